@@ -12,7 +12,7 @@ local sessions = require "perigee.mcp.sessions"
 local mcp = {}
 
 local NAME_MAX, TEXT_MAX = 128, 4096
-local CHANNEL_TYPE = 1 -- of a tool call's packet
+local CHANNEL_TYPE = 1 -- type of the packet with a tool call
 local TOO_MANY = "there are too many MCP %s; there is room for 256"
 local INTERNAL = -32603
 
@@ -75,7 +75,7 @@ end
 
 -- Contents ---------------------------------------------------------------------------------
 
--- Bytes as the protocol has them.
+-- Returns bytes in the protocol's form.
 local function content(item, field)
   if type(item) ~= "table" or type(item.bytes) ~= "string" then
     return item
@@ -96,8 +96,8 @@ local function contents(list)
   return json.list(copy)
 end
 
--- Makes a result of the values that a tool's handler returned. `check`, if given, gets the value that has
--- to fit the tool's output.
+-- Makes a result of the values that a tool's handler returned. `check`, if given, checks the value against
+-- the tool's output.
 local function tool_result(check, value, problem)
   if value == nil and problem ~= nil then
     return json.text_result(tostring(problem), true)
@@ -131,8 +131,8 @@ end
 
 -- Tools ------------------------------------------------------------------------------------
 
--- Sends the call to the server of the channel, which answers with text, or with JSON for a result. From
--- now on that server may send notifications to the session.
+-- Sends the call to the server of the channel, which answers with text, or with JSON for a result. After this
+-- that server may send notifications to the session.
 local function request_channel(given, arguments, call)
   local session, seconds = call.session, math.max(call.seconds - 1, 0.1)
   local question = json.encode {

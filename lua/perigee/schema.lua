@@ -1,5 +1,5 @@
---- A game's schema: what its messages consist of, and how they become bytes. docs/schema.md has the
---- language and the encoding.
+--- A game's schema: the contents of its messages, and their encoding. docs/schema.md has the language and the
+--- encoding.
 
 local canonical = require "perigee.schema.canonical"
 local codec = require "perigee.schema.codec"
@@ -15,8 +15,8 @@ local schema = {}
 ---@field number integer
 ---@field value table? its type, see schema/types.lua; nil: it has no value
 ---@field answer table? the type of the answer; nil: answers are JSON
----@field encode fun(value: any): string the bytes; raises what is wrong with the value
----@field decode fun(body: string): boolean, any true and the value, or false and what is wrong
+---@field encode fun(value: any): string the bytes; raises an error for a wrong value
+---@field decode fun(body: string): boolean, any true and the value, or false and an error
 ---@field encode_answer fun(value: any): string
 ---@field decode_answer fun(body: string): boolean, any
 local Message = {}
@@ -46,7 +46,7 @@ end
 ---@field by_name table<string, perigee.schema.Message>
 ---@field by_number table<integer, perigee.schema.Message>
 ---@field lines table<string, string> of the canonical form, by the message's name
----@field module string? as JavaScript, where somebody made it: see schema/to_js.lua
+---@field module string? as JavaScript, once made: see schema/to_js.lua
 
 
 --- Reads a schema. Raises "path:line:column: message" and the line with a caret for what is wrong
@@ -70,8 +70,7 @@ function schema.parse(text, path)
 end
 
 
---- Raises an error for a field that a message does not have, in a value that can be encoded: it would not
---- be sent.
+--- Raises an error for an unknown field in a value that can be encoded, because the field would not be sent.
 ---@param message perigee.schema.Message
 ---@param value any
 ---@param is_answer boolean?
@@ -87,11 +86,11 @@ function schema.check_names(message, value, is_answer)
 end
 
 
---- Why clients of one schema and a server of another do not understand each other; nil when they do,
---- perhaps with some messages that one of them lacks.
+--- Returns why clients of one schema and a server of another do not understand each other; nil if they do.
+--- They may do so although each lacks some messages of the other.
 ---@param before { lines: table<string, string> } the clients'
 ---@param after { lines: table<string, string> } the server's
----@param needed { lines: table<string, string> }? which of the clients' messages may not be gone
+---@param needed { lines: table<string, string> }? which of the clients' messages the server must have
 ---@return string?
 function schema.conflict(before, after, needed)
   return canonical.conflict(before.lines, after.lines, needed and needed.lines or {})

@@ -6,19 +6,19 @@ local wire = require "perigee.lockstep.wire"
 
 local KEPT = 256 -- hashed turns that are compared, back from the newest closed one
 local NAME_MAX = 64 -- bytes of a name in a tree
-local PATIENCE = 2 -- seconds in which hashes of a turn come, and trees
-local TREES_MAX = 4 -- odd clients that get a request for one
+local PATIENCE = 2 -- seconds for which the match waits for the hashes of a turn, and for trees
+local TREES_MAX = 4 -- odd clients that are asked for a tree
 
 json.decode_max_depth(wire.TREE_DEPTH)
 
 --- Hashes of one turn.
 ---@class perigee.LockstepHashes
----@field of table<integer, integer> by peer id, of those that vote
+---@field of table<integer, integer> by peer id of the members that vote
 ---@field count integer of them
----@field others table<integer, integer> of those who watch, or whose state is not proven yet
----@field agreed integer? what most have; nil: not known yet
----@field is_tie boolean? it never will be
----@field by_script integer? the one of the script
+---@field others table<integer, integer> of spectators, and of members whose state is not proven yet
+---@field agreed integer? the majority's hash; nil: not known yet
+---@field is_tie boolean? no majority will ever exist
+---@field by_script integer? the script's hash
 
 local hashes = {}
 
@@ -42,7 +42,7 @@ local function votes(member)
 end
 
 
---- Sets whether a member's state counts as good. Not while it changes its slot.
+--- Sets whether a member's state counts as good. Must not be called while the member changes its slot.
 function hashes:_set_counts(member, counts)
   local had_vote = votes(member)
   member.counts = counts
@@ -70,7 +70,7 @@ local function of_turn(self, turn)
   return found
 end
 
--- Who is odd --------------------------------------------------------------------------------
+-- Members that differ --------------------------------------------------------------------------------
 
 
 -- Returns the slots of members, each once: all spectators have the same.
@@ -116,7 +116,7 @@ local function report(self, turn, found, odd)
     of_members[id] = hash
   end
   for _, member in ipairs(odd) do
-    self:_forget_hashes_of(member) -- of turns that are not compared yet
+    self:_forget_hashes_of(member) -- forgets its hashes of turns that are not compared yet
   end
   self:_request_trees({
     turn = turn, odd = ids, hash = found.agreed, hashes = of_members, is_tie = found.is_tie or false,
@@ -124,7 +124,7 @@ local function report(self, turn, found, odd)
 end
 
 
--- Compares a hash that comes after the majority's is known.
+-- Compares a hash that arrives after the majority's hash is known.
 local function compare(self, member, turn, hash, found)
   if hash ~= found.agreed and member.counts then
     report(self, turn, found, { member })
@@ -155,7 +155,7 @@ local function tally(found)
 end
 
 
--- Returns the members whose hashes differ, of those that had a good state before.
+-- Returns the members whose hashes differ, among those that had a good state before.
 local function find_odd(self, found)
   local odd = {}
   for id, hash in next, found.of do
@@ -203,7 +203,7 @@ end
 local function take(self, member, turn, hash)
   local found = of_turn(self, turn)
   if member.is_odd or found.is_tie then
-    return -- until the member gets another state; a tie is final
+    return -- a member that was odd stays so until it gets another state; a tie is final
   elseif found.agreed then
     compare(self, member, turn, hash, found)
   elseif not votes(member) then
@@ -253,7 +253,7 @@ function hashes:script_hash(turn, hash)
 end
 
 
--- Decides about turns that closed long ago with the hashes that have come.
+-- Compares the hashes of turns that closed long ago, using the hashes that have arrived.
 function hashes:_decide_hashes()
   local every = self.hash_every
   local turn = self.closed - self.closed % every

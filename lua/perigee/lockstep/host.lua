@@ -21,9 +21,9 @@ local ran = core.ran() -- as in host/init.lua
 local CRITICAL, NORMAL = core.priorities.critical, core.priorities.normal
 local RELIABLE, TO_PEER, TO_ROOM = core.flags.reliable, core.targets.peer, core.targets.room
 
-local HELD_BYTES = 64 * 1024 * 1024 -- of turns and states that all matches keep
-local LOOK_SECONDS = 1 -- between two looks at how much that is
-local NAMES_MAX = 8 -- that a report's text has
+local HELD_BYTES = 64 * 1024 * 1024 -- size of the turns and states that all matches keep
+local LOOK_SECONDS = 1 -- between two measurements of that size
+local NAMES_MAX = 8 -- names that a report's text lists
 
 local host = {}
 
@@ -31,13 +31,13 @@ local host = {}
 ---@class perigee.LockstepEntry
 ---@field room perigee.Room
 ---@field match perigee.Match
----@field except integer[]? members of the room that take no part; nil: to be found anew
----@field counted integer? members that the room had when they were found
+---@field except integer[]? members of the room that take no part; nil: not known, to be found again
+---@field counted integer? number of the room's members when `except` was found
 ---@field timer table? that wakes the match
 ---@field wakes number? when
----@field queue table[] closed turns that on_turn has not had yet
----@field simulated integer? the turn that on_turn had last, if it has had all up to there
----@field recorder perigee.LockstepRecorder? of the match that runs, or ran last
+---@field queue table[] closed turns that on_turn has not received yet
+---@field simulated integer? the last turn of on_turn, if on_turn has received all turns up to it
+---@field recorder perigee.LockstepRecorder? of the running or the last match
 ---@field object perigee.Lockstep? what scripts hold
 
 local entries = {} ---@type table<integer, perigee.LockstepEntry> by room id
@@ -97,7 +97,7 @@ end
 ---@param entry perigee.LockstepEntry
 ---@param label string what it is called in error messages
 ---@param fn function
----@param resting any? what rests when it goes over its budget
+---@param resting any? the object that backs off when the function runs past its deadline
 ---@param on_failure fun()? called when it fails
 function host.begin_task(entry, label, fn, resting, on_failure)
   local task = { fn = fn, label = label, room = entry.room, is_host = true, rests = resting,
@@ -129,7 +129,7 @@ local function as_hash(value)
 end
 
 
--- Runs on_turn for the oldest turn that it has not had. Tasks begin in the order of their timers, which
+-- Runs on_turn for the oldest turn that it has not received. Tasks begin in the order of their timers, which
 -- may differ from that of the turns.
 local function run_turn(entry)
   local first = table.remove(entry.queue, 1)
@@ -206,12 +206,12 @@ end
 --- The argument of on_desync.
 ---@class perigee.DesyncReport
 ---@field turn integer after which the states differ
----@field peers perigee.Peer[] whose state differs from what most have
----@field hash integer? what most have
+---@field peers perigee.Peer[] whose state differs from the majority's
+---@field hash integer? the majority's hash
 ---@field hashes table<perigee.Peer, integer>
----@field tie boolean whether nobody is in the majority; then all are in peers
+---@field tie boolean whether no majority exists; then `peers` has all members
 ---@field path string? where in the state, if the clients have trees of hashes
----@field text string all of that in words
+---@field text string the whole report as text
 
 local function report_desync(entry, desync)
   local text = describe(entry, desync)
@@ -374,7 +374,7 @@ function host.is_used()
   return live.version.has_lockstep or next(entries) ~= nil
 end
 
--- What becomes of rooms ---------------------------------------------------------------------
+-- Changes of rooms ---------------------------------------------------------------------
 
 
 --- A peer has left a room, or has joined it again.
@@ -386,7 +386,7 @@ function host.leave(peer, room)
     entry.except = nil
     entry.match:leave(peer, core.now())
     host.set_timer(entry)
-    core.commit() -- whatever becomes of on_leave
+    core.commit() -- even if on_leave fails
   end
 end
 
@@ -400,7 +400,7 @@ function host.close(room)
     host.begin_task(entry, "lockstep", function()
       local match = entry.match
       match:stop()
-      entry.match = matches.new(room, match.settings, match.out) -- which nobody can enter
+      entry.match = matches.new(room, match.settings, match.out) -- which no peer can enter
       close_recorder(entry)
       host.set_timer(entry)
     end)

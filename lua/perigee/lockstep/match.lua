@@ -1,8 +1,8 @@
 --- A match in lockstep on the server: its members, their slots, and the state that they begin with.
---- turns.lua, pace.lua, hashes.lua and snapshots.lua have the rest.
+--- turns.lua, pace.lua, hashes.lua and snapshots.lua contain the other parts of a match.
 ---
---- A match has no clock, timer or socket: `now` (seconds) is an argument, and packets and calls go
---- through `out`, which host.lua gives. So tests need nothing else.
+--- A match has no clock, timer or socket: `now` (seconds) is an argument, and packets and calls go through
+--- `out`, which host.lua provides. So tests need no server.
 
 local hashes = require "perigee.lockstep.hashes"
 local pace = require "perigee.lockstep.pace"
@@ -10,51 +10,51 @@ local snapshots = require "perigee.lockstep.snapshots"
 local turns = require "perigee.lockstep.turns"
 local wire = require "perigee.lockstep.wire"
 
-local ENTER_SECONDS = 1 -- between two ENTERs of a peer, in the long run,
+local ENTER_SECONDS = 1 -- seconds between two ENTERs of a peer, on average,
 local ENTERS = 2 -- and so many at once
 
 --- A member of the match: a player or a spectator.
 ---@class perigee.LockstepMember
 ---@field id integer of the peer
 ---@field name string
----@field slot integer wire.SPECTATOR for who only watches
+---@field slot integer wire.SPECTATOR for a spectator
 ---@field gives boolean whether it can give snapshots
----@field start integer number of the START that it got last
----@field turn integer the newest that it has simulated, as its packets say
----@field inputs table<integer, string> by turn, of turns that are not closed
----@field first integer? the first turn that it has sent an input for
----@field last integer? the last such
+---@field start integer number of the newest START that the member got
+---@field turn integer the newest turn that the member has simulated, according to its packets
+---@field inputs table<integer, string> by turn, for turns that are not closed
+---@field first integer? the first turn for which the member has sent an input
+---@field last integer? the last such turn
 ---@field delay integer turns
 ---@field patience number seconds for which turns will still wait for it
----@field is_absent boolean whether they do not, until it sends an input in time
----@field counts boolean whether its state is one of its own or was found right
----@field is_odd boolean whether its last hash differed from that
----@field waits boolean whether it is to be given a snapshot
----@field waits_since number? since when it waits for one, or waited for the last
----@field heard_at number when INPUT came last
----@field failed_at number? when it had its last request for a snapshot and gave none
+---@field is_absent boolean whether turns do not wait for the member until it sends an input in time
+---@field counts boolean whether its state is its own or has been proven right
+---@field is_odd boolean whether its last hash differed from the majority's
+---@field waits boolean whether the member waits for a snapshot
+---@field waits_since number? when it began to wait for the newest snapshot
+---@field heard_at number time of the newest INPUT
+---@field failed_at number? time of the last request for a snapshot that it did not answer
 
---- A slot. When its player is gone, it is kept for a client with the key.
+--- A slot. After its player has left, the slot is kept for a client with its key.
 ---@class perigee.LockstepSeat
 ---@field key string
 ---@field member perigee.LockstepMember?
 ---@field left_at number?
 ---@field last string the newest input
----@field shown perigee.LockstepMember? whom the clients know there, as of the newest closed turn
+---@field shown perigee.LockstepMember? the player that clients know here, as of the newest closed turn
 
 --- The functions by which a match acts on the outside.
 ---@class perigee.LockstepOut
 ---@field send fun(peer: integer, type: integer, bytes: string)
----@field cast fun(type: integer, bytes: string) to all members, at once, and it may be lost
----@field random fun(): integer a u32 that nobody knows before
----@field latency fun(peer: integer): number seconds to the peer and back; 0: not known
+---@field cast fun(type: integer, bytes: string) to all members at once, unreliably
+---@field random fun(): integer an unpredictable u32
+---@field latency fun(peer: integer): number round-trip time in seconds; 0: not known
 ---@field closed fun(turn: integer, bytes: string) a turn is closed
----@field agreed fun(turn: integer, hash: integer) of this turn it is known what most have
+---@field agreed fun(turn: integer, hash: integer) the majority's hash of this turn is known
 ---@field desync fun(report: table)
----@field request_snapshot? fun(turn: integer) requests it of the script; nil: it gives none
+---@field request_snapshot? fun(turn: integer) requests a snapshot from the script; nil: the script gives none
 ---@field warn fun(text: string)
 ---@field members_changed fun()
----@field is_scarce fun(): boolean whether all matches together hold as much as they may
+---@field is_scarce fun(): boolean whether the memory of all matches together is used up
 
 ---@class perigee.Match
 ---@field room integer
@@ -65,7 +65,7 @@ local ENTERS = 2 -- and so many at once
 ---@field hash_every integer as START has it
 ---@field max_input integer likewise
 ---@field closed integer the newest closed turn
----@field due number? when the next is to be closed; nil: not as things are
+---@field due number? time to close the next turn; nil: no turn will close
 ---@field members table<integer, perigee.LockstepMember> by peer id
 ---@field count integer of members
 ---@field seats table<integer, perigee.LockstepSeat> by slot
@@ -167,7 +167,7 @@ local function take_seat(self, member, key)
 end
 
 
--- Returns the member that has to leave because another one has the key of its seat.
+-- Returns the member that has to leave because the new one has the key of its slot.
 local function find_holder(self, member, enter)
   local has_slot = member and member.slot ~= wire.SPECTATOR
   if enter.watches or has_slot then
@@ -189,8 +189,8 @@ end
 -- Coming and going ----------------------------------------------------------------------------
 
 
--- Returns how a member begins that has a state of its own. The members in `without` cannot give it
--- another one.
+-- Returns how a member with a state of its own begins. The members in `without` cannot give the member
+-- another state.
 local function beginning(self, enter, without, now)
   if self.closed == 0 then
     return wire.FRESH, 0
@@ -215,7 +215,7 @@ function Match:_pace_of(member)
 end
 
 
---- Has a member begin with a state, and sends it what is needed for that.
+--- Makes a member begin with a state, and sends the member START and the turns that it needs.
 function Match:_send_start(member, how, turn, now)
   local seat = self.seats[member.slot]
   self.starts = self.starts + 1
@@ -368,7 +368,7 @@ function Match:start(now)
 end
 
 
--- Begins the match, or goes on, when it has players.
+-- Begins or continues the match when it has players.
 function Match:_check_start(now)
   local start = self.settings.start
   if not self.is_started and start > 0 and self:players() >= start then
@@ -430,7 +430,7 @@ function Match:wake_at()
 end
 
 
---- Does what is due.
+--- Does all due work.
 ---@param now number
 function Match:tick(now)
   self:_check_snapshots(now)

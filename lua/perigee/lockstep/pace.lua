@@ -7,19 +7,19 @@
 
 local wire = require "perigee.lockstep.wire"
 
-local WINDOW = 1 -- seconds that are looked at together
-local MARGIN = 0.1 -- turns: of slack that is wanted
-local SPARE = 0.5 -- turns: of slack that is left when the delay has shrunk by one
-local EARLY_WINDOWS = 10 -- in a row, after which the delay shrinks
-local FIRST_WINDOWS = 1 -- likewise, of who has just come: START may have taken long once
-local LATE_WINDOWS = 2 -- in a row with a late input, after which it grows
-local MANY = 0.5 -- share of late inputs after which it grows at once, until FEW are late
+local WINDOW = 1 -- seconds of one measurement
+local MARGIN = 0.1 -- turns of slack to aim for
+local SPARE = 0.5 -- turns of slack that remain when the delay has shrunk by one
+local EARLY_WINDOWS = 10 -- number of early windows in a row after which the delay shrinks
+local FIRST_WINDOWS = 1 -- the same for a new player, because START may have taken long once
+local LATE_WINDOWS = 2 -- number of windows in a row with a late input after which the delay grows
+local MANY = 0.5 -- share of late inputs after which the delay grows at once, until FEW are late
 local FEW = 0.1
 local SPEED_MIN, SPEED_MAX = 0.1, 8
 
 local pace = {
   SPEED_MIN = SPEED_MIN, SPEED_MAX = SPEED_MAX,
-  FIRST_EARLY = EARLY_WINDOWS - FIRST_WINDOWS, -- windows that count as early ones of who comes now
+  FIRST_EARLY = EARLY_WINDOWS - FIRST_WINDOWS, -- counts windows as early in advance for a new player
 }
 
 

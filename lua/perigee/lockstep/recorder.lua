@@ -1,5 +1,5 @@
---- Records matches whose kind has `record`: a file for each, written line by line as turns close, so that
---- it is readable wherever it ends.
+--- Records matches whose kind has `record`: a file for each, written line by line as turns close, so that an
+--- incomplete file is readable too.
 
 local core = require "perigee.core"
 local recording = require "perigee.lockstep.recording"
@@ -7,10 +7,10 @@ local wire = require "perigee.lockstep.wire"
 
 local open_file, date = io.open, os.date -- the sandbox removes these once all is loaded
 
--- The most that one run of the server writes, and has open at once.
+-- Limits of one run of the server: bytes and files that it writes, and files that are open at once.
 local RUN_BYTES, RUN_FILES, OPEN_MAX = 1024 * 1024 * 1024, 10000, 256
 
-local AGAIN_SECONDS = 60 -- from one that could not be written to the next that is begun
+local AGAIN_SECONDS = 60 -- seconds after a folder could not be written to, before the next recording there
 
 local recorders = {}
 
@@ -36,7 +36,7 @@ end
 
 
 --- Begins the recording of a match, before its first turn.
----@param folder string it is made where it is missing, but not what it lies in
+---@param folder string is created if it is missing, but its parent is not
 ---@param limit integer bytes
 ---@param room perigee.Room
 ---@param match perigee.Match
@@ -51,7 +51,7 @@ function recorders.open(folder, limit, room, match)
     self.warn(("no recording: %d are being written, %d have been"):format(open, made))
     return self
   end
-  core.make_folder(folder) -- where that is not possible, neither is what follows
+  core.make_folder(folder) -- if this fails, the next call fails too
   local file, problem = open_file(self.path, "wb")
   if not file then
     failed_at[folder] = core.now()
@@ -83,7 +83,7 @@ function Recorder:_write(line)
   self.bytes, written = self.bytes + size, written + size
   local ok, problem = self.file:write(line, "\n")
   if ok then
-    ok, problem = self.file:flush() -- which is where a full disk shows
+    ok, problem = self.file:flush() -- a full disk shows here
   end
   if not ok then
     failed_at[self.folder] = core.now()

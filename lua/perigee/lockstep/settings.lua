@@ -7,7 +7,7 @@ local wire = require "perigee.lockstep.wire"
 
 local TURN_BYTES = 48 * 1024 -- at most, of the 64 KiB that a packet may have
 local ENTRY_BYTES = 80 -- of a player besides its input: heads of entries, its name
-local MAX_DELAY, MAX_DELAY_SECONDS = 12, 0.6 -- turns that are this time, but so many at least
+local MAX_DELAY, MAX_DELAY_SECONDS = 12, 0.6 -- the turns in this time, but at least so many
 
 local settings = {}
 
@@ -31,7 +31,7 @@ local RULES = {
 local NAMES = sorted_keys(RULES)
 
 
--- Describes the values that are allowed; nil when this is one.
+-- Describes the allowed values; returns nil for an allowed value.
 local function wanted(rule, value)
   if rule.folder then
     local is_good = type(value) == "string" and value:find "^[%w_][%w_./-]*$"
@@ -68,8 +68,8 @@ local function check_keys(given, where, prefix, warnings)
 end
 
 
---- The settings in a kind's `lockstep`, with defaults for what it leaves out; nil when it has none.
---- Raises an error for what cannot be, and adds warnings about what is likely a mistake.
+--- Returns the settings in a kind's `lockstep`, completed with defaults; nil if the kind has none. Raises an
+--- error for impossible settings, and adds warnings about likely mistakes.
 ---@param given any
 ---@param where string the kind's file
 ---@param prefix string "duel."

@@ -1,32 +1,32 @@
 --- The state of a match for members that come late: from the script if it gives one, else from a member,
 --- and then the turns since. Methods of perigee.Match.
 ---
---- A member may give anything, so a member that has got a snapshot does not count until its hash has been
---- found right. If that is wrong, another member gives one. The receiver may lie too, so the giver is
---- still considered, behind members with fewer complaints.
+--- A member may give a wrong snapshot. So the receiver of a snapshot does not count until its hash has been
+--- found right. If the hash is wrong, another member gives a snapshot. The receiver may lie too, so the first
+--- giver may be chosen again, after members with fewer complaints.
 
 local wire = require "perigee.lockstep.wire"
 
-local PATIENCE = 5 -- seconds in which a giver has to give a piece,
+local PATIENCE = 5 -- seconds for which a giver may take for a piece,
 local WHOLE_SECONDS = 30 -- and all
-local FRESH_SECONDS = 10 -- for which a snapshot is given to others too
+local FRESH_SECONDS = 10 -- seconds for which a snapshot is given to other members too
 local TRIES = 3 -- for one member
 local REQUEST_SECONDS = 1 -- between two requests to members
-local RESYNC_SECONDS = 5 -- between two that the script has a member take
-local SILENT_SECONDS = 3 -- without INPUT, which comes once a second even where no turn closes
+local RESYNC_SECONDS = 5 -- seconds between two resyncs of a member by the script
+local SILENT_SECONDS = 3 -- seconds without INPUT, which comes once a second even while no turn closes
 
 local snapshots = {}
 
 
 function snapshots:_begin_snapshots()
-  self.request = nil -- the one that is open: number, donor (nil: the script), until_when, pieces
-  self.cached = nil -- the newest: turn, bytes, donor, at
+  self.request = nil -- the open request: number, donor (nil: the script), until_when, pieces
+  self.cached = nil -- the newest snapshot: turn, bytes, donor, at
   self.last_request = self.last_request or 0
-  self.request_at = nil -- when members may get a request again
+  self.request_at = nil -- time from which members may get a request again
   for _, member in next, self.members do
     member.waits, member.doubts, member.tries, member.tried = false, 0, nil, nil
-    member.failed_at = nil -- when it had its last request and gave none
-    member.anew_at = nil -- when it is to be given a snapshot
+    member.failed_at = nil -- time of its last request that it did not answer
+    member.anew_at = nil -- time for its next snapshot
   end
 end
 
@@ -40,7 +40,7 @@ local function list_waiting(self)
 end
 
 
--- Counts the members that wait for a snapshot and had a wrong one of this member.
+-- Counts the waiting members that got a wrong snapshot from this member.
 local function count_tried(waiting, member)
   local count = 0
   for _, other in ipairs(waiting) do
@@ -50,7 +50,7 @@ local function count_tried(waiting, member)
 end
 
 
--- Returns since when a member has been waiting.
+-- Returns the time since which the first of these members has been waiting.
 local function waiting_since(waiting)
   local since = math.huge
   for _, member in ipairs(waiting) do
@@ -60,17 +60,17 @@ local function waiting_since(waiting)
 end
 
 
--- Returns the rank of a member for requests, 0 for the best. A sleeping page, and one whose connection is
--- lost, gives nothing while all wait for it; so silent members come last, and those that gave nothing
--- before them.
+-- Returns the rank of a member for requests, 0 for the best. Silent members come last, because a sleeping
+-- page or one that has lost its connection would make all others wait in vain. Before these come the members
+-- that did not answer a request.
 local function rank(member, now)
   return now - member.heard_at > SILENT_SECONDS and 2 or member.failed_at and 1 or 0
 end
 
 
 -- Returns the best member to request a snapshot from: connected, without doubts, and with the most turns
--- simulated. Leaves out a member whose snapshot was wrong for all that wait, and one that has given none
--- since they wait.
+-- simulated. Leaves out a member that gave a wrong snapshot to every waiting member, and one that has failed
+-- to give a snapshot during this wait.
 local function find_donor(self, now, without)
   local best
   local waiting = list_waiting(self)
@@ -111,9 +111,9 @@ local function cached(self, now)
 end
 
 
---- Returns whether the script or a member can give one.
+--- Returns whether the script or a member can give a snapshot.
 ---@param now number
----@param without? table<perigee.LockstepMember, true> who are not
+---@param without? table<perigee.LockstepMember, true> members that cannot
 ---@return boolean
 function snapshots:_can_get_snapshot(now, without)
   return self.out.request_snapshot ~= nil or find_donor(self, now, without) ~= nil
@@ -154,8 +154,8 @@ local function is_played(self)
 end
 
 
--- No member gives the state. The turns from the first one on serve as well. Without them, the members
--- that wait leave the match; if no other member plays, the match begins again.
+-- Handles that no member gives the state. All turns from the first one on can replace it. Without them, the
+-- waiting members leave the match; if no other member plays, the match begins again.
 local function give_up(self, now)
   local waiting = list_waiting(self)
   if self.first_kept > 1 and not is_played(self) then
@@ -277,7 +277,7 @@ end
 -- Going wrong ---------------------------------------------------------------------------------
 
 
---- Has a member begin with the newest state.
+--- Makes a member begin with the newest state.
 ---@param member perigee.LockstepMember
 ---@param now number
 function snapshots:_send_anew(member, now)
@@ -286,8 +286,8 @@ function snapshots:_send_anew(member, now)
 end
 
 
--- The hash of a member that got a snapshot differs from the majority's. Either the giver or the receiver
--- is wrong; after some tries, the receiver is.
+-- Handles a member whose hash differs from the majority's after it got a snapshot. The giver or the receiver
+-- is at fault; after some tries, the receiver is.
 function snapshots:_snapshot_was_wrong(member)
   member.tries = (member.tries or 0) + 1
   if member.tries >= TRIES then
@@ -314,7 +314,7 @@ function snapshots:resync(peer, now)
   if member and self.closed > 0 and not member.anew_at then
     member.anew_at = math.max(now, member.resync_at or now)
     member.resync_at = member.anew_at + RESYNC_SECONDS
-    self.cached = nil -- it may be what is wrong
+    self.cached = nil -- the snapshot may be wrong
     self:_check_snapshots(now)
   end
 end
@@ -343,7 +343,7 @@ function snapshots:_check_snapshots(now)
   for _, member in next, self.members do
     if member.anew_at and now >= member.anew_at then
       member.anew_at = nil
-      local has_none = member.tries ~= nil -- the one that it got was wrong
+      local has_none = member.tries ~= nil -- its snapshot was wrong
       if has_none or self:_can_get_snapshot(now, { [member] = true }) then
         self:_send_anew(member, now)
       end
@@ -355,7 +355,7 @@ function snapshots:_check_snapshots(now)
 end
 
 
---- Gives up the snapshot of a member that goes.
+--- Gives up the request to a member that leaves.
 function snapshots:_forget_donor(member, now)
   if self.request and self.request.donor == member then
     request_another(self, now)

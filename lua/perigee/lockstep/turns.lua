@@ -3,16 +3,17 @@
 
 local wire = require "perigee.lockstep.wire"
 
-local HISTORY_BYTES = 4 * 1024 * 1024 -- of turns that are kept,
-local SCARCE_BYTES = 16 * 1024 -- and where all matches together have much
-local TURN_BYTES = 32 -- that a turn takes besides its own
-local REFILL = 0.1 -- seconds of patience that a second brings back
+local HISTORY_BYTES = 4 * 1024 * 1024 -- bytes of turns that are kept,
+local SCARCE_BYTES = 16 * 1024 -- and the same limit when all matches together use much memory
+local TURN_BYTES = 32 -- memory of a turn in addition to its bytes
+local REFILL = 0.1 -- seconds of patience that a member regains each second
 local FILL_SECONDS = 0.2 -- between two answers to a member's NEED,
 local ANEW_SECONDS = 1 -- and where the answer is a snapshot
 local AGAIN_SECONDS = 0.02 -- at least, from TURNS to the same TURNS
 local SLOTS = 64 -- at most
 local EPSILON = 0.0005 -- seconds: times are in milliseconds
-local WAITED = 0.99 -- of what may be waited: timers are late, on a busy machine by some milliseconds
+-- share of the allowed wait, because timers are late, on a busy machine by some milliseconds
+local WAITED = 0.99
 
 local turns = {}
 
@@ -44,15 +45,15 @@ end
 -- Inputs ------------------------------------------------------------------------------------
 
 
--- Returns whether an input for a turn comes too early. While memory is scarce, only inputs that are due
--- are taken.
+-- Returns whether an input for a turn comes too early. While memory is scarce, the server accepts only inputs
+-- that are due.
 local function is_early(self, member, turn)
   return turn > self.closed + wire.AHEAD_MAX
     or turn > self.closed + member.delay + 1 and self.out.is_scarce()
 end
 
 
--- Takes the input for one turn, unless it comes too late, too early or again.
+-- Takes the input for one turn, unless it comes too late, too early or for the second time.
 local function take_input(self, member, turn, data, now)
   if turn <= self.closed or member.inputs[turn] or is_early(self, member, turn) then
     return
@@ -115,7 +116,7 @@ local function owes(member, turn)
 end
 
 
--- Returns the members that a turn waits for, and how long at most.
+-- Returns the members that a turn waits for, and the longest wait.
 local function find_missing(self, turn)
   local missing, longest = nil, 0
   for _, seat in next, self.seats do
@@ -197,8 +198,8 @@ local function cast(self, now)
 end
 
 
--- Takes the time for which the next turn has waited for a member from its patience, which grows again
--- with time. Returns that time.
+-- Subtracts the time for which the next turn has waited for a member from the member's patience, which grows
+-- again with time. Returns that time.
 local function charge_patience(self, member, now)
   local is_waited_for = self.due and not member.is_absent and owes(member, self.closed + 1)
   local late = is_waited_for and math.max(0, now - self.due) or member.late or 0
@@ -209,8 +210,8 @@ local function charge_patience(self, member, now)
 end
 
 
---- Returns the patience that a new member begins with: all, less what former members of the slot have
---- used. Else turns would wait again for a client that connects again and again.
+--- Returns the patience that a new member begins with: the full patience, less the part that former members
+--- of the slot have used. This keeps a client from delaying turns by connecting again and again.
 ---@param now number
 ---@return number seconds
 function turns:_first_patience(now)
@@ -234,7 +235,7 @@ local function note_stall(self, now)
     self.stalls, self.stalled = self.stalls + 1, self.stalled + stall
     self.longest_stall = math.max(self.longest_stall, stall)
   end
-  -- A short delay is made up for; after a long one, all later turns are later.
+  -- The next turns make up for a short delay; a long one delays all later turns.
   local interval = self:interval()
   self.due = stall > interval / 2 and now + interval or self.due + interval
 end
@@ -271,7 +272,7 @@ local function close(self, now)
 end
 
 
--- Lets a turn wait: notifies the players, and sends the turn before to those that missed it.
+-- Makes a turn wait: notifies the players, and sends the previous turn again to those that missed it.
 local function wait(self, missing, until_when, now)
   local pause = math.max(self:interval(), AGAIN_SECONDS)
   local again = (self.repeated_at or self.due) + pause

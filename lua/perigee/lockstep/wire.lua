@@ -1,4 +1,4 @@
---- Writes and reads the packets of lockstep as the server has them: section 17 of docs/protocol.md. Nothing
+--- Writes and reads the packets of lockstep from the server's side: section 17 of docs/protocol.md. Nothing
 --- here has a state; readers return nil for malformed packets.
 
 local byte, char, concat, floor, sub = string.byte, string.char, table.concat, math.floor, string.sub
@@ -6,18 +6,18 @@ local byte, char, concat, floor, sub = string.byte, string.char, table.concat, m
 local wire = {
   CHANNEL = 3,
   VERSION = 1,
-  SPECTATOR = 255, -- the slot of who only watches
+  SPECTATOR = 255, -- the slot of a spectator
   NO_SEAT = ("\0"):rep(16),
   INPUTS_MAX = 16, -- in one INPUT
-  INPUT_BYTES = 4096, -- of one, whatever the kind says
+  INPUT_BYTES = 4096, -- bytes of one input, independent of the kind's settings
   HASHES_MAX = 8, -- in one INPUT
   AHEAD_MAX = 64, -- turns beyond the last closed one for which the server takes inputs
   PIECE = 16384, -- bytes of a snapshot in one packet
   TREE_BYTES = 16384, -- of the JSON of a tree of hashes
   TREE_DEPTH = 16,
-  REPEAT_BYTES = 1000, -- of TURNS that repeat those before, so that they fit into a datagram
-  REPEATS = 4, -- turns in all in such TURNS
-  FILL_BYTES = 256 * 1024, -- of the answer to one NEED
+  REPEAT_BYTES = 1000, -- bytes of repeated turns in a TURNS packet, so that it fits into a datagram
+  REPEATS = 4, -- turns in a TURNS packet with repeated turns
+  FILL_BYTES = 256 * 1024, -- bytes of the answer to one NEED
 
   ENTER = 1, INPUT = 2, NEED = 3, SNAPSHOT_UP = 4, TREE = 5, EXIT = 6,
   START = 129, TURNS = 130, PACE = 131, SNAPSHOT_ASK = 132, SNAPSHOT = 133, TREE_ASK = 134,
@@ -66,7 +66,7 @@ wire.u16, wire.u32, wire.read_u16, wire.read_u32 = u16, u32, read_u16, read_u32
 
 -- Turns -------------------------------------------------------------------------------------
 
---- One entry of a turn.
+--- Returns one entry of a turn.
 ---@param slot integer
 ---@param kind integer
 ---@param data string
@@ -76,7 +76,7 @@ function wire.entry(slot, kind, data)
 end
 
 
---- The bytes that an entry of kind JOINED has.
+--- Returns the bytes of an entry of kind JOINED.
 ---@param id integer of the peer
 ---@param name string
 ---@return string
@@ -85,7 +85,7 @@ function wire.joined(id, name)
 end
 
 
---- A turn, made of its entries.
+--- Returns a turn made of its entries.
 ---@param entries string[]
 ---@return string
 function wire.turn(entries)
@@ -118,7 +118,7 @@ local function read_entry(data, at)
 end
 
 
---- The entries of the turn that begins at `at`, and where the next begins.
+--- Returns the entries of the turn that begins at `at`, and the position of the next turn.
 ---@param data string
 ---@param at integer
 ---@return perigee.LockstepEntry[]? entries
@@ -188,7 +188,7 @@ function wire.read_input(data, largest)
 end
 
 
---- NEED, EXIT, SNAPSHOT_ASK, TREE_ASK, END: the room and, but for EXIT, one number.
+--- Writes NEED, EXIT, SNAPSHOT_ASK, TREE_ASK or END: the room and, except in EXIT, one number.
 ---@param room integer
 ---@param number integer?
 ---@return string
@@ -205,7 +205,8 @@ function wire.read_number(data)
 end
 
 
---- A piece of a snapshot. `tag` is the request on the way up, the match on the way down.
+--- Writes a piece of a snapshot. `tag` is the request in packets to the server, the match in packets to
+--- clients.
 ---@param room integer
 ---@param tag integer
 ---@param turn integer
@@ -242,7 +243,7 @@ end
 
 -- Server to client ----------------------------------------------------------------------------
 
---- How fast a match goes.
+--- The speed of a match.
 ---@class perigee.LockstepPace
 ---@field interval integer microseconds from turn to turn at speed 1
 ---@field speed number 0: paused

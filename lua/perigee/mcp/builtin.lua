@@ -37,7 +37,7 @@ local function describe_room(id)
   return json.decode(core.describe_room(id))
 end
 
--- At most SHOWN_MAX of them, described; and how many there are.
+-- Returns descriptions of at most SHOWN_MAX of the ids, and the number of all.
 local function describe(ids, what, field)
   local list = {}
   for i = 1, math.min(#ids, SHOWN_MAX) do
@@ -53,7 +53,7 @@ local function all_peers(room)
   return core.peers()
 end
 
--- Results of tools: text for people who read along, and the value.
+-- Makes the result of a tool: text for people, and the value.
 local function result(value)
   local text, problem = json.encode(value)
   local made = json.text_result(text or problem, not text or nil)
@@ -146,8 +146,8 @@ local function run_child(arguments, input)
   return ended.status, ended.output
 end
 
--- The findings in what `perigee check` printed, whose last line counts them. One that has several lines
--- goes on until the next.
+-- Returns the findings in the output of `perigee check`. Its last line counts them. A finding of several
+-- lines ends where the next begins.
 local function read_findings(output)
   local findings, last = { error = {}, warning = {} }, nil
   for line in output:gmatch "([^\n]+)\n+%f[^\n%z]" do
@@ -222,7 +222,7 @@ local function readable(text)
 end
 
 
---- A program that was run has ended.
+--- Handles the end of a program.
 ---@param token integer
 ---@param status integer
 ---@param output string
@@ -253,7 +253,8 @@ local function json_contents(uri, value)
   return contents(uri, "application/json", text)
 end
 
--- `prefix` without more is one resource; with a parameter it is a template of what follows it.
+-- Declares one resource, named `prefix`; or with a parameter, a template for the URIs that begin with
+-- `prefix`.
 local function resource(uri, name, description, run, o)
   local prefix = uri:match "^(.-){"
   registry.add_builtin("resources", uri, {

@@ -1,6 +1,6 @@
---- Requests that a handler answers: each is a task of its own, under the handlers' budget, all or
---- nothing, that may wait, and that ends in time, because it fails, or because its client takes it
---- back.
+--- Requests that a handler answers. Each is a task of its own with the handlers' deadline. Its commands take
+--- effect together or not at all. It may wait. It ends with a result, an error or a timeout, or because the
+--- client cancels it.
 
 local core = require "perigee.core"
 local exchange = require "perigee.mcp.exchange"
@@ -13,25 +13,25 @@ local journal = require "perigee.host.journal"
 local calls = {}
 
 local INTERNAL = -32603
-local CUT = 200 -- bytes that are logged of the arguments, and of what came of them
-local CALLS_MAX = 32 -- of one session at a time
+local CUT = 200 -- bytes of the arguments and of the result that are logged
+local CALLS_MAX = 32 -- calls of one session at a time
 
 local ran = core.ran()
 
 --- A request that a handler answers.
 ---@class perigee.mcp.Call
----@field exchange table where the answer goes
+---@field exchange table the receiver of the answer
 ---@field session perigee.mcp.SessionState
 ---@field id string|number of the request
 ---@field method string
 ---@field name string of the tool, resource or prompt
 ---@field arguments any as the log shows them
----@field seconds number it may take
----@field handler function? whose cost it is
+---@field seconds number that the call may take
+---@field handler function? the handler that is charged
 ---@field run fun(call: perigee.mcp.Call): table?, integer?, string? a result, or nil, code, message
----@field describe_failure fun(text: string): table? a result that says so; nil: an error
+---@field describe_failure fun(text: string): table? a result that reports the failure; nil: an error
 ---@field progress_token any
----@field plugin string? the plugin channel whose server has the call
+---@field plugin string? the plugin channel whose server handles the call
 
 local function key_of(id)
   return type(id) .. tostring(id)
@@ -102,7 +102,7 @@ end
 
 --- Begins a call.
 ---@param call perigee.mcp.Call
----@return string? problem why it cannot be
+---@return string? problem why the call cannot begin
 function calls.start(call)
   local open = 0
   for _ in next, call.session.calls do
@@ -137,7 +137,7 @@ function calls.start(call)
 end
 
 
---- Takes a call back: it is not answered.
+--- Cancels a call. The client gets no answer.
 ---@param session perigee.mcp.SessionState
 ---@param id string|number
 function calls.cancel(session, id)
@@ -186,7 +186,7 @@ function calls.request(call, method, params, seconds)
 end
 
 
---- The client has answered.
+--- Handles an answer of the client.
 ---@param session perigee.mcp.SessionState
 ---@param message table
 function calls.answered(session, message)

@@ -50,8 +50,8 @@ local function open(self)
 end
 
 
---- Sends a message before the answers are complete; on another stream of the session where this
---- client takes none here.
+--- Sends a message before the answers are complete; on another stream of the session if this answer cannot be
+--- a stream.
 ---@param self table
 ---@param message table
 ---@return string? problem why it cannot be sent
@@ -68,7 +68,7 @@ function exchange.notify(self, message)
 end
 
 
---- Ends the connection; the client comes back for the rest of the stream.
+--- Ends the connection; the client connects again for the rest of the stream.
 function exchange.hang_up(self)
   local stream = open(self)
   if stream then
@@ -98,7 +98,7 @@ local function unanswer(self, size)
   self.size = self.size - size
 end
 
--- An answer's text, or what says why it is none.
+-- Returns an answer's text, or an error answer in its place.
 local function text_of(self, message)
   local text, problem = json.encode(message)
   if text and (self.size == 0 or self.size + #text <= ANSWERS_MAX) then
@@ -113,7 +113,7 @@ local function text_of(self, message)
 end
 
 
---- One of the answers.
+--- Adds one of the answers.
 ---@param self table
 ---@param message table
 function exchange.reply(self, message)
@@ -130,7 +130,7 @@ function exchange.reply(self, message)
 end
 
 
---- One answer will not come: its request was taken back.
+--- Notes that one answer will not come, because its request was cancelled.
 ---@param self table
 function exchange.skip(self)
   self.wanted = self.wanted - 1

@@ -1,5 +1,5 @@
---- The Streamable HTTP transport: which requests are answered how. C has read them, and checked who
---- asks (src/net/admin.h).
+--- The Streamable HTTP transport: decides how each request is answered. C has parsed the request and checked
+--- the sender (src/net/admin.h).
 
 local calls = require "perigee.mcp.calls"
 local core = require "perigee.core"
@@ -27,7 +27,7 @@ local function refuse(conn, status, code, text, id)
   })
 end
 
--- Method, fields by name (those that came twice are false), and the body.
+-- Returns the method, the fields by name (false for a repeated field), and the body.
 local function split(data)
   local stop = data:find("\n\n", 1, true)
   local head, fields = data:sub(1, stop), {}
@@ -38,7 +38,7 @@ local function split(data)
   return method, fields, data:sub(stop + 2)
 end
 
--- Whether a list of media types has one of these.
+-- Returns whether a list of media types has one of these.
 local function accepts(fields, ...)
   local text = (fields.accept or ""):lower()
   for _, wanted in ipairs { ... } do
@@ -51,7 +51,7 @@ end
 
 local ANYTHING = "*/*"
 
--- Returns the session of a request; or answers with what is wrong, and returns nil.
+-- Returns the session of a request; or answers with an error, and returns nil.
 local function find_session(conn, fields)
   local id, version = fields["mcp-session-id"], fields["mcp-protocol-version"]
   if version ~= nil and not KNOWN[version] then
@@ -70,12 +70,12 @@ end
 
 -- Messages ---------------------------------------------------------------------------------
 
--- Returns whether a value can be an id. A number must survive the way through JSON.
+-- Returns whether a value can be an id. A number must survive the conversion to JSON and back.
 local function is_id(id)
   return type(id) == "string" or type(id) == "number" and id % 1 == 0 and math.abs(id) < 2 ^ 53
 end
 
--- "request", "notification" or "answer"; nil for what is no message.
+-- Returns "request", "notification" or "answer"; nil for an invalid message.
 local function kind_of(message)
   if type(message) ~= "table" or message.jsonrpc ~= "2.0" then
     return nil
@@ -205,7 +205,7 @@ end
 
 local METHODS = { POST = post, GET = get, DELETE = delete }
 
--- Returns whether a header field came twice: it could be understood in two ways.
+-- Returns whether a header field came twice: such a request is ambiguous.
 local function has_doubles(fields)
   for _, value in next, fields do
     if value == false then

@@ -1,4 +1,4 @@
---- JSON of the Model Context Protocol: strict in what is read, exact in what is written.
+--- JSON of the Model Context Protocol: strict when reading, exact when writing.
 
 local core = require "perigee.core"
 local json = require("cjson.safe").new()
@@ -6,10 +6,10 @@ local json_text = require "perigee.util.json_text"
 local json_values = require "perigee.schema.json_values"
 
 local DEPTH_MAX = 64
-local VALUES_MAX = 32768 -- of a text; tables take many times the bytes that they have in JSON
-local WEIGHT_MAX = 2 ^ 20 -- bytes of JSON at the least that are written
+local VALUES_MAX = 32768 -- values of a text, because tables take many times the bytes of their JSON
+local WEIGHT_MAX = 2 ^ 20 -- bytes of JSON that are written; a lower bound is counted
 local WIDE = 1e14
-local TRIPLE_STEPS = 60 -- that three bytes in base64 are charged as
+local TRIPLE_STEPS = 60 -- charge for three bytes in base64
 
 json.decode_max_depth(DEPTH_MAX)
 json.decode_invalid_numbers(false)
@@ -30,9 +30,8 @@ local encode = json_text.encoder(json.encode, function(value)
 end)
 
 
---- The value of a text; nil for what is no JSON, is nested deeper than 64, is not UTF-8, has
---- numbers out of range or more than 32768 values. Of a key that comes twice the last one counts. null
---- is json.null.
+--- Returns the value of a text; nil for text that is not JSON, is nested deeper than 64, is not UTF-8, or has
+--- numbers out of range or more than 32768 values. The last of equal keys counts. null is json.null.
 ---@param text string
 ---@return any value
 ---@return string? problem
@@ -52,7 +51,8 @@ function mcp_json.decode(text)
 end
 
 
---- The text of a value; nil and why for what JSON cannot hold, or is too large.
+--- Returns the text of a value; or nil and the reason if JSON cannot hold the value or the value is too
+--- large.
 ---@param value any
 ---@return string?
 ---@return string? problem
@@ -74,7 +74,7 @@ function mcp_json.encode(value)
 end
 
 
---- The beginning of a text, in whole characters.
+--- Returns the beginning of a text, in whole characters.
 ---@param text string
 ---@param max integer bytes
 ---@return string
@@ -87,7 +87,7 @@ function mcp_json.cut(text, max)
 end
 
 
---- The same list, or what stands for one that is empty.
+--- Returns the same list; for an empty one, the value that JSON shows as [].
 ---@param list table
 ---@return table
 function mcp_json.list(list)
@@ -113,7 +113,7 @@ function mcp_json.notification(method, params)
 end
 
 
---- The value with JSON's null left out, as scripts get it. Changes tables in place.
+--- Returns the value without JSON's nulls, as scripts get it. Changes tables in place.
 ---@param value any
 ---@return any
 function mcp_json.without_null(value)

@@ -1,12 +1,12 @@
 --- JSON Schema, the part of it that tools need. A schema is compiled once, when a tool is registered, to
 --- a function that reports what is wrong with a value and where.
 ---
---- Understood: type, properties, required, additionalProperties, items, prefixItems, enum, const,
---- minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, minItems,
---- maxItems, uniqueItems (of values that are no tables), minProperties, maxProperties, anyOf, oneOf,
---- allOf, not, $ref to "#", "#/$defs/NAME" and "#/definitions/NAME". Words that only describe (format
---- too) are passed on. Other keywords, such as pattern, are an error in the schema, because values are
---- not checked for them.
+--- Understood: type, properties, required, additionalProperties, items, prefixItems, enum, const, minimum,
+--- maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, minItems, maxItems,
+--- uniqueItems (of values that are no tables), minProperties, maxProperties, anyOf, oneOf, allOf, not, $ref
+--- to "#", "#/$defs/NAME" and "#/definitions/NAME". Keywords that only describe, format among them, have no
+--- effect here and are shown to clients. Other keywords, such as pattern, are an error in the schema, because
+--- values are not checked for them.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
@@ -18,9 +18,9 @@ local json_schema = {}
 local NULL = json.null
 local DEPTH_MAX = 64 -- of $ref within a value
 local ERRORS_MAX = 5 -- in one report
-local CHECK_STEPS = 20 -- that looking at one value, or at a schema in a schema, is charged as
+local CHECK_STEPS = 20 -- charge for checking one value, or one schema within a schema
 
-local WORDS = {} -- that describe, and have nothing to check
+local WORDS = {} -- keywords that only describe
 for word in ([[
   title description default examples format $schema $id $comment $defs definitions deprecated
   readOnly writeOnly enumNames contentEncoding contentMediaType $anchor
@@ -36,7 +36,7 @@ local TYPES = {
   null = function(value) return value == NULL end,
 }
 
--- An empty table may be either.
+-- An empty table may be an array or an object.
 function TYPES.array(value)
   return type(value) == "table" and (next(value) == nil or value[1] ~= nil)
 end
@@ -310,7 +310,7 @@ function keywords.uniqueItems(is_wanted)
 end
 
 
--- Returns how many of the checks a value passes, and the error of the first that fails.
+-- Returns the number of checks that a value passes, and the error of the first failed check.
 local function count_good(checks, value, path, depth)
   local good, first = 0, nil
   for _, check in ipairs(checks) do
@@ -458,11 +458,11 @@ local function shown(schema)
 end
 
 
---- Reads a schema. Raises what is wrong with it, without a position.
+--- Reads a schema. Raises an error for a wrong one, without a position.
 ---@param schema table
 ---@param where string what the schema is called in errors
----@param path string? what paths of values begin with; none: they are arguments
----@return fun(value: any): string? check what is wrong with a value, in one line
+---@param path string? the beginning of values' paths; nil: the values are arguments
+---@return fun(value: any): string? check returns the error of a value, in one line
 ---@return table shown the schema, for others to read
 function json_schema.compile(schema, where, path)
   local root = { schema = schema, checks = {} }

@@ -14,7 +14,7 @@ local sessions = require "perigee.mcp.sessions"
 local notices = {}
 
 local CODES = core.codes
-local WHOLE = 0 -- type of a packet that is a whole notification; other types are levels of a log line
+local WHOLE = 0 -- type of a packet with a whole notification; other types are levels of a log line
 local MESSAGE, PROGRESS = "notifications/message", "notifications/progress"
 local ALWAYS = { [MESSAGE] = true, [PROGRESS] = true } -- what plugins may send without declaring it
 
@@ -23,7 +23,7 @@ for name, number in next, LEVELS do
   level_names[number] = name
 end
 
--- The call under way that has a progress token, or is with a plugin; the oldest of them.
+-- Returns the oldest running call with this progress token, or with this plugin.
 local function call_of(session, plugin, token)
   local found
   for _, call in next, session.calls do
@@ -35,8 +35,8 @@ local function call_of(session, plugin, token)
   return found
 end
 
--- Sends one: on the answer of the call that it belongs to, or on a stream of the session. Returns
--- nothing, or what is wrong and its code.
+-- Sends a notification, on the answer of its call or on a stream of the session. Returns nothing, or an error
+-- and its code.
 local function send(session, method, params, plugin)
   local token = method == PROGRESS and params.progressToken or nil
   local call = (plugin or token ~= nil) and call_of(session, plugin, token)
@@ -75,8 +75,8 @@ end
 
 -- Packets ----------------------------------------------------------------------------------
 
--- The plugin channel by which a peer may speak to a session: it serves it, a tool goes there, and the
--- session has called one. Also what such tools declare.
+-- Returns the plugin channel by which a peer may speak to a session, and the notifications that its tools
+-- declare. The peer serves this channel, a tool uses the channel, and the session has called such a tool.
 local function plugin_of(session, peer)
   for name in next, session.plugins do
     local _, server = core.channel_find(name)
@@ -87,7 +87,7 @@ local function plugin_of(session, peer)
   end
 end
 
--- The method and the parameters in a packet; nil, what is wrong, and its code.
+-- Returns the method and the parameters in a packet; or nil, an error, and its code.
 local function read(packet_type, data, plugin, declared)
   local level = level_names[packet_type]
   if level and core.is_utf8(data) then

@@ -1,5 +1,5 @@
---- Checks the results of a tool against its `output`. A client may refuse a result that does not fit, so
---- the server finds it first and can name the tool and the fault.
+--- Checks the results of a tool against its `output`. A client may refuse a result that does not fit, so the
+--- server checks first and can name the tool and the error.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
@@ -8,7 +8,7 @@ local json_schema = require "perigee.mcp.json_schema"
 
 local output = {}
 
-local COPY_STEPS = 10 -- that copying a table is charged as
+local COPY_STEPS = 10 -- charge for copying a table
 
 -- Returns the value with lists in the place of empty tables where the schema wants lists; in Lua both are
 -- the same.
@@ -28,9 +28,9 @@ local function with_lists(value, schema)
 end
 
 
---- Reads the schema. Raises what is wrong with it, without a position.
+--- Reads the schema. Raises an error for a wrong one, without a position.
 ---@param tool { name: string, output: table, handler: function?, channel: string? }
----@return fun(value: any): any check the value as it is to be sent, or raises what is wrong with it
+---@return fun(value: any): any check returns the value to send, or raises an error
 ---@return table shown the schema, for others to read
 function output.compile(tool)
   local schema = tool.output

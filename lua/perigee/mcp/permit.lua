@@ -5,7 +5,7 @@ local core = require "perigee.core"
 
 local permit = {}
 
-local known, entries = nil, {} -- mcp_tools as it was last read
+local known, entries = nil, {} -- the newest mcp_tools, and its entries
 
 local function read(text)
   known, entries = text, {}

@@ -18,7 +18,7 @@ local LIMITS = { tools = 256, resources = 256, prompts = 256 } -- of one version
 
 local versions = {} -- number -> kind -> name -> item
 local builtin = { tools = {}, resources = {}, prompts = {} }
-local taken, permitted = 0, {} -- the version, and the permissions by kind, that were live at the last look
+local taken, permitted = 0, {} -- the live version, and its permissions by kind, at the last check
 
 local function of(number)
   local lists = versions[number]
@@ -49,20 +49,20 @@ local function set(list, name, item)
 end
 
 
---- Declares one of the host's own.
+--- Declares an item of the host.
 function registry.add_builtin(kind, name, item)
   builtin[kind][name] = item
 end
 
 
---- Whether the name is one of the host's own.
+--- Returns whether the name is that of an item of the host.
 function registry.is_builtin(kind, name)
   return builtin[kind][name] ~= nil
 end
 
 
---- Declares one of the version that runs, in the place of one of that name. False when there are too
---- many.
+--- Declares an item of the running version; it replaces an item of that name. Returns false when there are
+--- too many.
 ---@param kind "tools"|"resources"|"prompts"
 ---@param name string
 ---@param item table
@@ -85,7 +85,7 @@ function registry.add(kind, name, item)
 end
 
 
---- Takes one back. False when there is none of that name.
+--- Removes an item. Returns false when none has that name.
 ---@param kind "tools"|"resources"|"prompts"
 ---@param name string
 ---@return boolean
@@ -108,7 +108,7 @@ function registry.find(kind, name)
 end
 
 
---- All that are live, by name: the game's, then the host's own.
+--- Returns all live items, by name: the game's, then the host's own.
 ---@return table[]
 function registry.list(kind)
   local items = {}
@@ -139,7 +139,7 @@ function registry.notifications_of(channel)
 end
 
 
--- Whether a client would see a difference.
+-- Returns whether clients see no difference between two items.
 local function is_same(a, b)
   for name, item in next, a do
     if not b[name] or b[name].shown_text ~= item.shown_text then
@@ -162,7 +162,7 @@ local function log_tools(tools)
 end
 
 
---- Another version is live: notifies sessions of the lists that have changed.
+--- Makes another version the live one: notifies sessions of the lists that have changed.
 ---@param number integer
 function registry.take(number)
   local old, new = of(taken), of(number)

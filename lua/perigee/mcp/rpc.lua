@@ -18,8 +18,8 @@ local PAGE = 50 -- entries of a list in one answer
 local COMPLETIONS_MAX = 100
 local CALL_SECONDS = 30
 local OFFERS = { "sampling", "elicitation", "roots" } -- of clients
-local CLIENT_MAX = 100 -- bytes that are kept of what a client calls itself
-local URI_MAX, SUBSCRIPTIONS_MAX = 4096, 256 -- bytes of one, and how many a session may have
+local CLIENT_MAX = 100 -- bytes that are kept of a client's name for itself
+local URI_MAX, SUBSCRIPTIONS_MAX = 4096, 256 -- bytes of one URI, and URIs of a session
 
 rpc.VERSIONS = { "2025-11-25", "2025-06-18", "2025-03-26" } -- the newest first
 
@@ -34,7 +34,7 @@ local CAPABILITIES = {
 }
 
 
---- Opens a session. Returns it, and the result; nil, a code and a message when that cannot be.
+--- Opens a session. Returns the session and the result; or nil, a code and a message.
 ---@param params table
 ---@return perigee.mcp.SessionState?
 ---@return table|integer
@@ -49,7 +49,7 @@ function rpc.initialize(params)
   for _, known in ipairs(rpc.VERSIONS) do
     version = known == wanted and known or version
   end
-  local offers = {} -- as far as they matter here: they are kept as long as the session
+  local offers = {} -- the ones that matter here, because they are kept as long as the session
   for _, name in ipairs(OFFERS) do
     offers[name] = params.capabilities[name] ~= nil
   end
@@ -68,7 +68,7 @@ end
 
 -- Lists ------------------------------------------------------------------------------------
 
--- Returns a page of a list, and where the next one begins.
+-- Returns a page of a list, and the position of the next page.
 local function page(kind, field, params, is_wanted)
   local from = 1
   if params.cursor ~= nil then
@@ -91,7 +91,7 @@ local function page(kind, field, params, is_wanted)
   return { [field] = json.list(shown), nextCursor = following }
 end
 
--- Returns the name that a client sent, as errors show it.
+-- Returns the name that a client sent, in the form for errors.
 local function name_of(name)
   return type(name) == "string" and #name <= URI_MAX and name or "of that name"
 end

@@ -12,7 +12,7 @@ local session = {}
 
 local ASK_SECONDS = 60
 
--- The protocol's words for how bad something is, the least first.
+-- The protocol's levels of severity, the least severe first.
 local LEVELS = {}
 session.LEVELS = LEVELS
 for i, name in ipairs {
@@ -30,7 +30,7 @@ local NEEDED = {
 local Session = {}
 
 local meta = { __metatable = "MCP session" }
-local call_of = setmetatable({}, { __mode = "k" }) -- the call for which an object was made
+local call_of = setmetatable({}, { __mode = "k" }) -- object -> its call
 
 local function send(call, what, method, params)
   local problem = exchange.notify(call.exchange, json.notification(method, params))

@@ -10,11 +10,12 @@ local sessions = {}
 local SESSIONS_MAX = 64
 local IDLE_SECONDS = 1800 -- after which a session without a connection ends
 local FIRST_CHANNEL, LAST_CHANNEL = 2000, 2999
-local LISTENERS_MAX = 4 -- open streams of one session that are no answers
-local EVENTS_MAX = 256 -- that are kept of one session
+local LISTENERS_MAX = 4 -- open streams of one session that are not answers
+local EVENTS_MAX = 256 -- events that are kept for one session
 local WAITING_MAX = 16 -- messages until a client listens for the first time
-local EVENT_BYTES_MAX = 512 * 1024 -- of them, and of those that are kept
-local GIVES_WAY_SECONDS = 60 -- without a request or connection, where there is no room for another
+local EVENT_BYTES_MAX = 512 * 1024 -- bytes of these, and of kept events
+-- age without request or connection after which a session makes room for a new one
+local GIVES_WAY_SECONDS = 60
 local RETRY_MS = 1000 -- until a client whose stream has ended comes back
 local PRIMES_FROM = "2025-11-25" -- the version whose streams begin with an event of no data
 
@@ -57,7 +58,7 @@ local function take_channel()
 end
 
 
---- Ends a session: its streams are closed, what it waits for is answered.
+--- Ends a session: closes its streams, and fails the requests that it waits for.
 function sessions.close(session)
   if by_id[session.id] ~= session then
     return
@@ -140,7 +141,7 @@ function sessions.find(id)
 end
 
 
---- The session of a channel.
+--- Returns the session of a channel.
 ---@param channel integer
 ---@return perigee.mcp.SessionState?
 function sessions.of_channel(channel)
@@ -148,7 +149,7 @@ function sessions.of_channel(channel)
 end
 
 
---- All of them, by channel.
+--- Returns all sessions, by channel.
 ---@return perigee.mcp.SessionState[]
 function sessions.list()
   local list = {}
@@ -206,7 +207,7 @@ local function unopen(stream, conn, before)
 end
 
 
---- A stream that begins as the answer to a request.
+--- Opens a stream that begins as the answer to a request.
 ---@param session perigee.mcp.SessionState
 ---@param conn integer
 ---@param o { is_answer: boolean }
@@ -247,7 +248,7 @@ local function has_events(session, number)
   end
 end
 
--- Streams that are over and of which nothing is kept are forgotten.
+-- Forgets ended streams without kept events.
 local function tidy(session)
   for number, stream in next, session.streams do
     if stream.is_over and not has_events(session, number) then
@@ -257,7 +258,7 @@ local function tidy(session)
 end
 
 
---- Ends the connection of a stream, which may be taken up again.
+--- Ends the connection of a stream; a client may continue the stream.
 function sessions.detach(stream)
   if stream.conn then
     core.answer_last(stream.conn, "")
@@ -267,7 +268,7 @@ function sessions.detach(stream)
 end
 
 
---- The last message of a stream has been sent.
+--- Ends a stream, whose last message has been sent.
 function sessions.end_stream(stream)
   stream.is_over = true
   sessions.detach(stream)
@@ -287,8 +288,8 @@ local function listeners(session)
   return open
 end
 
--- Returns the stream that listened last and whose client has not come back. The next stream gets what it
--- missed.
+-- Returns the newest listening stream whose client has not come back. The next stream gets the missed
+-- messages.
 local function lost_listener(session)
   local found
   for _, stream in next, session.streams do
@@ -361,7 +362,7 @@ local function wait_for_listener(session, text)
 end
 
 
---- Sends a message that answers nothing to a session: on one of its open streams, or for later.
+--- Sends a message that is not an answer to a session: on one of its open streams, or for later.
 ---@param session perigee.mcp.SessionState
 ---@param message table
 ---@return string? problem why it cannot be sent
@@ -390,7 +391,7 @@ function sessions.set_exchange(conn, exchange)
 end
 
 
---- A connection has ended before its answer had.
+--- Handles a connection that has ended before its answer.
 ---@param conn integer
 function sessions.gone(conn)
   local owner = by_conn[conn]

@@ -4,7 +4,7 @@
 local c_dialect = {}
 
 
---- A text as C has it: in ASCII, and without what could be a trigraph.
+--- Returns a text as a C string literal: in ASCII, and without trigraphs.
 ---@param text string
 ---@return string
 function c_dialect.quote(text)
@@ -14,7 +14,7 @@ function c_dialect.quote(text)
 end
 
 
---- A number as C has it, a double.
+--- Returns a number as a C double.
 ---@param value number
 ---@return string
 function c_dialect.number(value)
@@ -22,8 +22,8 @@ function c_dialect.number(value)
   return text:find "[.e]" and text or text .. ".0"
 end
 
--- Ends the function where a condition holds: `text` is what is wrong, in it `%p` the path, which has a %zu
--- for each index, and `%e` what was expected; `got`, where there is one, is printed at the end.
+-- Writes a test that ends the function with an error. In `text`, `%p` stands for the path, which has a %zu
+-- for each index, and `%e` for the expected value. `got`, if given, is printed at the end.
 local function refuse(condition, text, got)
   return function(self, leaf)
     local message = text:gsub("%%([pe])", { p = leaf.path, e = self:value(leaf, "expected") })
@@ -68,7 +68,7 @@ local function copy(class)
   }
 end
 
--- The member of a value, which may be what a pointer points to.
+-- Returns the member of a value or of a pointer's target.
 local function member(value, name)
   local pointer = value:match "^%(%*(%w+)%)$"
   return pointer and pointer .. "->" .. name or value .. "." .. name

@@ -1,10 +1,9 @@
---- Names for the parts of a schema in C and C++. Types, functions and constants begin with the prefix of
---- the game. A name that is taken, or is a word of the languages, gets an underscore or a number at its
---- end.
+--- Names for the parts of a schema in C and C++. Types, functions and constants begin with the prefix of the
+--- game. A name that is used already or is a keyword gets an underscore or a number at its end.
 
 local c_names = {}
 
--- Keywords of C11 and of C++20, and what headers define or compilers may know by themselves.
+-- Keywords of C11 and of C++20, and names that headers or compilers may define.
 local WORDS = {}
 for word in ([[
   alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class
@@ -37,7 +36,7 @@ Names.__index = Names
 
 
 --- The names of one header.
----@param prefix string of a word's letters
+---@param prefix string of letters, digits and underscores
 ---@return table
 function c_names.new(prefix)
   local self = setmetatable({
@@ -49,7 +48,7 @@ function c_names.new(prefix)
 end
 
 
---- This name, or one that is like it and free.
+--- Returns this name, or a similar one that is free.
 function Names:take(name)
   while self.taken[name] do
     name = name .. "_"
@@ -78,7 +77,8 @@ local function clean(name)
   return (name:gsub("[^%w_]+", "_"):gsub("^_+", ""):gsub("_+$", ""))
 end
 
--- Returns the names of a message or of an answer; the type's only where that is not a struct with a name.
+-- Returns the names of a message or of an answer. The type gets a name only if it is not a struct that has a
+-- name.
 local function forms(self, word, has_type)
   return {
     type = has_type and self.types .. camel(word) or nil,
@@ -121,9 +121,9 @@ local function take_message(self, word, message)
 end
 
 
---- Takes the names of messages: `number`, and `type`, `encode`, `decode`, `most`, `memory` of each one's
---- `value` and `answer`. Where another has one of them, a message's number is in all of its own; those
---- whose names are words are first to choose.
+--- Chooses the names of messages: `number`, and `type`, `encode`, `decode`, `most`, `memory` of each one's
+--- `value` and `answer`. If one of them is used already, all names of the message contain its number.
+--- Messages whose names are plain words choose first.
 ---@param messages perigee.schema.Message[]
 ---@return table<perigee.schema.Message, table>
 function Names:messages(messages)
@@ -140,7 +140,7 @@ function Names:messages(messages)
 end
 
 
---- Names for the members of a struct.
+--- Returns names for the members of a struct.
 ---@return fun(name: string): string
 function Names:members()
   local taken = {}

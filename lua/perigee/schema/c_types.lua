@@ -1,5 +1,5 @@
---- The types of a schema in C: structs for records, messages and lists, enums. They are declared when
---- something needs them, those that are within others first.
+--- The types of a schema in C: structs for records, messages and lists, enums. They are declared when needed,
+--- inner types first.
 
 local layout = require "perigee.schema.layout"
 
@@ -15,14 +15,14 @@ function c_types.new(names)
   return setmetatable({
     names = names, parts = {}, -- of the text
     declared = {}, -- names of types, by record or enum
-    lists = {}, -- and of lists and of arrays that are elements
+    lists = {}, -- and of lists, and of arrays that are elements
     fields = {}, -- { { name, has, type } }, by record
-    words = {}, -- of enums: their constants
+    words = {}, -- constants of enums
   }, Types)
 end
 
 
---- All declarations so far.
+--- Returns all declarations so far.
 function Types:text()
   return table.concat(self.parts, "\n")
 end
@@ -68,7 +68,7 @@ static inline const char *%s(%s value) {
   return name
 end
 
--- Whether a C type says itself what its values are.
+-- Whether the name of a C type describes its values.
 local IS_PLAIN = { bool = true, float = true, record = true, enum = true }
 
 local function remark(of)
@@ -77,7 +77,7 @@ local function remark(of)
   return is_plain and "" or "  // " .. layout.expected(inner)
 end
 
--- The members of a struct for a value, and the end of their line.
+-- Adds the members of a struct for a value, with the end of their line.
 local function add_members(self, lines, field)
   if field.has then
     lines[#lines + 1] = ("  bool %s;"):format(field.has)
@@ -87,7 +87,7 @@ local function add_members(self, lines, field)
 end
 
 
---- The members that the fields of a record are: { name, has, type }, `has` where it is optional.
+--- Returns the members for the fields of a record: { name, has, type }, with `has` for an optional field.
 function Types:fields_of(record)
   if not self.fields[record] then
     local fields, member = {}, self.names:members()
@@ -111,7 +111,7 @@ local function emit_struct(self, name, fields)
 end
 
 
---- The name of a type, declared; for an array, that of an element of a list.
+--- Declares a type and returns its name; for an array, the name of the struct for an element of a list.
 ---@param of table
 ---@return string
 function Types:name(of)
@@ -134,7 +134,7 @@ function Types:declare_record(of, name)
   emit_struct(self, name, self:fields_of(of))
 end
 
--- Returns the part that elements have in the name of a list.
+-- Returns the part of a list's name that its elements determine.
 local function word_of(self, of)
   if of.kind == "list" then
     return word_of(self, of.of) .. "List"
@@ -145,7 +145,7 @@ local function word_of(self, of)
   return plain and select(2, plain(of)) or self:name(of):sub(#self.names.types + 1)
 end
 
--- Returns a key that is the same for types that are the same in C.
+-- Returns a key that is equal for types that are equal in C.
 local function key_of(self, of)
   if of.kind == "list" then
     return key_of(self, of.of) .. "[]"
@@ -154,7 +154,7 @@ local function key_of(self, of)
 end
 
 
---- The struct of a list, or of an array that is an element of one: { items, count }, or { items }.
+--- Returns the struct of a list, or of an array that is an element of a list: { items, count }, or { items }.
 function Types:element(of)
   local key = key_of(self, of)
   if not self.lists[key] then
@@ -168,7 +168,7 @@ function Types:element(of)
 end
 
 
---- A member of a type, which may be an array.
+--- Returns a member of a type, which may be an array.
 function Types:member(of, name)
   if of.kind == "array" then
     return self:member(of.of, ("%s[%d]"):format(name, of.count))
@@ -177,9 +177,9 @@ function Types:member(of, name)
 end
 
 
---- The type of a value or an answer, declared.
+--- Declares the type of a value or an answer, and returns it.
 ---@param of table
----@param name string? of its own; nil: it is a struct that has one
+---@param name string? for the type; nil: the type is a struct with a name
 ---@return string
 function Types:value(of, name)
   if of.kind ~= "record" then

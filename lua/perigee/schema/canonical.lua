@@ -54,7 +54,7 @@ function write(type)
 end
 
 
---- The line of one message, without its end.
+--- Returns the line of one message, without its end.
 ---@param message table
 ---@return string
 function canonical.line(message)
@@ -64,7 +64,7 @@ function canonical.line(message)
 end
 
 
---- The canonical form: each line ends with LF.
+--- Returns the canonical form: each line ends with LF.
 ---@param messages table[] sorted by number
 ---@param lines table<string, string> by name
 ---@return string
@@ -77,7 +77,7 @@ function canonical.text(messages, lines)
 end
 
 
---- The protocol hash of a canonical form: 16 hexadecimal digits, never all 0.
+--- Returns the protocol hash of a canonical form: 16 hexadecimal digits, never all 0.
 ---@param text string
 ---@return string
 function canonical.hash(text)
@@ -98,10 +98,11 @@ local function by_number(lines)
 end
 
 
---- Why those who have the lines of one schema do not understand those of another; nil when they do.
+--- Returns why programs with the lines of one schema do not understand programs with the lines of another;
+--- nil if they do.
 ---@param before table<string, string> by name
 ---@param after table<string, string>
----@param needed table<string, string> of what may not be gone
+---@param needed table<string, string> lines that must still exist
 ---@return string?
 function canonical.conflict(before, after, needed)
   local numbers = by_number(after)

@@ -1,5 +1,5 @@
---- Encoders and decoders of a schema's types, as functions: the generated Lua with what it calls.
---- Errors of an encoder name the path of the field and what was expected there.
+--- Encoders and decoders of a schema's types, as functions: the generated Lua and the functions that it
+--- calls. Errors of an encoder name the path of the field and the expected value.
 
 local bit = require "bit"
 local decoder = require "perigee.schema.decoder"
@@ -14,7 +14,7 @@ local cast, copy, floor, text_of = ffi.cast, ffi.copy, math.floor, ffi.string
 local load, next, rawget, type = load, next, rawget, type
 local band, bor, sub = bit.band, bit.bor, string.sub
 
---- `raise` is called with what is wrong with a value, and does not return.
+--- `raise` gets the error text for a value, and does not return.
 local codec = {
   raise = function(text) error(describe.where() .. text, 0) end,
 }
@@ -30,7 +30,7 @@ assert(ffi.abi "le", "the encoders of schemas write in the machine's order, whic
 local pointer, reading = ffi.typeof "uint8_t *", ffi.typeof "const uint8_t *"
 local i32, u32 = ffi.typeof "int32_t *", ffi.typeof "uint32_t *"
 
--- The message that is being encoded. Encoders call no function that encodes another one.
+-- The message that is being encoded. Encoders call no function that encodes another message.
 local base = ffi.new("uint8_t[?]", START_BYTES)
 local buffer = base
 
@@ -53,8 +53,9 @@ local function begin()
   return cast(pointer, base), START_BYTES
 end
 
--- Writes a varint of two bytes and more; those of one byte are written in place. Most have two to four,
--- so there is no loop for these: it would keep the JIT from compiling the code around in one piece.
+-- Writes a varint of two or more bytes; varints of one byte are written in place. Most have two to four
+-- bytes. These lengths need no loop, because a loop would keep the JIT from compiling the surrounding code in
+-- one piece.
 local function put_varint(p, at, value)
   p[at] = value % 128 + 128
   value = floor(value / 128)
@@ -90,8 +91,8 @@ local function get_long_varint(p, at, size, value)
   return nil, at
 end
 
--- The number, and where it ends; nil for one that is too large, longer than it need be, or cut off. Its
--- first byte is no number alone.
+-- Returns the number of a varint of several bytes, and where it ends; nil for one that is too large, longer
+-- than necessary, or cut off.
 local function get_varint(p, at, size)
   if at + 1 >= size then
     return nil, at
@@ -152,8 +153,8 @@ local function is_wide_utf8(p, at, size)
   return true
 end
 
--- Returns whether 4 to 16 bytes are ASCII, by words that overlap. Most names are that short, and a loop
--- would cost more than the words.
+-- Returns whether 4 to 16 bytes are ASCII, using words that overlap. Most names are that short, and a loop
+-- would be slower.
 local function is_short_ascii(p, size)
   local word = bor(cast(i32, p)[0], cast(i32, p + (size - 4))[0])
   if size > 8 then
@@ -200,8 +201,8 @@ local bad, wrong, short, more, ENUMS, INDEXES = bad, wrong, short, more, ENUMS, 
 local F32_MAX = 3.4028235677973362e38
 ]]
 
--- All in one line: where handlers are watched, compiled code has a test in each line that it comes to,
--- and these end soon by themselves.
+-- All in one line, because compiled code with interrupts has a test in each line. Encoders and decoders end
+-- soon and need none.
 local ENCODER = "return function(x) local p, cap = begin() local at = 0 %s return text_of(p, at) end"
 local DECODER = "return function(body) local p, at, size = cast(reading, body), 0, #body %s end"
 
@@ -269,10 +270,10 @@ local function decode_nothing(body)
 end
 
 
---- The functions of a type, or of no value at all. `encode(value)` returns the bytes, or raises a text
---- that names the field; `decode(bytes)` returns true and the value, or false and what is wrong.
+--- Returns the functions for a type, or for a message without a value. `encode(value)` returns the bytes, or
+--- raises a text that names the field. `decode(bytes)` returns true and the value, or false and an error.
 ---@param of table? a type, as schema.types makes it
----@param name string what paths begin with
+---@param name string the beginning of paths
 ---@return fun(value: any): string encode
 ---@return fun(body: string): boolean, any decode
 function codec.make(of, name)

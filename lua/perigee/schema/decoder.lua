@@ -10,7 +10,7 @@ local Decoder = generator.class "read"
 -- Kinds that begin with a varint.
 local BEGINS = { varint = true, string = true, bytes = true, list = true }
 
--- The greatest number that the bits of a kind are.
+-- The greatest number that the bits of a kind can express.
 local MOST = {
   enum = function(type) return #type.values - 1 end,
   steps = function(type) return type.high - type.low end,
@@ -34,7 +34,7 @@ function Decoder:bits(leaf)
   self:emit(self.dialect.set, leaf)
 end
 
--- One check for all numbers that follow each other.
+-- Writes one check for several numbers in a row.
 local function check_run(self, leaf)
   local list = leaf.scope.bytes
   local before = list[leaf.position - 1]
@@ -124,13 +124,13 @@ function Decoder:scope(scope, target)
 end
 
 
---- The body of a function that decodes a value, up to the `return`.
+--- Returns the body of a function that decodes a value, up to the `return`.
 ---@param dialect table
 ---@param of table a type, as schema.types makes it
 ---@param path string of the value, for errors
 ---@param tables table filled; see generator.new
----@param x string? what it is read into; nil: a new value
----@param present string? whether an optional value is there, where that is a value of its own
+---@param x string? the target; nil: a new value
+---@param present string? the expression that tests for an optional value, if separate from it
 ---@return string
 return function(dialect, of, path, tables, x, present)
   local self, scope = generator.new(Decoder, dialect, tables), layout.scope(of, path, dialect)

@@ -40,7 +40,7 @@ function Encoder:bytes(leaf)
   end
 end
 
--- Sets `room` of each leaf: the bytes that the scope's own parts may still take behind it.
+-- Sets `room` of each leaf: the most bytes that the later parts of the scope may take.
 local function measure_rooms(scope)
   local room = 0
   for i = #scope.bytes, 1, -1 do
@@ -65,13 +65,13 @@ function Encoder:scope(scope, x)
 end
 
 
---- The body of a function that encodes a value.
+--- Returns the body of a function that encodes a value.
 ---@param dialect table
 ---@param of table a type, as schema.types makes it
 ---@param path string of the value, for errors
 ---@param tables table filled; see generator.new
 ---@param x string? the value
----@param present string? whether an optional value is there, where that is a value of its own
+---@param present string? the expression that tests for an optional value, if separate from it
 ---@return string
 return function(dialect, of, path, tables, x, present)
   local self, scope = generator.new(Encoder, dialect, tables), layout.scope(of, path, dialect)

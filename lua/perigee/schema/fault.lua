@@ -31,7 +31,7 @@ function fault.raise(source, at, message, ...)
 end
 
 
---- The number of the line that holds a position.
+--- Returns the number of the line that contains a position.
 ---@param source { text: string }
 ---@param at integer
 ---@return integer
@@ -39,8 +39,8 @@ function fault.line(source, at)
   return (line_at(source.text, at))
 end
 
--- How many letters have to be changed, put in or taken out to make one word of the other; two that
--- have changed places count once.
+-- Returns how many letters have to be changed, inserted or removed to turn one word into the other. Two
+-- swapped letters count once.
 local function distance(a, b)
   local before, last, row = {}, {}, {}
   for j = 0, #b do

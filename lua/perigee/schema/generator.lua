@@ -1,7 +1,7 @@
---- Writes encoders and decoders in any language. The order, the places and the checks are decided once, here
---- and in encoder.lua and decoder.lua; a dialect (lua_dialect, js_dialect, c_dialect) has the statements. The
---- code is straight: one statement after the other, with a loop for each list, and it looks up nothing that
---- depends on the type. docs/protocol.md, section 18, describes the bytes; layout.lua has their places.
+--- Writes encoders and decoders in any language. This file, encoder.lua and decoder.lua decide the order, the
+--- positions and the checks; a dialect (lua_dialect, js_dialect, c_dialect) has the statements. The generated
+--- code is one statement after the other, with a loop for each list, and looks up nothing that depends on the
+--- type. docs/protocol.md, section 18, describes the bytes; layout.lua has their places.
 ---
 --- The templates of a dialect are in `write` and `read`, by step and by kind of type. A template is a text
 --- in which `@x` stands for a value of the leaf that is written or read (see DERIVED), a function that gets
@@ -9,7 +9,8 @@
 
 local layout = require "perigee.schema.layout"
 
--- Interpreted: each message takes other ways through this code, so compiling it takes longer than running it.
+-- Not compiled, because each message takes different paths through this code, so compiling takes longer than
+-- running.
 jit.off(true, true)
 
 local Generator = {}
@@ -30,7 +31,7 @@ function generator.tables()
   return { places = {}, enums = {}, records = {}, numbers = {} }
 end
 
--- The number of what a type has in one of the tables, where it is once.
+-- Returns the index of a type's item in one of the tables, which has each item once.
 local function number_in(self, list, of, items)
   local numbers = self.tables.numbers
   if not numbers[of] then
@@ -40,17 +41,17 @@ local function number_in(self, list, of, items)
   return numbers[of]
 end
 
--- Values of a leaf that templates name, where the leaf and its type have none of that name. Letters are names
--- that are used nowhere else: each is made when a template first has it.
+-- Values that templates name and that are fields of neither the leaf nor its type. Keys of one letter give
+-- new, unique names; each is created when a template first uses it.
 local DERIVED = {
   expected = function(_, leaf) return leaf.type and layout.expected(leaf.type) end,
   least = function(_, leaf) return (layout.limits(leaf.type)) end,
   greatest = function(_, leaf) return select(2, layout.limits(leaf.type)) end,
   here = function(self) return self.offset == 0 and "at" or "at + " .. self.offset end,
   offset = function(self) return self.offset end,
-  space = function(_, leaf) return leaf.room + 12 end, -- that a varint and what follows it may take
+  space = function(_, leaf) return leaf.room + 12 end, -- space for a varint and the values behind it
   e = function(self) return self:fresh "x" end, -- an element
-  upper = function(self) return self.offset + 4 end, -- where the upper half of a number of 8 bytes is
+  upper = function(self) return self.offset + 4 end, -- position of the upper half of a number of 8 bytes
   minimum = function(self, leaf) return self.dialect.number(leaf.type.min) end,
   maximum = function(self, leaf) return self.dialect.number(leaf.type.max) end,
   lowest = function(_, leaf) return ("%.0f"):format(leaf.type.low) end,
@@ -66,7 +67,7 @@ local DERIVED = {
   enum = function(self, leaf) return number_in(self, self.tables.enums, leaf.type, leaf.type.values) end,
 }
 
--- The number of a place that errors name, and the indexes of the elements it is in.
+-- Returns the number of the place that errors name, and the indexes of the enclosing elements.
 function DERIVED.place(self, leaf)
   local places = self.tables.places
   places[#places + 1] = { path = leaf.path, expected = self:value(leaf, "expected") }
@@ -114,9 +115,9 @@ local pieces_of = setmetatable({}, {
 })
 
 
---- The text of a template, with the values of a leaf.
+--- Returns the text of a template, filled with the values of a leaf.
 function Generator:fill(template, leaf)
-  local pieces, place = pieces_of[template], nil -- the same place in all of it
+  local pieces, place = pieces_of[template], nil -- one place for the whole template
   local texts = { pieces[1] }
   for i = 2, #pieces, 2 do
     local key = pieces[i]
@@ -129,7 +130,7 @@ function Generator:fill(template, leaf)
 end
 
 
---- Adds a text. Where lines are indented, braces say how far.
+--- Adds a text. In languages with indented lines, braces determine the indentation.
 function Generator:add(text)
   local lines = self.lines
   if not self.dialect.is_indented then
@@ -148,7 +149,7 @@ function Generator:add(text)
 end
 
 
---- Adds the statements of a template. `expected` is what errors say instead of what the type does.
+--- Adds the statements of a template. `expected` replaces the type's description in errors.
 function Generator:emit(template, leaf, expected)
   if leaf then
     leaf.expected = expected
@@ -174,7 +175,7 @@ function Generator:advance()
 end
 
 
---- Visits the leaves of a shape that have something in a part of the scope, "bits" or "bytes".
+--- Visits the leaves of a shape that are in a part of the scope, "bits" or "bytes".
 function Generator:visit(shape, x, part)
   if not shape.has[part] then
     return
@@ -196,7 +197,7 @@ function Generator:visit(shape, x, part)
 end
 
 
---- Writes a loop for the elements of a leaf, which a template begins.
+--- Writes a loop for the elements of a leaf; a template begins the loop.
 function Generator:loop(leaf)
   self:emit(self.steps[leaf.type.kind], leaf)
   local element = self:fill(self.steps.element, leaf)
@@ -211,9 +212,9 @@ function Generator:loop(leaf)
 end
 
 
---- Returns a class of generators of encoders or decoders. It needs `scope(scope, x)`, and for the parts
---- of a leaf `bits(leaf)` and `bytes(leaf)`.
----@param direction string "write" or "read", which templates of a dialect are for
+--- Returns a class of generators of encoders or decoders. The caller adds the methods `scope(scope, x)`, and
+--- for the parts of a leaf `bits(leaf)` and `bytes(leaf)`.
+---@param direction string "write" or "read", the direction of the dialect's templates
 ---@return table class
 function generator.class(direction)
   local class = setmetatable({ direction = direction }, { __index = Generator })
@@ -230,8 +231,8 @@ function generator.new(class, dialect, tables)
   return setmetatable({
     dialect = dialect, steps = dialect[class.direction], tables = tables,
     lines = {}, indent = "  ", count = 0, -- of names
-    offset = 0, -- of the next byte from `at`
-    indexes = {}, -- of the elements that the leaf is in
+    offset = 0, -- of the next byte, from `at`
+    indexes = {}, -- indexes of the elements that contain the leaf
   }, class)
 end
 

@@ -1,5 +1,5 @@
---- The statements of generated JavaScript: those of lua_dialect, one by one, with lists that begin at 0.
---- `b` is what is written to or read, `v` a view of it.
+--- The statements of generated JavaScript: the same as those of lua_dialect, with lists that begin at 0. `b`
+--- is the array that is written or read, `v` a view of it.
 
 local words = require "perigee.schema.words"
 
@@ -57,7 +57,7 @@ local read = {
   take_bits = words.take,
   end_bits = "}",
 
-  mark = "var @m = @n !== 0;", -- beside the object, which has no field that is not there
+  mark = "var @m = @n !== 0;", -- a variable of its own, because the object lacks absent fields
   refuse_over = "if (@n > @most) wrong(@place);",
   refuse_rest = "if (w >>> @count !== 0) wrong(@place);",
   value = { bool = "@n !== 0", enum = "ENUMS[@enum][@n]", steps = "(@n + @lowest) @unscale" },
@@ -109,7 +109,7 @@ function write.shift_right(value, shift)
   return ("(%s) >>> %d"):format(value, shift)
 end
 
--- Fields that any object inherits.
+-- Names of fields that every object inherits.
 local INHERITED = {}
 for name in ("constructor hasOwnProperty isPrototypeOf propertyIsEnumerable toLocaleString toString valueOf "
   .. "__defineGetter__ __defineSetter__ __lookupGetter__ __lookupSetter__"):gmatch "%S+" do

@@ -1,5 +1,5 @@
---- Values as JSON has them, for those who do not know the schema: only the fields that it names, and
---- bytes as base64.
+--- Converts values to and from JSON, for clients that do not know the schema: only the fields that the schema
+--- names, and bytes as base64.
 
 local floor = math.floor
 
@@ -32,7 +32,7 @@ end
 
 
 ---@param text string
----@return string? bytes nil when it is no base64
+---@return string? bytes nil if the text is not base64
 function json_values.from_base64(text)
   if #text % 4 ~= 0 or not text:find "^[%w+/]*=?=?$" then
     return nil
@@ -95,7 +95,7 @@ function convert(of, value, bytes)
 end
 
 
---- Returns the form that a valid value has in JSON.
+--- Returns the JSON form of a valid value.
 ---@param of table a type, see schema/types.lua
 ---@param value any
 ---@return any
@@ -104,7 +104,7 @@ function json_values.to(of, value)
 end
 
 
---- Returns the value of a form in JSON. The encoder checks it.
+--- Returns the value of a JSON form. The encoder checks the value.
 ---@param of table
 ---@param value any
 ---@return any

@@ -1,15 +1,15 @@
---- Where each value is in the bytes, for the generators of encoders and decoders. A *scope* is what has
---- bits of its own: the value of a message, the content of an optional, an element. Its bits come
---- first, in the order of declaration, filled up with zeros to whole bytes; then all that consists of
---- bytes, in the same order.
+--- The position of each value in the bytes, for the generators of encoders and decoders. A *scope* has bits
+--- of its own. It is the value of a message, the content of an optional, or an element. Its bits come first,
+--- in the order of declaration, filled up with zeros to whole bytes. The parts that consist of bytes follow,
+--- in the same order.
 ---
 ---   scope = { path, bits = { leaf }, bit_count, bit_bytes, bytes = { leaf }, shape, room }
 ---   leaf = { type, path, scope, has, at (first bit), bits, size (bytes, if fixed),
 ---            position (in scope.bytes), inner (scope), element (shape, of an array in the bits) }
 ---
 --- `shape` is how the parts make one value: a leaf, or { type, path, has, fields = { { key, shape } } }.
---- `has` says which of `bits` and `bytes` it has. `room` is the most bytes that the scope's own parts take,
---- without the contents of strings and inner scopes.
+--- `has` lists which of `bits` and `bytes` the shape has. `room` is the most bytes that the scope's own parts
+--- take, without the contents of strings and inner scopes.
 
 jit.off(true, true) -- as generator.lua
 
@@ -26,7 +26,7 @@ local function bits_of(type)
 end
 
 
---- Whether a type consists of bits alone, so that its array belongs to the bits of the scope.
+--- Returns whether a type consists of bits alone, so that its array belongs to the bits of the scope.
 ---@param type table
 ---@return boolean
 function layout.is_bits(type)
@@ -111,7 +111,7 @@ function add(scope, type, path)
 end
 
 
---- The scope of a type.
+--- Returns the scope of a type.
 ---@param type table as schema.types makes it
 ---@param path string of its value, for messages; `index` in it stands for the index of an element
 ---@param dialect { first: integer, index: string, has_loops: boolean? } `first`: a list's first index
@@ -133,7 +133,7 @@ local function varint_size(most)
 end
 
 
---- The most bytes that a scope takes, with all that is in it.
+--- Returns the most bytes that a scope takes, with its whole contents.
 ---@param scope table
 ---@return integer
 function layout.size(scope)
@@ -147,7 +147,7 @@ function layout.size(scope)
 end
 
 
---- The least and the greatest of whole numbers, as text.
+--- Returns the least and the greatest value of an integer type, as text.
 ---@param type table
 ---@return string least
 ---@return string most

@@ -1,6 +1,6 @@
---- The statements of generated Lua, as LuaJIT compiles them best: no closures, no calls but of
---- functions that it knows, stores through pointers. A `bad(value, place, ...)` raises; a decoder
---- returns false and what is wrong.
+--- The statements of generated Lua, in the form that LuaJIT compiles best: no closures, calls of known
+--- functions only, stores through pointers. `bad(value, place, ...)` of an encoder raises an error; that of a
+--- decoder returns false and the error.
 
 local words = require "perigee.schema.words"
 
@@ -67,8 +67,8 @@ local read = {
   refuse_rest = "if rshift(w, @count) ~= 0 then return wrong(@place) end",
   value = { bool = "@n ~= 0", enum = "ENUMS[@enum][@n + 1]", steps = "(@n + @lowest) @unscale" },
 
-  -- Floats are looked at before they are numbers: LuaJIT keeps other types in NaNs, and would take one that a
-  -- stranger has made for a value of such a type, with an address of the stranger's choice.
+  -- Checks the bits of floats before they become numbers, because LuaJIT stores other types in NaNs. It would
+  -- treat a NaN of an attacker as a value of another type, with an address of the attacker's choice.
   f32 = "if band(cast(i32, p + @here)[0], 0x7f800000) == 0x7f800000 then return wrong(@place) end\n"
     .. "local @n = cast(f32, p + @here)[0]\n@x = @n",
   f64 = "if band(cast(i32, p + @here + 4)[0], 0x7ff00000) == 0x7ff00000 then return wrong(@place) end\n"
@@ -148,7 +148,7 @@ function read.load_word(at, size)
   return "w = " .. table.concat(bytes, " + ")
 end
 
--- The low bits of a number that has more: of a signed one, where they are all 32.
+-- Returns the low bits of a number that has more bits, as a signed number if all 32 bits are wanted.
 local function low_bits(value, bits)
   return bits == 32 and ("%s %% 4294967296"):format(value) or ("band(%s, %d)"):format(value, 2 ^ bits - 1)
 end
@@ -164,7 +164,7 @@ function read.add_bits(name, shift, bits)
 end
 
 
---- The constructor of a record, with room for all its fields.
+--- Returns the constructor of a record, with room for all its fields.
 function read.template(shape)
   local fields = {}
   for i, field in ipairs(shape.fields) do
@@ -177,10 +177,10 @@ end
 
 return {
   write = write, read = read,
-  first = 1, -- index of a list's first element, as errors name it
+  first = 1, -- a list's first index in errors
   index = "[%d]",
   open = "do", close = "end", -- around a field
-  done = "end", -- of a loop and a condition
+  done = "end", -- end of a loop and of a condition
   advance = "at = at + @offset",
   set = "@x = @value",
   number = function(value) return ("%.17g"):format(value) end,

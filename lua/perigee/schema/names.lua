@@ -1,10 +1,10 @@
---- Finds fields in a value that its type does not have: misspelt ones, which would not be sent.
+--- Finds fields of a value that its type does not have. These are misspelt and would not be sent.
 
 local fault = require "perigee.schema.fault"
 
 local names = {}
 
-local fields_of = setmetatable({}, { __mode = "k" }) -- of a record, by name
+local fields_of = setmetatable({}, { __mode = "k" }) -- fields of a record, by name
 
 local function fields_by_name(of)
   local fields = fields_of[of]
@@ -71,8 +71,8 @@ function find(of, value)
   end
 end
 
--- Interpreted: a compiled loop over the keys of a value that had just been made has been seen to give keys
--- of another table, once in some thousand messages.
+-- Not compiled, because a compiled loop over the keys of a new value has given keys of another table, once in
+-- some thousand messages.
 for _, fn in ipairs { FIND.list, FIND.record, find } do
   jit.off(fn)
 end

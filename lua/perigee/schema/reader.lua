@@ -1,5 +1,5 @@
---- Reads the text of a schema into declarations, as docs/schema.md has the grammar. lpeg finds the
---- words; what may follow what is decided here, so that an error can say what was expected.
+--- Reads the text of a schema into declarations, by the grammar in docs/schema.md. lpeg finds the words; this
+--- file checks their order, so that errors can name the expected word.
 
 local fault = require "perigee.schema.fault"
 local lpeg = require "lpeg"
@@ -18,7 +18,7 @@ local number = P "-" ^ -1 * digits * (P "." * digits) ^ -1 * -(R("az", "AZ", "09
 local quoted = P '"' * C((1 - S '"\r\n') ^ 0) * P '"'
 local mark = P "->" + P ".." + S "{}[]():=,?"
 
--- Without overlong forms, halves of surrogates and what is above U+10FFFF.
+-- Excludes overlong forms, halves of surrogates, and code points above U+10FFFF.
 local tail = R "\128\191"
 local letter = R "\0\127" + R "\194\223" * tail
   + (P "\224" * R "\160\191" + R("\225\236", "\238\239") * tail + P "\237" * R "\128\159") * tail
@@ -102,7 +102,7 @@ end
 
 -- Types --------------------------------------------------------------------------------------
 
--- `string(32)`, `f32(-1..1, 0.01)`: what stands in the parentheses.
+-- `string(32)`, `f32(-1..1, 0.01)`: reads the arguments in the parentheses.
 local function read_arguments(reader, node)
   reader:expect("(", "here")
   node.arguments_at = reader.tokens[reader.at][1]
@@ -235,7 +235,7 @@ end
 local reader = {}
 
 
---- The declarations in a text, in their order. Raises what is wrong with it.
+--- Returns the declarations in a text, in their order. Raises an error for wrong text.
 ---@param source { text: string, path: string }
 ---@return table[]
 function reader.read(source)

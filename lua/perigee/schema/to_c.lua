@@ -11,8 +11,8 @@ local layout = require "perigee.schema.layout"
 local to_c = {}
 
 local SIZE_MAX = 8 * 2 ^ 20 -- bytes of a message
-local MEMORY_MAX = 2 ^ 26 -- bytes that a constant is given for
-local LEAF_BYTES = 24 -- of a struct, for each of its values, about
+local MEMORY_MAX = 2 ^ 26 -- the most bytes for which a constant is written
+local LEAF_BYTES = 24 -- approximate bytes of a struct for each of its values
 
 -- Returns the memory that a decoded value needs besides its struct: an expression in C, or nil for none,
 -- and the approximate bytes.
@@ -130,9 +130,9 @@ enum {
 ]]
 
 
---- The header's text.
+--- Returns the header's text.
 ---@param schema perigee.schema.Schema
----@param prefix string what names begin with, in lower case
+---@param prefix string the beginning of names, in lower case
 ---@return string
 function to_c.header(schema, prefix)
   local names = c_names.new(prefix)

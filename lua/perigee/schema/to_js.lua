@@ -1,6 +1,6 @@
---- A schema as a JavaScript module, /schema.js: it exports `schema`, with the protocol hash, and of each
---- message its name, number, `encode(value)` to a Uint8Array and `decode(bytes)`; `encodeAnswer` and
---- `decodeAnswer` where it has an answer. perigee.js takes it as it is.
+--- A schema as a JavaScript module, /schema.js: it exports `schema`, with the protocol hash and, for each
+--- message, its name, number, `encode(value)` to a Uint8Array and `decode(bytes)`. A message with an answer
+--- also has `encodeAnswer` and `decodeAnswer`. perigee.js uses this object directly.
 
 local decoder = require "perigee.schema.decoder"
 local dialect = require "perigee.schema.js_dialect"
@@ -119,7 +119,7 @@ let at = 0;
 
 local NOTHING = { encode = "(x) => none(x, %s)", decode = "(b) => b.length > 0 ? more() : undefined" }
 
--- The names and texts of a schema, as JavaScript has texts.
+-- Returns a name or text of a schema as a JavaScript string.
 local function quote(text)
   return '"' .. text:gsub('[%c"\\\127]', function(char)
     return ("\\x%02x"):format(char:byte())
@@ -164,7 +164,7 @@ local function quoted_place(place)
   return quoted_list { place.path, place.expected }
 end
 
--- Adds the lines of those items that have none yet.
+-- Adds the lines of items that have no line yet.
 local function extend(lines, items, write)
   for i = #lines, #items do
     lines[i + 1] = write(items[i])

@@ -1,4 +1,4 @@
---- A schema as TypeScript: what the values of its messages are, and what /schema.js exports.
+--- A schema as TypeScript: the types of its messages' values, and the exports of /schema.js.
 
 local to_ts = {}
 
@@ -49,7 +49,7 @@ function WRITE.record(of, named)
   return "{ " .. table.concat(fields, "; ") .. " }"
 end
 
--- Names of others in the file.
+-- Names with another meaning in the file.
 local TAKEN = { Array = true, Uint8Array = true, Messages = true, Answers = true }
 
 local function new_name(of, named)
@@ -69,7 +69,7 @@ function write(of, named)
   elseif not named.names[of] then
     local name = new_name(of, named)
     named.names[of] = name
-    local text = WRITE[of.kind](of, named) -- which may add others
+    local text = WRITE[of.kind](of, named) -- this call may add other declarations
     named[#named + 1] = ("export type %s = %s;"):format(name, text)
   end
   return named.names[of]
@@ -87,11 +87,11 @@ local function map(schema, part, named)
 end
 
 
---- The text of a .d.ts file.
+--- Returns the text of a .d.ts file.
 ---@param schema perigee.schema.Schema
 ---@return string
 function to_ts.declarations(schema)
-  local named = { names = {}, taken = {} } -- declarations; the names of types; those that are used
+  local named = { names = {}, taken = {} } -- declarations; the names of types; names in use
   local values, answers = map(schema, "value", named), map(schema, "answer", named)
   local types = #named > 0 and table.concat(named, "\n") .. "\n\n" or ""
   return ([[

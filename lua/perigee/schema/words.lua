@@ -1,5 +1,5 @@
---- Bits in words of 32: a word is filled with shifts before it is stored, and loaded before it is taken
---- apart. For dialects without a state that counts bits.
+--- Bits in words of 32: shifts fill a word before it is stored, and take it apart after it is loaded. For
+--- dialects without a state that counts bits.
 
 local floor = math.floor
 
@@ -28,7 +28,7 @@ function words.finish(self, scope)
 end
 
 
---- Takes a leaf's bits as a number from 0 to 2^bits - 1.
+--- Returns a leaf's bits as a number from 0 to 2^bits - 1.
 function words.take(self, leaf)
   local steps, shift, first = self.steps, leaf.at % 32, floor(leaf.at / 32) * 4
   leaf.m = leaf.type.kind == "optional" and self:fresh "m" or nil
