@@ -132,6 +132,9 @@ end
 local function read_type(reader, what)
   if reader:peek "[" then
     reader:fail(reader.tokens[reader.at], "expected %s, found `[`; a list of u8 is u8[]", what)
+  elseif reader:peek "{" then
+    reader:fail(reader.tokens[reader.at], "expected %s, found `{`; fields in braces stand directly behind a "
+      .. "message or its `->`, and elsewhere in a struct", what)
   end
   local name, at = reader:name(what)
   if name == "optional" and reader.tokens[reader.at][2] == "name" then

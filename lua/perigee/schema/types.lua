@@ -136,7 +136,7 @@ function RESOLVE.named(context, node, depth)
     local hint = fault.hint(node.name, sorted_keys(BASES, context.named))
     local other = MEANT[node.name:lower()]
     fault.raise(context.source, node.at, "there is no type `%s`%s", node.name,
-      hint == "" and other and "; write " .. other or hint)
+      hint ~= "" and hint or other and "; write " .. other or "; declare it as a struct or an enum")
   end
   return context.resolve_declared(declared, node, depth)
 end
