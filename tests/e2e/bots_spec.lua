@@ -289,6 +289,8 @@ describe("perigee bots", function()
     has_problem("bot.lua: on_ask.sum must be a function, not a boolean", "127.0.0.1:1",
       "return { on_ask = { sum = true } }")
     has_problem('there is no game "no/game", and an address is host, host:port', "no/game")
+    local _, out = bots(("x"):rep(70), "return function() end", { "-n", "1" }) -- too long for any host
+    has(out, "1 x cannot connect to x+:7777: no such host, nor a game of that name %(EAI_NONAME%)")
     local help = server.perigee { "bots", "--help" }
     assert.equal(0, help:wait_exit())
     has(table.concat(help.out, "\n"), "return function%(bot%)")
