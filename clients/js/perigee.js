@@ -429,7 +429,7 @@ const isNode = typeof process === "object" && Boolean(process?.versions?.node);
 function parseAddress(address) {
   if (address === undefined) {
     const { protocol, host } = globalThis.location ?? {};
-    if (!host) throw new TypeError("connect needs an address outside of a page");
+    if (!host) throw new TypeError("connect needs an address outside of a page, such as \"localhost:7777\"");
     return { kind: "ws", url: `${protocol === "https:" ? "wss" : "ws"}://${host}/ws` };
   }
   const scheme = /^(\w+):\/\//.exec(address)?.[1];
@@ -458,7 +458,10 @@ function parseAddress(address) {
 
 function openWebSocket({ url }, options, { opened, received, ended }) {
   const WebSocket = options.WebSocket ?? globalThis.WebSocket;
-  if (!WebSocket) throw new TypeError("there is no WebSocket here: pass one as the option WebSocket");
+  if (!WebSocket) {
+    throw new TypeError(`there is no WebSocket here: connect to "${new URL(url).host}" without a WebSocket, `
+      + "or pass one as the option WebSocket");
+  }
   const socket = new WebSocket(url, ["perigee.1"]);
   let isOpen = false;
   socket.binaryType = "arraybuffer";
@@ -919,8 +922,9 @@ class Game extends Emitter {
   }
 
   /** Joins a room; resolves to the room when the server has let this client in. */
-  join(name, options = {}) {
+  async join(name, options = {}) {
     checkOptions("join", options, WAIT_OPTIONS);
+    if (typeof name !== "string") throw new TypeError(`the name of a room is a string, not ${name}`);
     return this._rejoining.get(name)?.promise ?? this._join(name, new Room(this, name), options);
   }
 
@@ -1513,7 +1517,12 @@ class Game extends Emitter {
     clearTimeout(connection.ackTimer);
     connection.transport?.end();
     this._rejectPings(reason);
-    if (!connection.isWelcome) return connection.reject(reason);
+    if (!connection.isWelcome) {
+      if (reason.message.startsWith("the server sent")) {
+        reason.message += "; is that the port of a Perigee server, not its text port or one with TLS?";
+      }
+      return connection.reject(reason);
+    }
     if (FINAL.has(reason.code) || this._options.reconnect === false) return this._finish(reason);
     this.state = "reconnecting";
     this._lostAt = now();

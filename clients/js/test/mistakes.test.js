@@ -1,5 +1,6 @@
 // Mistakes of those who use the client: each is an error where it is made, or a line in the console.
 import assert from "node:assert/strict";
+import { createServer } from "node:net";
 import { test } from "node:test";
 import { connect } from "../perigee.js";
 import { fakeServer, message, packet, str16 } from "./fake_server.js";
@@ -64,6 +65,20 @@ test("an option that there is not is a TypeError that names the nearest", async 
   await peer.expectMessage("fence"); // nothing else was sent
 });
 
+test("an address that is none, and a server that is another, are errors that say what to write", async (t) => {
+  await assert.rejects(connect({ name: "ann" }),
+    wrong('connect needs an address outside of a page, such as "localhost:7777"'));
+  if (!globalThis.WebSocket) {
+    await assert.rejects(connect("http://localhost:7777"), wrong('there is no WebSocket here: connect to '
+      + '"localhost:7777" without a WebSocket, or pass one as the option WebSocket'));
+  }
+  const lines = createServer((socket) => socket.end("* connected as guest-1; /join ROOM\n"));
+  await new Promise((resolve) => lines.listen(0, "127.0.0.1", resolve));
+  t.after(() => lines.close());
+  await assert.rejects(connect(`127.0.0.1:${lines.address().port}`, { reconnect: false }),
+    /^PerigeeError: the server sent .*; is that the port of a Perigee server, not its text port or one with TLS\?$/);
+});
+
 test("a value that JSON cannot say is a TypeError that says where", async (t) => {
   const { peer, game, room } = await open(t);
   const ring = {};
@@ -93,6 +108,7 @@ test("a value that JSON cannot say is a TypeError that says where", async (t) =>
   assert.throws(() => room.send("x", ring), /^TypeError: message "x": value(\.self){64} is nested deeper than 64,/);
   assert.throws(() => room.send("x", deep(65)), /is nested deeper than 64/);
   assert.throws(() => room.send(() => 1), wrong("a message has a name"));
+  await assert.rejects(game.join(), wrong("the name of a room is a string, not undefined"));
 
   class Point {
     constructor(x) { this.x = x; }
