@@ -1,5 +1,5 @@
---- Tests of games, without sockets and without waiting: a server with the game loaded, simulated
---- clients, and a clock that moves only when the spec says so.
+--- Tests of games, without sockets and without waiting: a server with the game loaded, simulated clients, and
+--- a clock that moves only when the spec waits.
 ---
 ---   local testing = require "perigee.testing"
 ---   local server = testing.server()
@@ -23,10 +23,10 @@ local echo = false -- whether games' logs go to standard error
 local open = {} -- the servers of the running test
 
 
---- A server with a game loaded and started; it is closed when the test ends. Options: a game's path, or a
---- table of `game` (a path; the game under test when left out), or `source` (the text of a game.lua) or
---- `files` (texts by file name); `seed`; `config`; `network` (conditions for all clients); `fuzz = false`
---- where timing has to be exact; `trace = false` for tests of very many messages.
+--- Returns a server with a loaded and started game. The server is closed when the test ends. Options: a
+--- game's path, or a table of `game` (a path; default: the game under test), or `source` (the text of a
+--- game.lua) or `files` (texts by file name); `seed`; `config`; `network` (conditions for all clients); `fuzz
+--- = false` for specs that need exact timing; `trace = false` for tests of very many messages.
 ---@param options? string|table
 ---@return perigee.testing.Server
 function testing.server(options)
@@ -45,7 +45,7 @@ end
 local control = {}
 
 
---- What servers are to be like from now on.
+--- Sets the options of later servers.
 ---@param options { game: string?, seed: integer?, fuzz: boolean?, echo: boolean? }
 function control.configure(options)
   game, echo = options.game or game, options.echo or echo
@@ -54,7 +54,7 @@ function control.configure(options)
 end
 
 
---- What the servers of this test have to say at its end; nil when all is well.
+--- Returns the errors of this test's servers at its end; nil without errors.
 ---@return string? problem
 function control.verdict()
   for _, server in ipairs(open) do

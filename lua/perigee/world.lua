@@ -193,13 +193,13 @@ world = setmetatable({}, {
   end,
 })
 
--- What the host does with it -------------------------------------------------------------------
+-- Functions for the host -------------------------------------------------------------------
 
 local host = {}
 
 local PLAIN = { number = true, string = true, boolean = true }
 
--- Whether there is nothing in it that a look at its fields would not show.
+-- Returns whether a value has no contents other than its plain fields.
 local function is_flat(value)
   for key, inner in next, value do
     if not PLAIN[type(inner)] or not PLAIN[type(key)] then
@@ -210,7 +210,7 @@ local function is_flat(value)
 end
 
 
---- Raises an error that names the first component in which there is something that is not data.
+--- Raises an error that names the first component with a value that is not data.
 function host.check()
   for _, set in ipairs(store.sets()) do
     for i = 1, declared.KEPT[set.name] and 0 or set.size do
@@ -227,7 +227,7 @@ function host.check()
 end
 
 
---- A version is live.
+--- Applies the declarations of a version that has become live.
 ---@param own perigee.Declared
 function host.take(own)
   declared.is_used = declared.is_used or own.is_used

@@ -1,7 +1,6 @@
---- A client that speaks packets: perigee.client on a simulated network. The same calls do the same
---- things; the protocol is libperigee's, without sockets (perigee.client.core). Calls
---- that a spec expects to succeed (`join`) fail the spec when they do not; `try_join` and the like
---- return nil, message, code, as perigee.client's do.
+--- A client that speaks packets: perigee.client on a simulated network. The same calls do the same things;
+--- the protocol is libperigee's, without sockets (perigee.client.core). A call such as `join` fails the spec
+--- when it does not succeed; `try_join` and the like return nil, message, code, as in perigee.client.
 
 local calls = require "perigee.client.calls"
 local Client = require "perigee.testing.client"
@@ -13,7 +12,7 @@ local Room = require "perigee.client.room"
 local strict = require "perigee.testing.strict"
 
 local HUGE = math.huge
-local CLOSE_SECONDS = 1 -- that the server has to answer a BYE
+local CLOSE_SECONDS = 1 -- seconds that the server has to answer a BYE
 local CODES = { ConnectionClosed = 0, ConnectionReset = 1 }
 
 ---@class perigee.testing.BinaryClient: perigee.testing.Client, perigee.client.Calls
@@ -28,7 +27,7 @@ for name, call in pairs(calls) do BinaryClient[name] = call end
 local binary_client = {}
 
 
--- How the calls wait: as tasks of the simulated clock.
+-- Makes calls wait as tasks of the simulated clock.
 local function scheduler(clock)
   local function spawn(fn, ...) clock:spawn(fn, ...) end
   return {
@@ -39,7 +38,7 @@ local function scheduler(clock)
 end
 
 
--- The client in C.
+-- Creates the client in C.
 local function new_core(self)
   local options, schema = self._options, self._schema
   return core.new({
@@ -51,7 +50,7 @@ end
 
 -- Connecting ------------------------------------------------------------------------------------
 
---- Connects and waits for the server's yes or no.
+--- Connects and waits for the server's decision.
 ---@param server perigee.testing.Server
 ---@param options table name, token, network
 ---@param server_end table as link.new has it
@@ -87,7 +86,7 @@ local function on_due(self)
 end
 
 
--- Sees to it that the core gets the time when it wants it.
+-- Sets the timer for the core's next call.
 local function arm(self)
   local due, clock = self._core and self._core:due(), self._clock
   local at = due and math.max(math.ceil(due * 1000), clock.now + 1)
@@ -110,7 +109,7 @@ local function drain(self)
 end
 
 
--- Sends what the core has to send, and takes its events.
+-- Sends the core's output, and takes its events.
 function BinaryClient:_work()
   local now = self._clock.now / 1000
   self._core:advance(now)
@@ -118,7 +117,7 @@ function BinaryClient:_work()
   if output ~= "" then self._link:send(output) end
   if self._is_draining then return end
   drain(self)
-  -- What the events have led to.
+  -- The output that the events have caused.
   output = self._core and self._core:output(now) or ""
   if output ~= "" then self._link:send(output) end
   arm(self)
@@ -128,8 +127,8 @@ end
 BinaryClient._flush = BinaryClient._work
 
 
---- Connects again, as real clients do by themselves, and takes the session up where it still waits:
---- true; where it does not, another one begins: false. An event "resumed" or "lost" tells the same.
+--- Connects again, as real clients do by themselves. Returns true if the session still waits and continues;
+--- false if a new session begins. An event "resumed" or "lost" reports the same.
 ---@return boolean? resumed, string? message, string? code, integer? retry
 function BinaryClient:reconnect()
   if not self._ended.is_filled then
@@ -137,7 +136,7 @@ function BinaryClient:reconnect()
     self:_lose("ConnectionReset", "the client connects again")
   end
   self._core = self._core or new_core(self)
-  if self._core:connection() ~= 0 then -- it has waited for one since
+  if self._core:connection() ~= 0 then -- the core wants a connection already
     self._core:ended(CODES.ConnectionReset, "the client connects again", self._clock.now / 1000)
     drain(self)
   end
@@ -179,11 +178,12 @@ end
 
 -- Events -----------------------------------------------------------------------------------------
 
---- What differs from a client that connects again by itself.
+--- Handlers that differ from those of a client that connects again by itself.
 local TAKE = {}
 
 
--- After the end of a session that cannot be resumed it is another client to the core.
+-- Reports the loss of a session that could not be resumed, because the core then knows this client as a new
+-- one.
 function TAKE.connected(self)
   if self.session then self:_publish { type = "lost", dropped = 0 } end
 end
@@ -241,7 +241,7 @@ end
 
 -- Calls -----------------------------------------------------------------------------------------
 
---- Joins a room; nil, message, code when it may not.
+--- Joins a room; returns nil, message, code if the server refuses.
 ---@param name string
 ---@return perigee.client.Room?, string? message, string? code
 function BinaryClient:try_join(name)
@@ -250,14 +250,14 @@ function BinaryClient:try_join(name)
 end
 
 
---- Sends bytes as they are: for specs about clients that do not keep to the protocol.
+--- Sends raw bytes: for specs about clients that break the protocol.
 ---@param data string
 function BinaryClient:write(data)
   self._link:send(data)
 end
 
 
---- Says BYE and waits until the server has heard it.
+--- Says BYE and waits until the server has received it.
 function BinaryClient:close()
   if self._ended.is_filled then return end
   if self.connected then

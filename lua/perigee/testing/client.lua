@@ -1,5 +1,5 @@
---- What simulated clients of both kinds share: the inbox and what is expected of it, handlers, the
---- network, and how a connection ends. binary_client.lua and text_client.lua add the language.
+--- The common part of both kinds of simulated clients: the inbox and its expectations, handlers, the network,
+--- and the end of a connection. binary_client.lua and text_client.lua add the two protocols.
 
 local clocks = require "perigee.testing.clock"
 local check_methods = require "perigee.client.methods"
@@ -10,8 +10,8 @@ local match = require "perigee.testing.match"
 local report = require "perigee.testing.report"
 
 local HUGE = math.huge
-local EXPECT_SECONDS = 5 -- that an expectation waits
-local NOTHING_SECONDS = 1 -- that nothing is to come
+local EXPECT_SECONDS = 5 -- seconds that an expectation waits
+local NOTHING_SECONDS = 1 -- seconds in which nothing may arrive
 local TIMEOUT = 10 -- seconds, for a call that names none
 local IS_MESSAGE = { message = true, ask = true, line = true }
 
@@ -39,14 +39,14 @@ function Client.init(self, server, options, server_end, decode)
   self._clock = server._clock
   self._inbox = inboxes.new(decode)
   self._handlers = {}
-  self._waiters = {} -- who waits for something to arrive
-  self._arrived_to = 0 -- index up to which handlers have had what came
+  self._waiters = {} -- the tasks that wait for something to arrive
+  self._arrived_to = 0 -- index up to which handlers have received events
   self:_attach(server_end, options.network)
   return self
 end
 
 
---- A connection of its own: the first one, or the next. The one before is not heard of any more.
+--- Attaches the first or the next connection. The previous one delivers nothing any more.
 function Client:_attach(server_end, network)
   local own
   self._opening, self._ended = clocks.slot(), clocks.slot()
@@ -79,7 +79,7 @@ local function give_to_handlers(self)
 end
 
 
---- Tells handlers and those who wait what has come.
+--- Passes new events to handlers and waiting tasks.
 function Client:_tell()
   give_to_handlers(self)
   local waiters = self._waiters
@@ -92,7 +92,7 @@ function Client:_tell()
 end
 
 
---- The connection is over, for the reason that is known by now.
+--- Handles the end of the connection, for the reason that is known by now.
 function Client:_finish(code, message)
   if self._ended.is_filled then return end
   self.connected = false
@@ -106,7 +106,7 @@ function Client:_finish(code, message)
 end
 
 
---- The connection is lost.
+--- Handles the loss of the connection.
 Client._lose = Client._finish
 
 
@@ -120,7 +120,7 @@ function Client:_on_end(ending)
 end
 
 
---- Waits until something arrives, or has arrived, that `accept` wants.
+--- Waits until an event that `accept` wants arrives or has arrived.
 ---@return integer? index, string? problem
 function Client:_await(topic, accept, seconds)
   local inbox = self._inbox
@@ -139,12 +139,12 @@ end
 
 -- Expectations ----------------------------------------------------------------------------------
 
---- What is expected: what it is about, how events are told apart, and words for reports.
+--- An expectation: its topic, the events that it concerns, and words for reports.
 ---@class perigee.testing.Wish
----@field topic string expectations of the same topic look at things in order
+---@field topic string expectations of the same topic check events in order
 ---@field what string
----@field is_candidate fun(event: table): boolean whether an event is of that kind at all
----@field value any what it has to be
+---@field is_candidate fun(event: table): boolean whether the expectation concerns an event
+---@field value any the expected value
 ---@field value_of fun(event: table): any
 
 local function accepter(wish)
@@ -190,11 +190,11 @@ local function message_wish(name, value)
 end
 
 
---- Waits for a message of that name whose value is as expected: tables are compared by the fields
---- that are named, functions are asked. Messages of that name that came before it are passed over.
+--- Waits for a message of that name with the expected value. Tables are compared only by the fields that
+--- `value` names; a function decides about the value. Skips earlier messages of that name.
 ---@param name string
 ---@param value? any nil: any value
----@param seconds? number 5 when left out
+---@param seconds? number default 5
 ---@return any value, table event
 function Client:expect(name, value, seconds)
   local event = expect(self, message_wish(name, value), seconds)
@@ -202,17 +202,17 @@ function Client:expect(name, value, seconds)
 end
 
 
---- No such message may wait to be looked at, nor come for a while.
+--- Fails if such a message waits unread, or arrives within some seconds.
 ---@param name string
 ---@param value? any
----@param seconds? number 1 when left out; may stand in the place of the value
+---@param seconds? number default 1; may also be given in place of the value
 function Client:expect_nothing(name, value, seconds)
   if type(value) == "number" and seconds == nil then value, seconds = nil, value end
   expect_nothing(self, message_wish(name, value), seconds)
 end
 
 
---- Waits for bytes that another member, or the server, relayed to a room.
+--- Waits for bytes that another member or the server relayed to a room.
 ---@param data? string|fun(data: string): boolean
 ---@param seconds? number
 ---@return string data, table event
@@ -267,8 +267,8 @@ function Client:_expect_line(line, seconds)
 end
 
 
---- The values of all messages of that name that have come (since `clear`), looked at or not; false for
---- one without a value, so that there are as many as messages.
+--- Returns the values of all messages of that name that have arrived since `clear`, read or unread. A message
+--- without a value gives false, so that each message has an entry.
 ---@param name string
 ---@return any[]
 function Client:received(name)
@@ -283,7 +283,7 @@ function Client:received(name)
 end
 
 
---- Forgets all that has come so far.
+--- Forgets everything that has arrived so far.
 function Client:clear()
   self._inbox:clear()
   self._arrived_to = self._inbox.count
@@ -292,7 +292,7 @@ end
 
 -- Events, as perigee.client has them ------------------------------------------------------------
 
---- The next event that no handler takes; nil, "timeout"; nil, "closed" after the last.
+--- Returns the next event that no handler takes; nil, "timeout"; or nil, "closed" after the last.
 ---@param timeout? number seconds
 ---@return table? event, string? reason
 function Client:recv(timeout)
@@ -309,9 +309,8 @@ function Client:recv(timeout)
 end
 
 
---- Calls `fn(event)` for every event of a type, in a task, so it may wait; "*" stands for all types
---- without a handler of their own. Events of that type that already wait for `recv` go to it at
---- once. nil takes the handler away.
+--- Calls `fn(event)` for every event of a type, in a task, so it may wait; "*" stands for all types without a
+--- handler of their own. Waiting events of that type go to the new handler at once. nil removes the handler.
 ---@param kind string
 ---@param fn? fun(event: table)
 function Client:on(kind, fn)
@@ -324,7 +323,7 @@ end
 
 -- Rooms -----------------------------------------------------------------------------------------
 
---- Joins a room; the spec fails when it may not.
+--- Joins a room; fails the spec if the server refuses.
 ---@param name string
 ---@return perigee.client.Room|perigee.testing.TextRoom
 function Client:join(name)
@@ -366,7 +365,7 @@ function Client:network(conditions)
 end
 
 
---- Stands still: neither reads nor sends, until `resume`.
+--- Stalls the client: it neither reads nor sends until `resume`.
 function Client:stall()
   self._link:stall()
 end
@@ -377,27 +376,27 @@ function Client:resume()
 end
 
 
---- Its cable is pulled: bytes go nowhere, in either direction, and neither side is told.
+--- Unplugs the client's cable: bytes are lost in both directions, and neither side learns of it.
 function Client:vanish()
   self._link:vanish()
 end
 
 
---- Its connection is reset.
+--- Resets the client's connection.
 function Client:cut()
   self._link:reset()
   self:_lose("ConnectionReset", "the spec cut the connection")
 end
 
 
---- Its program dies: the system closes the connection, and nothing says BYE.
+--- Kills the client's program: the system closes the connection, without a BYE.
 function Client:kill()
   self._link:kill()
   self:_lose("ConnectionClosed", "the spec killed the client")
 end
 
 
---- The fields that clients of both kinds have besides methods.
+--- The fields, other than methods, of both kinds of clients.
 Client._FIELDS = {
   "id", "name", "text", "connected", "reason", "timeout", "server", "session", "max_payload", "ping_interval",
   "tick_rate",

@@ -1,4 +1,4 @@
---- What a spec says of a new client, checked and completed: who it is, and how its network behaves.
+--- Checks and completes the options of a new client: its name, token and address, and its network.
 
 local failure = require "perigee.testing.failure"
 local link = require "perigee.testing.link"
@@ -8,13 +8,13 @@ local OPTIONS = {
 }
 for _, key in ipairs(link.KEYS) do OPTIONS[key] = "number" end
 
--- Of clients without conditions of their own, when timing is to vary (seconds).
+-- For clients without conditions of their own, when timing varies (seconds).
 local FUZZ_LATENCY, FUZZ_JITTER = 0.08, 0.04
 
 local client_options = {}
 
 
--- The conditions, taken out of the options.
+-- Takes the network conditions out of the options.
 local function take_network(server, options)
   local network, has_own = {}, false
   for key, value in pairs(server._network) do network[key], has_own = value, true end
@@ -34,9 +34,9 @@ local function take_network(server, options)
 end
 
 
---- The options of a client: name, token, text, address, and network, which has its conditions.
+--- Returns the options of a client: name, token, text, address, and network with the conditions.
 ---@param server perigee.testing.Server
----@param options? string|table what the spec gave: a name alone, or a table
+---@param options? string|table the spec's argument: a name alone, or a table
 ---@return table
 function client_options.complete(server, options)
   if type(options) == "string" then options = { name = options } end

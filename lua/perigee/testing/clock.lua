@@ -1,13 +1,13 @@
---- Virtual time: what is to happen when, and who waits for what. Nothing here is the real clock's.
---- Time is in milliseconds and moves only while somebody waits.
+--- Virtual time: timed events, and the tasks that wait. Nothing here uses the real clock. Time is in
+--- milliseconds and moves only while a task or the spec waits.
 ---
---- Whoever waits outside a coroutine drives: time is moved from one due thing to the next until
---- what it waits for is there. A task (a coroutine started by `spawn`) that waits yields to whoever
---- drives, so any number of them play at the same time.
+--- A call that waits outside a coroutine moves time from one due event to the next until its result exists. A
+--- task (a coroutine started by `spawn`) yields to that call when it waits, so any number of tasks run at the
+--- same time.
 
 local failure = require "perigee.testing.failure"
 
-local ROUNDS_MAX = 20000 -- in one instant and one wait; more, and time would never go on
+local ROUNDS_MAX = 20000 -- rounds in one instant and one wait; with more, time would never go on
 local HUGE = math.huge
 
 ---@class perigee.testing.Clock
@@ -18,8 +18,8 @@ Clock.__index = Clock
 local clock = {}
 
 
---- `turn(now)` has the server do what is due; `due()` says when the next of that is. `random`, if
---- given, decides what comes first of things that are due at the same time.
+--- `turn(now)` makes the server do its due work; `due()` returns the time of its next work. `random`, if
+--- given, decides the order of events that are due at the same time.
 ---@param turn fun(now: integer)
 ---@param due fun(): integer?
 ---@param random? perigee.testing.Random
@@ -41,7 +41,7 @@ function clock.new(turn, due, random)
 end
 
 
--- What is due -----------------------------------------------------------------------------------
+-- Timed events -----------------------------------------------------------------------------------
 
 local function is_before(a, b)
   if a.at ~= b.at then return a.at < b.at end
@@ -80,7 +80,7 @@ local function pop(self)
 end
 
 
---- Calls `fn(argument)` at a time. The entry that is returned can be called off.
+--- Calls `fn(argument)` at a time. Returns an entry for `cancel`.
 ---@param at integer milliseconds
 ---@param fn fun(argument: any)
 ---@param argument any
@@ -95,14 +95,14 @@ function Clock:at(at, fn, argument)
 end
 
 
---- Calls off what `at` returned.
+--- Cancels an entry that `at` returned.
 ---@param entry table
 function Clock.cancel(_, entry)
   entry.fn = nil
 end
 
 
--- One more thing happens in this instant; too many, and it is the last.
+-- Counts an event in this instant; raises an error after too many.
 local function count_round(self)
   self._rounds = self._rounds + 1
   if self._rounds <= ROUNDS_MAX then return end
@@ -113,7 +113,8 @@ end
 
 local function run_due(self)
   local heap = self._heap
-  local first_new = self._made -- what was there before is bounded; what follows from it need not be
+  -- earlier entries are bounded in number, but those that follow from them need not be
+  local first_new = self._made
   while self._count > 0 and heap[1].at <= self.now do
     local entry = pop(self)
     if entry.made > first_new then count_round(self) end
@@ -122,8 +123,8 @@ local function run_due(self)
 end
 
 
---- Moves time to the next due thing, not beyond `limit`, and does it. Returns whether there was
---- one; without one it is `limit` now.
+--- Moves time to the next due event, but not beyond `limit`, and runs the event. Returns whether one was due;
+--- if not, moves time to `limit`.
 ---@param limit integer
 ---@return boolean
 function Clock:step(limit)
@@ -151,7 +152,7 @@ end
 ---@class perigee.testing.Slot
 ---@field is_filled boolean
 
---- A place for results that are waited for.
+--- Returns a slot for a result that tasks wait for.
 ---@return perigee.testing.Slot
 function clock.slot()
   return { is_filled = false }
@@ -170,7 +171,7 @@ local function resume(self, task, ...)
 end
 
 
---- Fills a slot, once; who waits goes on.
+--- Fills a slot once, and resumes the waiting tasks.
 ---@param slot perigee.testing.Slot
 function Clock:fill(slot, ...)
   if slot.is_filled then return end
@@ -191,8 +192,7 @@ local function wake(task)
 end
 
 
---- Waits until the slot is filled and returns what it was filled with; nil, "timeout" when it is
---- not in time.
+--- Waits until the slot is filled and returns its values; nil, "timeout" if it is not filled in time.
 ---@param slot perigee.testing.Slot
 ---@param milliseconds number
 function Clock:wait(slot, milliseconds)
@@ -210,7 +210,7 @@ function Clock:wait(slot, milliseconds)
     while not slot.is_filled and self:step(limit) do end
   end
   if not slot.is_filled then
-    slot.is_filled = true -- nothing may fall into it any more
+    slot.is_filled = true -- later results must not fill it
     return nil, "timeout"
   end
   return unpack(slot.results, 1, slot.count)
@@ -232,9 +232,9 @@ function Clock:sleep(milliseconds)
 end
 
 
---- Starts a task: `fn(...)` in a coroutine, up to where it first waits.
+--- Starts a task: `fn(...)` in a coroutine, until it first waits.
 ---@param fn function
----@return perigee.testing.Slot ended filled with what it returns
+---@return perigee.testing.Slot ended filled with the results of `fn`
 function Clock:spawn(fn, ...)
   local ended = clock.slot()
   local co = coroutine.create(function(...) self:fill(ended, fn(...)) end)
@@ -246,14 +246,14 @@ function Clock:spawn(fn, ...)
 end
 
 
---- The error of a task that nobody has seen yet.
+--- Returns the error of a task that has not been reported yet.
 ---@return any problem
 function Clock:take_failure()
   return table.remove(self._failures, 1)
 end
 
 
---- How many tasks have not ended.
+--- Returns the number of tasks that have not ended.
 ---@return integer
 function Clock:count_tasks()
   return self._task_count

@@ -1,5 +1,5 @@
---- Failures of expectations: raised at the line of the spec, whatever of ours lies in between, and
---- counted as failures of the test, not as errors in it.
+--- Failures of expectations. They name the line of the spec, not that of Perigee's code, and count as
+--- failures of the test, not as errors in it.
 
 local sorted_keys = require "perigee.util.sorted_keys"
 local describe = require "perigee.util.describe"
@@ -7,7 +7,7 @@ local describe = require "perigee.util.describe"
 local failure = {}
 
 
---- Fails the spec, with a text that says where.
+--- Fails the spec, with a text that names the line.
 ---@param text string
 function failure.throw(text)
   local busted = package.loaded["busted"]
@@ -25,7 +25,7 @@ function failure.raise(format, ...)
 end
 
 
---- Refuses a wrong use of this library: an error at the line of the spec.
+--- Raises an error at the line of the spec for a wrong use of this library.
 ---@param format string
 ---@param ... any
 function failure.misuse(format, ...)
@@ -33,7 +33,7 @@ function failure.misuse(format, ...)
 end
 
 
---- Misuse when a value is not of a type.
+--- Raises an error if a value does not have one of the types.
 ---@param what string
 ---@param value any
 ---@param ... string the types
@@ -46,7 +46,7 @@ function failure.check(what, value, ...)
 end
 
 
---- Misuse when a value is not a number of seconds from 0 on.
+--- Raises an error if a value is not a number of seconds of at least 0.
 ---@param call string with its arguments: "server:advance(seconds)"
 ---@param seconds any
 function failure.check_seconds(call, seconds)
@@ -56,8 +56,8 @@ function failure.check_seconds(call, seconds)
 end
 
 
---- Misuse when an option is not known, or not of its type.
----@param what string whose options they are
+--- Raises an error if an option is unknown or has a wrong type.
+---@param what string the owner of the options
 ---@param options table
 ---@param known table<string, string> types by name
 function failure.check_options(what, options, known)

@@ -1,5 +1,5 @@
---- What a client has received and when. A thing is kept as it came and decoded when somebody looks
---- at it, which for most messages of a match nobody does.
+--- Everything that a client has received, with the times. Items are decoded only when they are read, because
+--- most messages of a match are never read.
 
 ---@class perigee.testing.Inbox
 ---@field count integer
@@ -11,7 +11,7 @@ Inbox.__index = Inbox
 local inbox = {}
 
 
---- `decode(raw)` makes an event of what was pushed as a string.
+--- `decode(raw)` makes an event of a pushed string.
 ---@param decode fun(raw: string): table
 ---@return perigee.testing.Inbox
 function inbox.new(decode)
@@ -22,7 +22,7 @@ function inbox.new(decode)
     _decode = decode,
     _items = {},
     _times = {},
-    _passed = {}, -- what an expectation is about -> index up to which it has been looked at
+    _passed = {}, -- topic of expectations -> index up to which they have checked
   }, Inbox)
 end
 
@@ -48,7 +48,7 @@ function Inbox:get(index)
 end
 
 
---- Finds what `accept(event)` wants among what has not been passed over for `topic`.
+--- Finds an event that `accept(event)` wants, among those that expectations of `topic` have not skipped.
 ---@param topic string
 ---@param accept fun(event: table): boolean
 ---@param from? integer index, of the first to look at
@@ -63,8 +63,8 @@ function Inbox:find(topic, accept, from)
 end
 
 
---- What was found is looked at: nobody finds it again, and expectations of the same topic go on
---- behind it.
+--- Marks a found event as read: no later search finds it, and expectations of the same topic continue after
+--- it.
 ---@param topic string
 ---@param index integer
 ---@return table event
@@ -76,14 +76,14 @@ function Inbox:take(topic, index)
 end
 
 
---- Expectations of a topic begin with what comes from now on.
+--- Makes expectations of a topic ignore everything that has arrived so far.
 ---@param topic string
 function Inbox:skip(topic)
   self._passed[topic] = self.count
 end
 
 
---- The next one that neither recv nor a handler nor an expectation has had.
+--- Returns the next event that neither recv nor a handler nor an expectation has received.
 ---@return table? event
 function Inbox:next()
   while self.read_to < self.count do
@@ -95,7 +95,7 @@ function Inbox:next()
 end
 
 
---- Forgets all that has come so far.
+--- Forgets everything that has arrived so far.
 function Inbox:clear()
   for index = self.first, self.count do self._items[index], self._times[index] = nil, nil end
   self.read_to = self.count

@@ -14,8 +14,8 @@ local classes = annotations.read().classes
 local function declare() end
 
 
--- A table of the library. `own` works without a server; the other names are functions that raise an error
--- when they are called, so that a module may keep them in locals.
+-- A table of the library. The functions in `own` work without a server. All other names are functions that
+-- raise an error only when called, so that a module may keep them in locals.
 local function part(class, separator, own)
   local path = class.shown
   return setmetatable(own, {

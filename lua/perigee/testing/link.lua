@@ -1,22 +1,21 @@
---- The network between one client and the server: how long bytes take, which get lost, how fast
---- they come, and how all that ends. Bytes of one direction never overtake each other, as in any
---- stream; jitter varies the time between them.
+--- The network between one client and the server: latency, loss, bandwidth, and the end of the connection.
+--- Bytes of one direction never overtake each other, as in any stream; jitter varies the time between them.
 
 local failure = require "perigee.testing.failure"
 local wire = require "perigee.testing.wire"
 
 local HUGE = math.huge
-local WINDOW_MIN = 512 -- bytes that a slow client's side takes at a time, at least
+local WINDOW_MIN = 512 -- the fewest bytes that a slow client's side accepts at a time
 local WINDOW_DEFAULT = 256 * 1024
 
---- How a network behaves. All of it may change at any time.
+--- The conditions of a network. All may change at any time.
 ---@class perigee.testing.Conditions
----@field latency? number seconds that bytes take, each way
----@field jitter? number seconds, at most, that they take longer
+---@field latency? number seconds of latency, each way
+---@field jitter? number the most seconds of additional latency
 ---@field loss? number share (0 to 1) of the unreliable packets that get lost, each way
 ---@field bandwidth? number bytes a second, each way
----@field read_rate? number bytes a second that the client reads: a slow reader
----@field window? integer bytes that wait on the client's side before the server has to
+---@field read_rate? number bytes a second that a slow client reads
+---@field window? integer bytes that wait on the client's side before output waits in the server
 
 local KEYS = { "latency", "jitter", "loss", "bandwidth", "read_rate", "window" }
 local IS_KEY = {}
@@ -32,7 +31,7 @@ local link = { KEYS = KEYS }
 
 -- Conditions ------------------------------------------------------------------------------------
 
---- Refuses conditions that make no sense.
+--- Raises an error for impossible conditions.
 ---@param conditions perigee.testing.Conditions
 function link.check(conditions)
   for key, value in pairs(conditions) do
@@ -68,9 +67,8 @@ function Link:set(conditions)
 end
 
 
---- A link. `server_end` has the functions write(bytes), read() → bytes, ending; shutdown(),
---- reset() and window(bytes) of the server's side; `client_end` on_bytes(bytes) and
---- on_end(ending).
+--- Returns a link. `server_end` has the functions write(bytes), read() → bytes, ending; shutdown(), reset()
+--- and window(bytes) of the server's side; `client_end` on_bytes(bytes) and on_end(ending).
 ---@param clock perigee.testing.Clock
 ---@param random perigee.testing.Random
 ---@param server_end table
@@ -86,12 +84,12 @@ function link.new(clock, random, server_end, client_end, is_packets)
     _client = client_end,
     _is_packets = is_packets,
     _conditions = {},
-    _up = {}, _up_first = 1, _up_last = 0, -- operations on their way, oldest first
+    _up = {}, _up_first = 1, _up_last = 0, -- operations in transit, oldest first
     _down = {}, _down_first = 1, _down_last = 0,
     _up_at = 0, _down_at = 0, -- when the newest of them arrives
-    _up_free = 0, _down_free = 0, -- when the line has sent what it was given
+    _up_free = 0, _down_free = 0, -- when the line has sent everything so far
     _held = {}, -- operations of a stalled client
-    _rest = "", -- a packet that has not come whole, where packets are told apart
+    _rest = "", -- an incomplete packet, if packets are recognised
   }, Link)
 end
 
@@ -104,7 +102,7 @@ end
 
 -- To the server ---------------------------------------------------------------------------------
 
--- What travels besides bytes.
+-- Operations other than bytes.
 local SHUTDOWN, RESET = {}, {}
 
 
@@ -154,7 +152,7 @@ local function send(self, operation)
 end
 
 
--- Takes packets that get lost out of the stream; what is no whole packet is left over.
+-- Removes lost packets from the stream; keeps an incomplete packet for later.
 local function lose(self, data)
   local kept, at = {}, 1
   while true do
@@ -192,12 +190,12 @@ local function deliver(self, bytes, ending)
 end
 
 
--- What a stalled client does not read is there when it goes on.
+-- Delivers bytes to the client; keeps them for later while the client is stalled.
 local function arrive_down(self)
   local first = self._down_first
   if self.state == "stalled" or first > self._down_last then return end
   local item = self._down[first]
-  if item.at > self._clock.now then return end -- what it was for has been read by `resume`
+  if item.at > self._clock.now then return end -- `resume` has delivered the bytes already
   self._down[first], self._down_first = nil, first + 1
   deliver(self, item.bytes, item.ending)
 end
@@ -208,7 +206,7 @@ local function pull_later(self)
 end
 
 
--- The line is busy with what was read; the server's side fills up meanwhile.
+-- Keeps the line busy for the bytes that were read, so that output fills the server's side meanwhile.
 local function slow_down(self, size)
   if self._down_rate == HUGE or size == 0 then return self._clock.now end
   self._down_free = math.ceil(self._clock.now + size / self._down_rate * 1000)
@@ -217,7 +215,7 @@ local function slow_down(self, size)
 end
 
 
---- Takes what the server has written since, if the client reads at all.
+--- Takes the server's new output, if the client reads.
 function Link:pull()
   local now = self._clock.now
   if self.state ~= "open" or self._has_ended or now < self._down_free then return end
@@ -239,13 +237,13 @@ end
 
 -- Ends and pauses -------------------------------------------------------------------------------
 
---- The client neither reads nor sends; what it would send waits.
+--- Stalls the client: it does not read, and its output waits.
 function Link:stall()
   if self.state == "open" then self.state = "stalled" end
 end
 
 
---- The end of that: it reads and sends what has waited.
+--- Ends the stall: the client reads again, and sends its output.
 function Link:resume()
   if self.state ~= "stalled" then return end
   self.state = "open"
@@ -259,7 +257,7 @@ function Link:resume()
 end
 
 
---- From now on bytes go nowhere, in either direction, and nobody is told.
+--- Loses all bytes in both directions from now on, without notice to either side.
 function Link:vanish()
   if self.state == "over" then return end
   self.state = "vanished"
@@ -267,13 +265,13 @@ function Link:vanish()
 end
 
 
---- The client sends the end of its stream, and reads on.
+--- Sends the end of the client's stream; the client continues to read.
 function Link:shutdown()
   send(self, SHUTDOWN)
 end
 
 
--- The client is gone, and this is the last that the server hears of it.
+-- Ends the client's side with a last operation for the server.
 local function finish(self, operation)
   if self.state == "over" then return end
   if self.state == "stalled" then self.state = "open" end
@@ -282,21 +280,21 @@ local function finish(self, operation)
 end
 
 
---- The client closes its socket, when it has sent what it had to send.
+--- Closes the client's socket after its output has been sent.
 function Link:close()
   if self.state == "stalled" then self:resume() end
   finish(self, SHUTDOWN)
 end
 
 
---- The client is gone, with what it still had to send; the system closes its socket.
+--- Ends the client and drops its unsent output; the system closes its socket.
 function Link:kill()
   self._held = {}
   finish(self, SHUTDOWN)
 end
 
 
---- The connection is reset: what the client had sent before still arrives, nothing else does.
+--- Resets the connection. Only bytes that the client sent before still arrive.
 function Link:reset()
   self._held = {}
   finish(self, RESET)

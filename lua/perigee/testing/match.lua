@@ -1,5 +1,5 @@
---- Whether a value is what a spec expects: tables by the fields that the spec names, functions as
---- questions, anything else by equality. And values as short text.
+--- Compares values with what a spec expects: tables only by the fields that the spec names, functions by
+--- calling them, other values by equality. Also shows values as short text.
 
 local match = {}
 
@@ -63,7 +63,7 @@ function write(value, out, seen)
 end
 
 
---- A value as a spec would write it, cut when it is long.
+--- Returns a value as a spec would write it, cut when it is long.
 ---@param value any
 ---@return string
 function match.show(value)
@@ -77,7 +77,7 @@ end
 -- Comparison ------------------------------------------------------------------------------------
 
 ---@class perigee.testing.Difference
----@field path string[] the field at fault, from the outside in
+---@field path string[] the path of the wrong field, outermost name first
 ---@field expected any
 ---@field actual any
 
@@ -107,8 +107,8 @@ local function compare(expected, actual, path)
 end
 
 
---- Compares; nil for "anything". Returns whether the value is as expected, the first difference,
---- and how much of it is right, for telling which of several came closest.
+--- Compares a value with the expected one (nil: any). Returns whether they agree, the first difference, and a
+--- score by which the closest of several values can be found.
 ---@param expected any
 ---@param actual any
 ---@return boolean ok, perigee.testing.Difference? difference, integer score
@@ -119,7 +119,7 @@ function match.compare(expected, actual)
 end
 
 
---- Whether a value is as expected: the same without the reasons, for many values.
+--- Returns whether a value is as expected: the same without a difference, for many values.
 ---@param expected any
 ---@param actual any
 ---@return boolean
@@ -134,7 +134,7 @@ function match.accepts(expected, actual)
 end
 
 
---- A difference in words.
+--- Describes a difference.
 ---@param difference perigee.testing.Difference
 ---@return string
 function match.explain(difference)

@@ -1,6 +1,5 @@
---- Numbers that look random and follow from a seed: for the conditions of the simulated network.
---- Every user has a generator of its own, so that one more client does not change what the
---- others meet.
+--- Pseudo-random numbers from a seed, for the conditions of the simulated network. Every user has a generator
+--- of its own, so that one more client does not change the conditions of the others.
 
 local bit = require "bit"
 
@@ -13,7 +12,7 @@ Random.__index = Random
 local random = {}
 
 
--- Spreads a number's bits: seeds that are neighbours give streams that are not.
+-- Mixes a number's bits, so that adjacent seeds give unrelated streams.
 local function mix(value)
   value = tobit(value)
   for _ = 1, 3 do
@@ -25,7 +24,7 @@ local function mix(value)
 end
 
 
---- A generator. The same numbers give the same stream.
+--- Returns a generator. The same arguments give the same stream.
 ---@param ... integer
 ---@return perigee.testing.Random
 function random.new(...)
@@ -35,7 +34,7 @@ function random.new(...)
 end
 
 
---- From 0 to just below 1.
+--- Returns a number from 0 to just below 1.
 ---@return number
 function Random:fraction()
   local state = self._state
@@ -47,7 +46,7 @@ function Random:fraction()
 end
 
 
---- A whole number from 1 to `count`.
+--- Returns a whole number from 1 to `count`.
 ---@param count integer
 ---@return integer
 function Random:pick(count)

@@ -1,5 +1,5 @@
---- What failed expectations say: what was wanted, what came instead and when, what came closest,
---- and what the game's log has to say about it.
+--- Reports of failed expectations: the expected event, the events that came instead with their times, the
+--- closest one, and the errors in the game's log.
 
 local match = require "perigee.testing.match"
 
@@ -51,7 +51,7 @@ local SHOW = {
 }
 
 
---- An event in words.
+--- Describes an event.
 ---@param event table
 ---@return string
 function report.event(event)
@@ -121,7 +121,7 @@ local function add_events(out, client)
 end
 
 
---- The last errors of the game's log, as lines.
+--- Adds the last errors of the game's log, as lines.
 ---@param out string[]
 ---@param server perigee.testing.Server
 local function add_errors(out, server)
@@ -143,7 +143,7 @@ end
 
 -- Reports ---------------------------------------------------------------------------------------
 
---- What was expected did not come.
+--- Reports that the expected event did not come.
 ---@param client perigee.testing.Client
 ---@param wish perigee.testing.Wish
 ---@param waited number seconds
@@ -164,7 +164,7 @@ function report.missing(client, wish, waited, problem)
 end
 
 
---- What was not to come did.
+--- Reports an unwanted event.
 ---@param client perigee.testing.Client
 ---@param wish perigee.testing.Wish
 ---@param index integer
@@ -178,7 +178,7 @@ function report.unwanted(client, wish, index)
 end
 
 
---- A call of the spec that was to succeed was refused.
+--- Reports that a call of the spec was refused.
 ---@param server perigee.testing.Server
 ---@param what string
 ---@param message string
@@ -192,7 +192,7 @@ function report.refused(server, what, message, code)
 end
 
 
---- What the log was to say did not come.
+--- Reports that the log lacks the expected line or error.
 ---@param server perigee.testing.Server
 ---@param what string "line" or "error"
 ---@param pattern string
@@ -210,7 +210,7 @@ function report.no_log(server, what, pattern, waited)
 end
 
 
---- The game raised errors that no spec asked for.
+--- Reports errors of the game that no spec expected.
 ---@param errors table[]
 ---@return string
 function report.unasked(errors)

@@ -1,6 +1,5 @@
---- A server of which everything is real but the sockets, the clock and chance: the game is loaded
---- by the host, clients' bytes go through session and relay. It lives as long as the test that
---- made it.
+--- A server with simulated sockets, clock and randomness. Everything else is real: the host loads the game,
+--- and clients' bytes go through session and relay. The server lives until the end of its test.
 
 local binary_client = require "perigee.testing.binary_client"
 local client_options = require "perigee.testing.client_options"
@@ -19,10 +18,10 @@ local text_client = require "perigee.testing.text_client"
 local traces = require "perigee.testing.trace"
 
 local HUGE = math.huge
-local RUN_SECONDS = 24 * 60 * 60 -- that tasks may take
+local RUN_SECONDS = 24 * 60 * 60 -- longest time of a task
 local PATIENCE = 60 -- seconds for which a client that gets Unavailable tries again,
-local PAUSE = 0.25 -- and between two tries, at least
-local STOP_SECONDS = 2 -- in which everybody has been told
+local PAUSE = 0.25 -- shortest pause between two tries
+local STOP_SECONDS = 2 -- seconds for notifying all clients of the stop
 local NAMES = { "ann", "bob", "cid", "dan", "eve", "fay", "gil", "hal", "ida", "jon", "kim", "leo" }
 
 local OPTIONS = {
@@ -60,14 +59,14 @@ local function folder_of(game)
 end
 
 
--- Texts stand in for files of the game under test, and what they require is found in its folder,
+-- Texts replace files of the game under test. Modules that they require are found in the game's folder,
 -- wherever the command is run.
 local function main_of(game)
   return folder_of(game) .. "game.lua"
 end
 
 
--- A path counts from where the command runs; when nothing exists there, from the folder of the game under
+-- A path is relative to the working directory, or if nothing exists there, to the folder of the game under
 -- test.
 local function find(path, under_test)
   local tool, beside = require "perigee.tool", folder_of(under_test) .. path
@@ -115,12 +114,12 @@ function servers.open(options, defaults)
     _network = options.network or {},
     _clients = {},
     _links = {},
-    _written = {}, -- connections that have sent since the last turn
+    _written = {}, -- connections with input since the last iteration
     _streams = 0, -- of random numbers
     _echo = defaults.echo,
-    _asked = {}, -- patterns of errors that the spec asked for
+    _asked = {}, -- patterns of errors that the spec expects
     _waiters = {},
-    _files = files, -- that stand in for those on the disk
+    _files = files, -- texts that replace files on the disk
     _trace = options.trace ~= false and traces.new() or nil,
     _main = game:match "([^/]+%.lua)$" or "game.lua",
     _schema_path = main_of(game):gsub("game%.lua$", "schema.perigee"),
@@ -138,7 +137,7 @@ function servers.open(options, defaults)
 end
 
 
---- What clients know of the game's messages; nil: it has no schema.
+--- Returns the schema for clients; nil if the game has none.
 ---@return perigee.schema.Schema?
 function Server:_schema()
   local text = self._files and self._files["schema.perigee"]
@@ -151,7 +150,7 @@ function Server:_schema()
 end
 
 
---- A generator that nobody else uses.
+--- Returns a generator of its own for each caller.
 ---@return perigee.testing.Random
 function Server:_new_random()
   self._streams = self._streams + 1
@@ -165,7 +164,7 @@ function Server:_check_open()
 end
 
 
---- Takes the server down without ceremony. Happens by itself at the end of a test.
+--- Ends the server at once, without on_stop. The end of a test does this too.
 function Server:close()
   if self._is_closed then return end
   self._is_closed = true
@@ -173,8 +172,8 @@ function Server:close()
 end
 
 
---- What is wrong at the end of a test, in words: errors that nobody asked for. Raises what a task
---- raised and nobody was there to see.
+--- Returns a report of unexpected errors at the end of a test. Raises an error of a task that has not been
+--- reported yet.
 ---@return string? problem
 function Server:_verdict()
   local raised, unasked = self._clock:take_failure(), {}
@@ -186,7 +185,7 @@ function Server:_verdict()
 end
 
 
---- Stops the server as SIGTERM would: on_stop, everybody is told, and what was sent arrives.
+--- Stops the server as SIGTERM would: calls on_stop, notifies all clients, and delivers all sent bytes.
 function Server:stop()
   self:_check_open()
   sim.stop(self._id)
@@ -213,7 +212,7 @@ function Server:_take_logs()
 end
 
 
--- Whose input comes first is nobody's to say.
+-- Shuffles the order of the clients' input, because games must not depend on it.
 local function mix_order(self)
   local written = self._written
   if #written > 1 then
@@ -245,16 +244,16 @@ end
 
 -- Clients ---------------------------------------------------------------------------------------
 
---- Notes a client as soon as it connects.
+--- Registers a client as soon as it connects.
 function Server:_add_client(client)
   table.insert(self._clients, client)
   table.insert(self._links, client._link)
 end
 
 
---- Connects a client: its name, or options: name, token, text (a text peer), address, and the
---- conditions of its network. nil, message, code when the server refuses it, and with Unavailable the seconds
---- after which it may try again.
+--- Connects a client: its name, or options: name, token, text (a text peer), address, and the conditions of
+--- its network. Returns nil, message, code when the server refuses the client; with Unavailable also the
+--- seconds after which the client may try again.
 ---@param options? string|table
 ---@return perigee.testing.Client?, string? message, string? code, integer? retry
 function Server:try_client(options)
@@ -265,7 +264,7 @@ function Server:try_client(options)
 end
 
 
---- The server's side of a new connection of a client with these options.
+--- Creates the server's side of a new connection of a client with these options.
 function Server:_new_end(options)
   local framing = options.text and "lines" or "packets"
   local conn = sim.connect(self._id, framing, options.address or "127.0.0.1")
@@ -273,8 +272,8 @@ function Server:_new_end(options)
 end
 
 
---- Connects a client, which tries again by itself while it gets Unavailable, as real ones do; the spec
---- fails when the server refuses it.
+--- Connects a client. Like a real client, it tries again by itself while the server is unavailable. Fails the
+--- spec when the server refuses the client.
 ---@param options? string|table
 ---@return perigee.testing.Client
 function Server:client(options)
@@ -294,7 +293,7 @@ end
 
 --- Connects several: ann, bob, cid, dan, ...
 ---@param count integer
----@param options? table what they have in common
+---@param options? table the common options
 ---@return perigee.testing.Client ...
 function Server:clients(count, options)
   failure.check("how many clients", count, "number")
@@ -310,14 +309,14 @@ end
 
 -- Time ------------------------------------------------------------------------------------------
 
---- Virtual seconds since the start.
+--- Returns the virtual seconds since the start.
 ---@return number
 function Server:now()
   return self._clock.now / 1000
 end
 
 
---- Lets time pass, for a call whose arguments are in order.
+--- Lets time pass, without checking the arguments.
 function Server:_pass(seconds)
   self._clock:sleep(math.ceil(seconds * 1000 - 1e-6))
 end
@@ -331,7 +330,7 @@ function Server:advance(seconds)
 end
 
 
---- The same, as clients have it.
+--- The same under the name that clients use.
 ---@param seconds number
 function Server:sleep(seconds)
   failure.check_seconds("server:sleep(seconds)", seconds)
@@ -339,7 +338,7 @@ function Server:sleep(seconds)
 end
 
 
---- Starts a task: `fn(...)` runs beside the spec, and what waits in it lets the others go on.
+--- Starts a task: `fn(...)` runs beside the spec. While the task waits, others go on.
 ---@param fn function
 function Server:spawn(fn, ...)
   failure.check("a task", fn, "function")
@@ -347,8 +346,8 @@ function Server:spawn(fn, ...)
 end
 
 
---- With a function: runs it as a task and waits until it ends; returns what it returns. Without:
---- waits until all tasks have ended.
+--- With a function: runs it as a task, waits until it ends, and returns its results. Without: waits until all
+--- tasks have ended.
 ---@param fn? function
 function Server:run(fn, ...)
   if fn then return self._clock:wait(self:spawn(fn, ...), HUGE) end
@@ -362,8 +361,8 @@ end
 
 -- Looking inside --------------------------------------------------------------------------------
 
---- A room as it is now: id, name, kind, count, state, meta, peers (id and name of each); nil when
---- there is none. All of it is a copy.
+--- Returns a copy of a room's present data: id, name, kind, count, state, meta, peers (id and name of each);
+--- nil if no such room exists.
 ---@param name string
 ---@return table?
 function Server:room(name)
@@ -373,7 +372,7 @@ function Server:room(name)
 end
 
 
---- All rooms, by name.
+--- Returns copies of all rooms, by name.
 ---@return table<string, table>
 function Server:rooms()
   self:_check_open()
@@ -381,7 +380,7 @@ function Server:rooms()
 end
 
 
---- A copy of perigee.state.
+--- Returns a copy of perigee.state.
 ---@return table
 function Server:state()
   self:_check_open()
@@ -389,8 +388,8 @@ function Server:state()
 end
 
 
---- A copy of perigee.world: `entities`, by number, each with its components by name; `singletons`; and
---- `systems`, in their order.
+--- Returns a copy of perigee.world: `entities`, by number, each with its components by name; `singletons`;
+--- and `systems`, in their order.
 ---@return table
 function Server:world()
   self:_check_open()
@@ -398,8 +397,8 @@ function Server:world()
 end
 
 
---- What the server knows of a client: id, name, address, transport, latency_ms, state, rooms,
---- stats; nil when it is gone.
+--- Returns the server's data about a client: id, name, address, transport, latency_ms, state, rooms, stats;
+--- nil when it is gone.
 ---@param client perigee.testing.Client
 ---@return table?
 function Server:peer(client)
@@ -416,7 +415,7 @@ local function peer_stat(self, client, name)
 end
 
 
---- How many messages for a client were dropped because it did not keep up.
+--- Returns the number of messages for a client that were dropped because the client did not keep up.
 ---@param client perigee.testing.Client
 ---@return integer
 function Server:dropped(client)
@@ -424,7 +423,7 @@ function Server:dropped(client)
 end
 
 
---- How many messages wait for a client.
+--- Returns the number of messages that wait for a client.
 ---@param client perigee.testing.Client
 ---@return integer
 function Server:queued(client)
@@ -440,7 +439,7 @@ function Server:stats()
 end
 
 
---- Everything that went in and out, and the log, with the time: the same for the same seed.
+--- Returns all input, output and log lines, with times. The same seed gives the same trace.
 ---@return string
 function Server:trace()
   if not self._trace then failure.misuse "this server was made with trace = false" end
@@ -450,7 +449,7 @@ end
 
 -- Reload ----------------------------------------------------------------------------------------
 
--- Files given later take the place of those of the same name.
+-- Later files replace earlier ones of the same name.
 local function merge(files, newer)
   if not newer then return files end
   local merged = {}
@@ -460,8 +459,8 @@ local function merge(files, newer)
 end
 
 
---- Reloads the game while everybody stays: with the text of its main file, with texts by file
---- name, or from the disk. Returns what came of it; nil and what is wrong when it does not load.
+--- Reloads the game, and all clients stay connected. The source is the text of its main file, texts by file
+--- name, or the disk. Returns a report; or nil and an error when the game does not load.
 ---@param source? string|table<string, string>
 ---@return any report, string? problem
 function Server:try_reload(source)
@@ -472,12 +471,12 @@ function Server:try_reload(source)
   local result, problem = sim.reload(self._id, self._files)
   self:_take_logs()
   if result then return result end
-  for i = logged + 1, #self.logs do self.logs[i].is_asked = true end -- the spec has the problem
+  for i = logged + 1, #self.logs do self.logs[i].is_asked = true end -- the spec gets the error as a result
   return nil, problem
 end
 
 
---- As try_reload; the spec fails when the new version does not load.
+--- Does the same as try_reload; fails the spec when the new version does not load.
 ---@param source? string|table<string, string>
 ---@return any report
 function Server:reload(source)

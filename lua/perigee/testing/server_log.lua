@@ -1,4 +1,4 @@
---- What a server's log holds, and what a spec says of it: methods of perigee.testing.Server.
+--- A server's log and the expectations about it: methods of perigee.testing.Server.
 
 local clocks = require "perigee.testing.clock"
 local failure = require "perigee.testing.failure"
@@ -6,7 +6,7 @@ local report = require "perigee.testing.report"
 
 local LOG_SECONDS = 5 -- that expect_error and expect_log wait
 
--- A text as it stands, or a Lua pattern.
+-- Returns whether a text contains another, literally or as a Lua pattern.
 local function holds(text, pattern)
   if text:find(pattern, 1, true) then return true end
   local ok, found = pcall(string.find, text, pattern)
@@ -22,7 +22,7 @@ local function find_log(self, pattern, from, level)
 end
 
 
--- Waits for a line of the log, among those since the last that was looked for.
+-- Waits for a line of the log, after the last line that an expectation found.
 local function await_log(self, pattern, seconds, level)
   failure.check("what the log is to say", pattern, "string")
   local limit, from = self._clock.now + (seconds or LOG_SECONDS) * 1000, 1
@@ -41,7 +41,7 @@ end
 --- Adds the methods.
 ---@param Server table the class
 return function(Server)
-  --- The errors in the log.
+  --- Returns the errors in the log.
   ---@return perigee.testing.LogEntry[]
   function Server:errors()
     local list = {}
@@ -61,10 +61,10 @@ return function(Server)
   end
 
 
-  --- The game is to raise an error, and may: waits for one whose text has this, as it stands or as a
-  --- Lua pattern. All errors like it are asked for.
+  --- Waits for an error of the game whose text contains `pattern`, literally or as a Lua pattern. All errors
+  --- like it are expected and do not fail the test.
   ---@param pattern string
-  ---@param seconds? number 5 when left out
+  ---@param seconds? number default 5
   ---@return string text
   function Server:expect_error(pattern, seconds)
     local entry = await_log(self, pattern, seconds, "error")
@@ -77,7 +77,7 @@ return function(Server)
 
 
   --- Waits for a line of the log.
-  ---@param pattern string a part of it as it stands, or a Lua pattern
+  ---@param pattern string a part of the line, literally or as a Lua pattern
   ---@param seconds? number
   ---@return perigee.testing.LogEntry
   function Server:expect_log(pattern, seconds)

@@ -1,5 +1,5 @@
---- Reading a name that an object of a spec does not have is an error that names the nearest one: a method
---- that is misspelt would else be "a nil value".
+--- Makes it an error to read an unknown name of an object. The error names the nearest name; a misspelt
+--- method would otherwise be only "a nil value".
 
 local failure = require "perigee.testing.failure"
 local sorted_keys = require "perigee.util.sorted_keys"
@@ -22,8 +22,8 @@ end
 
 --- Completes a class, which is the metatable of its objects and may inherit from another.
 ---@param class table
----@param name string what its objects are called
----@param fields string[] that objects may have besides methods, also those that are nil for a time
+---@param name string the name of its objects in errors
+---@param fields string[] fields, other than methods, that objects may have, also those that are sometimes nil
 return function(class, name, fields)
   local names, meta = names_of(class, fields), getmetatable(class)
   local parent = meta and meta.__index

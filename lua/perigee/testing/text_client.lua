@@ -1,5 +1,5 @@
---- A text peer: what netcat is to a real server. Its calls are those of the other clients where the
---- thing is the same; lines go and come as they are with `line` and `expect_line`.
+--- A text peer, like netcat with a real server. It has the same calls as the other clients for the same
+--- purposes. `line` and `expect_line` send and receive raw lines.
 
 local Client = require "perigee.testing.client"
 local check_methods = require "perigee.client.methods"
@@ -9,7 +9,7 @@ local sim = require "perigee.sim"
 local strict = require "perigee.testing.strict"
 
 local CLOSE_SECONDS = 1
-local ANSWER = "answer to a command" -- the topic of these
+local ANSWER = "answer to a command" -- the topic of answers
 
 ---@class perigee.testing.TextClient: perigee.testing.Client
 local TextClient = setmetatable({}, { __index = Client })
@@ -28,7 +28,7 @@ TextRoom.__index = TextRoom
 
 -- What arrives ----------------------------------------------------------------------------------
 
--- A line as an event; `name` and `value` where it may be a message.
+-- Returns a line as an event, with `name` and `value` if it may be a message.
 local function decode(line)
   local event = { type = "line", line = line }
   local name, rest = line:match "^([^%s*!][^%s]*) ?(.*)$"
@@ -69,7 +69,7 @@ end
 TextClient._lose = TextClient._finish
 
 
--- Waits for a line that one of the patterns matches. Returns which, and its captures.
+-- Waits for a line that matches one of the patterns. Returns the number of the pattern, and its captures.
 local function await(self, patterns)
   local which, captures
   local index, problem = self:_await(ANSWER, function(event)
@@ -109,7 +109,7 @@ end
 
 --- Connects, waits for the greeting, and takes its name.
 ---@param server perigee.testing.Server
----@param options table name (nil: the one it is given), network
+---@param options table name (nil: the name that the server gives), network
 ---@param server_end table as link.new has it
 ---@return perigee.testing.TextClient?, string? message, string? code
 function text_client.connect(server, options, server_end)
@@ -134,7 +134,7 @@ end
 
 -- Calls -----------------------------------------------------------------------------------------
 
---- Sends a line: what is said in the room joined last, or a command.
+--- Sends a line: text for the room joined last, or a command.
 ---@param line string
 ---@return true? sent, string? message, string? code
 function TextClient:line(line)
@@ -145,7 +145,7 @@ function TextClient:line(line)
 end
 
 
---- Joins a room; nil, message, code when it may not.
+--- Joins a room; returns nil, message, code if the server refuses.
 ---@param name string
 ---@return perigee.testing.TextRoom?, string? message, string? code
 function TextClient:try_join(name)
@@ -159,7 +159,7 @@ end
 
 --- Sends a message, about the room joined last.
 ---@param name string
----@param value? any what JSON can hold
+---@param value? any a value that JSON can hold
 ---@return true? sent, string? message, string? code
 function TextClient:send(name, value)
   local rest = value == nil and "" or " " .. json.encode(value)
@@ -177,7 +177,7 @@ function TextClient:expect_line(line, seconds)
 end
 
 
---- Quits and waits until the server has heard it.
+--- Quits and waits until the server has received that.
 function TextClient:close()
   if self._ended.is_filled then return end
   self:line "/quit"
@@ -224,7 +224,7 @@ function TextRoom:send(name, value)
 end
 
 
---- Leaves the room and waits until the server says so.
+--- Leaves the room and waits for the server's confirmation.
 ---@return true? left, string? message, string? code
 function TextRoom:leave()
   local good, message, code =

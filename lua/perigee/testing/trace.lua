@@ -1,5 +1,5 @@
---- Everything that went in and out of a server, and what it logged, with the virtual time: the same
---- for the same seed, byte for byte.
+--- All input, output and log lines of a server, with virtual times. The same seed gives the same trace, byte
+--- for byte.
 
 ---@class perigee.testing.Trace
 local Trace = {}
@@ -7,7 +7,7 @@ Trace.__index = Trace
 
 local trace = {}
 
-local FIELDS = 4 -- of an entry: time, whose, what, text
+local FIELDS = 4 -- fields of an entry: time, who, what, text
 
 
 ---@return perigee.testing.Trace
@@ -19,7 +19,7 @@ end
 --- Adds an entry.
 ---@param at integer milliseconds
 ---@param who string the client's label, or "log"
----@param what string "<" for what the server read, ">" for what it wrote, or a word
+---@param what string "<" for input of the server, ">" for output, or a word
 ---@param text string
 function Trace:add(at, who, what, text)
   local count = self._count
@@ -28,7 +28,7 @@ function Trace:add(at, who, what, text)
 end
 
 
--- Bytes in which everything can be seen, on one line.
+-- Returns bytes on one line, with all special characters escaped.
 local function quote(text)
   return (text:gsub("[%c\128-\255\\]", function(char)
     return ("\\x%02x"):format(char:byte())
@@ -36,7 +36,7 @@ local function quote(text)
 end
 
 
---- The trace as text, an entry a line.
+--- Returns the trace as text, one entry per line.
 ---@return string
 function Trace:text()
   local out = {}

@@ -1,4 +1,5 @@
---- Packets without decoding them: where they end in a stream, and which may be lost (docs/protocol.md).
+--- Finds the ends of packets in a stream and which packets may be lost, without decoding them
+--- (docs/protocol.md).
 
 local bit = require "bit"
 
@@ -11,7 +12,7 @@ local BROADCAST_UP, BROADCAST_DOWN = 4, 132
 local wire = {}
 
 
---- What stands in the header that begins at `at`; nothing when the data ends before the packet.
+--- Returns the fields of the header that begins at `at`; nothing when the data ends before the packet does.
 ---@param data string
 ---@param at integer
 ---@return integer? stop where the packet ends
@@ -28,8 +29,8 @@ function wire.scan(data, at)
 end
 
 
---- Whether a packet may be lost on the way: not one that is reliable, nor a question or an answer,
---- nor what the control channel does besides relaying.
+--- Returns whether a packet may be lost on the way. Reliable packets, questions, answers, and packets of the
+--- control channel except relayed ones may not.
 ---@param channel integer
 ---@param number integer
 ---@param flags integer

@@ -6,9 +6,9 @@ local arguments = {}
 
 local EXIT_GOOD, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
 
-local has_tool, tool = pcall(require, "perigee.tool") -- the perigee command brings it
+local has_tool, tool = pcall(require, "perigee.tool") -- a part of the perigee command
 
--- The word of a list that somebody may have meant, or nil.
+-- Returns the word of a list that is nearest to a misspelt word, or nil.
 local function meant(word, list)
   return has_tool and tool.nearest(word, list) or nil
 end
@@ -21,7 +21,7 @@ local function unknown_option(argument, rules)
 end
 
 
--- One of a few words, or none for the first of them.
+-- Sets the option to one of a few words; without a word, to the first of them.
 local function choose(result, name, choices, value, next_argument)
   for _, choice in ipairs(choices) do
     if choice == (value or next_argument) then
@@ -36,7 +36,7 @@ local function choose(result, name, choices, value, next_argument)
 end
 
 
--- The argument at the front: how many it was, or nil; and what is wrong.
+-- Reads the first argument. Returns the number of words that it used, or nil; and an error.
 local function take(result, argument, next_argument, rules)
   local name, value = argument:match("^(%-%-[^=]+)=(.*)$")
   name = name or argument
@@ -59,7 +59,7 @@ local function take(result, argument, next_argument, rules)
 end
 
 
---- Returns a `word` for the rules below that takes one word and sets `result[key]`.
+--- Returns a function for the field `word` of the rules below: it accepts one word and sets `result[key]`.
 ---@param key string
 ---@return fun(result: table, text: string): string?
 function arguments.one_word(key)
@@ -70,13 +70,13 @@ function arguments.one_word(key)
 end
 
 
---- Reads them all into `result`. `--name VALUE` and `--name=VALUE` call `set["--name"](result, value)`, a
---- flag sets `result[flags[it]]` to true, `--name` of `choices` sets `result[choices["--name"].key]` to the
---- one of its words that follows, else to the first, and all else is handed to `word(result, text)`; what
---- `set` and `word` return is what is wrong.
+--- Reads all arguments into `result`. `--name VALUE` and `--name=VALUE` call `set["--name"](result, value)`.
+--- A flag sets `result[flags[flag]]` to true. `--name` of `choices` sets `result[choices["--name"].key]` to
+--- the word that follows if it is one of the choices, else to the first choice. All other arguments go to
+--- `word(result, text)`. `set` and `word` return an error or nil.
 ---@param result table
 ---@param given string[]
----@param rules table { set, flags, word, choices?, needed? }, `needed`: what an option's value is, for errors
+---@param rules table { set, flags, word, choices?, needed? }, `needed`: describes an option's value, in errors
 ---@return string? problem the first
 function arguments.read(result, given, rules)
   local at = 1
@@ -88,7 +88,7 @@ function arguments.read(result, given, rules)
 end
 
 
---- Reports on standard error what went wrong; returns the exit code for that.
+--- Reports an error on standard error; returns the exit code for it.
 ---@param format string
 ---@return integer
 function arguments.fail(format, ...)
@@ -97,7 +97,7 @@ function arguments.fail(format, ...)
 end
 
 
---- Reports on standard error what is wrong with a command line; returns the exit code for that.
+--- Reports an error in a command line on standard error; returns the exit code for it.
 ---@param command string its name
 ---@param problem string
 ---@return integer
@@ -108,8 +108,8 @@ end
 
 
 --- A command: a function of the arguments behind its name that returns the exit code. `options` has
---- `parse(given)`, which gives what is chosen (`help` is dealt with here) or nil and what is wrong, `USAGE`
---- (a line) and `HELP`.
+--- `parse(given)`, which returns the options (this function handles `help`) or nil and an error, `USAGE` (a
+--- line) and `HELP`.
 ---@param options table
 ---@param run fun(chosen: table): integer
 ---@return fun(...: string): integer

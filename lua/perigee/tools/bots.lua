@@ -1,4 +1,4 @@
---- `perigee bots GAME`: many clients that a script drives, and how it went.
+--- `perigee bots GAME`: runs many clients that a script drives, and reports the results.
 
 local address = require "perigee.client.address"
 local arguments = require "perigee.tools.arguments"
@@ -19,14 +19,14 @@ local PING_EVERY, MEASURE_STEP = 1, 0.01 -- seconds
 local END_TIMEOUT = 2 -- seconds that bots have to end by themselves
 
 
--- An error and where it came from, as far as that is the script.
+-- Returns an error with the part of the traceback that lies in the script.
 local function tell(problem)
   problem = problem:gsub("\n%s*%[C%]: in function 'xpcall'.*", ""):gsub("\n%s*stack traceback:", "")
   return (problem:gsub("\n%s+", "\n      "))
 end
 
 
--- Describes what is wrong with a part of a script; nil: nothing.
+-- Returns the error in a part of a script, or nil.
 local function part_problem(name, part)
   if not PARTS[name] then
     return ("a script has no part %q; there are on_message, on_ask and run"):format(tostring(name))
@@ -41,7 +41,7 @@ local function part_problem(name, part)
 end
 
 
---- The script: a function or a table; nil and what is wrong.
+--- Returns the script, a function or a table; or nil and an error.
 local function load_script(path)
   if not path then return {} end
   local chunk, problem = loadfile(path)
@@ -60,7 +60,7 @@ local function load_script(path)
 end
 
 
---- Prints status lines: in place on a terminal, one below the other in a pipe.
+--- Prints status lines: on a terminal each replaces the one before, in a pipe they follow each other.
 local function show_status(run, chosen)
   local is_terminal = uv.guess_handle(1) == "tty"
   local every = chosen.every or (is_terminal and 1 or 5)
@@ -74,7 +74,7 @@ local function show_status(run, chosen)
 end
 
 
---- The run is over: bots see it, and those that wait for anything are ended.
+--- Ends the run: bots learn of it, and all their waits end.
 local function finish(run)
   if run.is_over then return end
   run.is_over = true
@@ -88,8 +88,8 @@ local function new_run(chosen, script)
     script = script, is_over = false, ending = loop.slot(), done = loop.slot(), playing = 0,
     clients = {}, figures = figures.new(chosen.count, chosen.udp),
   }
-  local waits = {} -- slot -> the client that it is about, or true
-  --- Lets time pass: less where the run ends before, or the connection of the client that is named.
+  local waits = {} -- slot -> the client that the wait concerns, or true
+  --- Lets time pass; returns early if the run ends, or the connection of client `c`.
   function run.wait(seconds, c)
     if run.is_over then return end
     local slot = loop.slot()
@@ -110,13 +110,13 @@ local function new_run(chosen, script)
   function run.line(number)
     return is_worse and line.new(chosen, chosen.seed, number) or nil
   end
-  --- Calls a function of the script, and returns what it does; what it raises is an error of the bot.
+  --- Calls a function of the script and returns its results; counts an error in it as an error of the bot.
   function run.try(self, fn, ...)
     local ok, problem = xpcall(fn, function(text)
       return type(text) == "string" and debug.traceback(text, 2) or text
     end, ...)
     if ok then return problem end
-    -- The end of a run breaks off what bots do; that is no fault.
+    -- The end of a run interrupts bots, which is not an error.
     if problem == bot.OVER or run.summary or (run.is_over and self.client.reason) then return end
     run.figures.failures = run.figures.failures + 1
     run.figures:add_error(tell(tostring(problem)))
@@ -152,7 +152,7 @@ local function start_bots(chosen, run)
 end
 
 
--- Measures the way of each bot once in PING_EVERY, a few of them at a time.
+-- Measures the round trip of each bot once in PING_EVERY, a few bots at a time.
 local function measure(run)
   while not run.is_over do
     local clients = {}
@@ -168,7 +168,7 @@ local function measure(run)
 end
 
 
--- Says goodbye for all that are still there.
+-- Says BYE for all bots that are still connected.
 local function close_all(run)
   local open, all_closed = 0, loop.slot()
   for c in pairs(run.clients) do
@@ -183,7 +183,7 @@ local function close_all(run)
 end
 
 
---- Runs all bots; waits until the run is over and the bots are.
+--- Runs all bots; waits until the run is over and all bots have ended.
 local function run_bots(chosen, run)
   client.spawn(start_bots, chosen, run)
   client.spawn(show_status, run, chosen)

@@ -1,5 +1,5 @@
---- `perigee check [GAME]`: reports what is wrong with a game without serving it. Loads the game as
---- `perigee run` does, and adds the findings that a load cannot have (check/files.lua).
+--- `perigee check [GAME]`: reports the errors in a game without serving it. Loads the game as `perigee run`
+--- does, and adds the findings that a load cannot have (check/files.lua).
 
 local arguments = require "perigee.tools.arguments"
 local files = require "perigee.tools.check.files"
@@ -18,8 +18,8 @@ end
 -- Lines --------------------------------------------------------------------------------------
 
 
--- Patterns of the name that a message without a line is about, the most reliable first: `on_jion` in
--- "there is no handler duel.on_jion; did you mean ...".
+-- Patterns that find the name in a message without a line, the most reliable first: `on_jion` in "there is no
+-- handler duel.on_jion; did you mean ...".
 local SUBJECTS = {
   "[%w_]%.([%w_]+)%f[^%w_.]", "%f[%w_](%l+_[%w_]+)", '"([%w_]+)"', "(%l+) is ",
 }
@@ -86,7 +86,7 @@ local function load_game(game, given)
     end
   end
   if not ok then
-    problem = problem:gsub("\nstack traceback:\n.*$", "") -- a finding is a place and what is wrong there
+    problem = problem:gsub("\nstack traceback:\n.*$", "") -- a finding is only a place and an error
     findings[#findings + 1] = read_finding(problem, "error", main, given)
   end
   return findings
@@ -147,7 +147,7 @@ end
 -- The command --------------------------------------------------------------------------------
 
 
--- Returns what `perigee run` would report of the path; nil when it is a game.
+-- Returns the error of `perigee run` for this path; nil if it is a game.
 local function problem_of(path)
   local kind = tool.kind(path)
   if not kind then
@@ -161,7 +161,7 @@ local function problem_of(path)
 end
 
 -- For a server that is about to reload the game (loader.read_check): the files with their signatures, and the
--- errors. A reload loads the game itself, where it lives.
+-- errors. The reload itself loads the game in the server.
 local function report_to_server(game)
   local findings, used = files.check_used(game)
   for _, path in ipairs(sorted_keys(used.signatures)) do
@@ -199,7 +199,7 @@ local RULES = {
 local check = {}
 
 
----@param ... string what follows `perigee check` on the command line
+---@param ... string the words after `perigee check` on the command line
 ---@return integer exit code
 function check.main(...)
   local chosen = {}

@@ -1,5 +1,5 @@
---- `perigee connect ADDRESS`: a client for people and for pipes. It shows every event as it comes
---- and sends what is typed (connect/commands.lua).
+--- `perigee connect ADDRESS`: a client for people and for pipes. It shows every event and sends typed lines
+--- (connect/commands.lua).
 
 local arguments = require "perigee.tools.arguments"
 local client = require "perigee.client"
@@ -14,7 +14,7 @@ local uv = require "perigee.tools.uv"
 
 local EXIT_GOOD = 0
 local QUIET = 0.2 -- seconds without an event that end the wait for answers
-local QUIET_MAX = 2 -- seconds that this wait lasts at most
+local QUIET_MAX = 2 -- the longest time of this wait in seconds
 
 local ADVICE = {
   ECONNREFUSED = "is the server running? start one with `perigee run`",
@@ -42,7 +42,7 @@ local Session = {}
 Session.__index = Session
 
 
---- Prints a line of a kind (show.lua).
+--- Prints a line in the style of a kind (show.lua).
 function Session:tell(kind, line)
   self.screen:print(self.paint(kind, line))
 end
@@ -64,7 +64,7 @@ function Session:_update_prompt()
 end
 
 
---- The room is the one joined last from now on.
+--- Makes the room the one joined last.
 function Session:enter(room)
   self:leave(room)
   table.insert(self.rooms, room)
@@ -81,14 +81,14 @@ function Session:leave(room)
 end
 
 
---- A new session is in no room; the client joins its rooms again.
+--- Forgets the rooms, because a new session is in none; the client joins its rooms again.
 function Session:_begin_anew()
   self.rooms, self.questions = {}, {}
   self:_update_prompt()
 end
 
 
---- Runs a command that waits beside the others.
+--- Runs a waiting command beside the others.
 function Session:spawn(fn)
   self.pending = self.pending + 1
   client.spawn(function()
@@ -110,7 +110,7 @@ function Session:_take(event)
   if event.type == "joined" then return self:enter(event.room) end
   if event.type == "left" and event.room then self:leave(event.room) end
   if event.type == "ask" then table.insert(self.questions, event) end
-  -- A connection that is lost while UDP is tried says no more of it.
+  -- Once the connection is lost, nothing more is reported of a try of UDP.
   if event.type == "udp_up" or event.type == "udp_down" or event.type == "disconnected" then
     loop.fill(self.udp_known)
   end
@@ -119,7 +119,7 @@ function Session:_take(event)
 end
 
 
---- After the last line: waits for the answers to what was sent.
+--- Waits after the last line for the answers to all requests.
 function Session:_settle()
   local deadline = client.now() + QUIET_MAX
   while self.pending > 0 and self.client.connected do client.sleep(0.01) end
@@ -132,7 +132,7 @@ function Session:_settle()
 end
 
 
---- Joins the rooms of the command line; false when one said no.
+--- Joins the rooms of the command line; returns false if one refuses.
 function Session:_join_rooms(names)
   for _, name in ipairs(names) do
     local room, message, code = self.client:join(name)
@@ -188,7 +188,7 @@ local function connect(chosen)
     on = { reconnecting = wait },
   })
   if c then
-    c:on("reconnecting", nil) -- a session shows the event as all others
+    c:on("reconnecting", nil) -- the session shows this event like all others
     return c
   end
   local advice = chosen.udp == "alone" and UDP_ADVICE[code] or ADVICE[code]

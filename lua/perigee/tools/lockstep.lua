@@ -1,4 +1,4 @@
---- `perigee lockstep`: says what is in a recording, and plays it with a game, or with a simulation.
+--- `perigee lockstep`: describes a recording, and plays it with a game or with a simulation.
 
 local hash_of = require("perigee.client.lockstep").hash_of
 local recording = require "perigee.lockstep.recording"
@@ -18,10 +18,10 @@ local function usage(problem)
   return EXIT_USAGE
 end
 
--- What it is played with -----------------------------------------------------------------------
+-- Players -----------------------------------------------------------------------
 
 
--- A Lua file that returns what room:lockstep takes.
+-- Loads a Lua file that returns the argument of room:lockstep.
 local function load_simulation(path)
   local folder = path:match "^(.*)/[^/]*$" or "."
   package.path = ("%s/?.lua;%s/?/init.lua;%s"):format(folder, folder, package.path)
@@ -36,7 +36,7 @@ local function load_simulation(path)
 end
 
 
--- An error in the server's log ends it.
+-- Ends the command if the server's log has an error.
 local function check_log(id)
   for _, line in ipairs(sim.log(id)) do
     if line.level == "error" then error(line.text, 0) end
@@ -44,7 +44,7 @@ local function check_log(id)
 end
 
 
--- A game whose on_turn simulates, in a server of its own, in which a turn takes the time that it took.
+-- Loads a game whose on_turn simulates, in a server of its own with the recorded duration of turns.
 local function load_game(path, head)
   local id, problem = sim.open { game = path, seed = 1 }
   if not id then return nil, problem end
@@ -73,7 +73,7 @@ local function load_game(path, head)
 end
 
 
--- Games are folders, or their game.lua.
+-- Loads the player: a game if the path is a folder or a game.lua, else a simulation.
 local function load_player(path, head)
   local is_game = tool.kind(path) == "folder" or path:match "[^/]*$" == "game.lua"
   if is_game then return load_game(path, head) end
@@ -98,7 +98,8 @@ local function describe(read)
 end
 
 
--- How many hashes were compared, and the first that differs. Where `hash` returns nil nothing is.
+-- Returns the number of compared hashes, and the first that differs. Turns for which `hash` returns nil are
+-- not compared.
 local function compare(read, player)
   local compared = 0
   if player.start then
@@ -131,7 +132,7 @@ local function play(read, player)
 end
 
 
---- The command. Takes the arguments behind `perigee lockstep`; returns the exit code.
+--- The command. Takes the arguments after `perigee lockstep`; returns the exit code.
 ---@param ... string
 ---@return integer
 return function(...)

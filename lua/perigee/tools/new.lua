@@ -1,5 +1,5 @@
---- `perigee new NAME`: makes a small game that works and has tests. Its files are in
---- new/game/; the annotations in meta/ come with it, for editors.
+--- `perigee new NAME`: makes a small game that works and has tests. Its files are in new/game/; it also
+--- writes the annotations in meta/ for editors.
 
 local arguments = require "perigee.tools.arguments"
 local sorted_keys = require "perigee.util.sorted_keys"
@@ -26,10 +26,10 @@ made %s, a small game with its tests. Next:
 Then open %s/game.lua in your editor. A Lua language server knows the API by way of .luarc.json.
 ]]
 
--- What to write: texts by path in the folder of the game ----------------------------------------
+-- Files to write: texts by path in the folder of the game ----------------------------------------
 
 
--- The first line says which module it is.
+-- Returns the annotations; the first line of each file names its module.
 local function annotations()
   local texts = {}
   for name, text in pairs(tool.bundled(META)) do
@@ -50,7 +50,7 @@ end
 -- Writing ----------------------------------------------------------------------------------
 
 
--- Makes a folder and those above it. Returns nil and what is wrong when it cannot.
+-- Makes a folder and those above it. Returns nil and an error if that fails.
 local function make_folder(path)
   if path == "" or tool.kind(path) == "folder" then
     return true
@@ -94,7 +94,7 @@ end
 -- The commands -----------------------------------------------------------------------------
 
 
--- For a shell: as it is where that is safe, else in quotes.
+-- Returns a text for a shell: unchanged if that is safe, else in quotes.
 local function quoted(text)
   return text:find "[^%w_./@%%+=:,-]" and "'" .. text:gsub("'", "'\\''") .. "'" or text
 end
@@ -134,7 +134,7 @@ local function make(given)
   return EXIT_GOOD
 end
 
--- Writes what an editor needs to know about the API of this version, for a game that exists.
+-- Writes the annotations of this version's API for editors, for an existing game.
 local function annotate(folder)
   if not tool.kind(folder .. "/game.lua") then
     return arguments.fail("there is no game.lua in %s; give the folder of a game",
@@ -157,7 +157,7 @@ end
 local new = {}
 
 
----@param ... string what follows `perigee new` on the command line
+---@param ... string the words after `perigee new` on the command line
 ---@return integer exit code
 function new.main(...)
   local chosen = {}

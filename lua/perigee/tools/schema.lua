@@ -1,4 +1,4 @@
---- `perigee schema [GAME]`: what the schema of a game says, for people and for other programs.
+--- `perigee schema [GAME]`: shows the schema of a game to people and to other programs.
 
 local arguments = require "perigee.tools.arguments"
 local files = require "perigee.tools.check.files"
@@ -30,7 +30,7 @@ local function listing(found)
   return found.text .. "hash " .. found.hash .. "\n"
 end
 
--- Describes what is wrong with an argument that begins with a hyphen; nil: nothing.
+-- Describes the error in an argument that begins with a hyphen, or returns nil.
 local function problem_of(argument, flag, value, is_second)
   if not PRINT[flag] then
     local meant = tool.nearest(argument, FLAGS)
@@ -65,7 +65,7 @@ local function read_arguments(...)
   return game or ".", print_as or listing, prefix
 end
 
--- The file of a game, or the file itself.
+-- Returns the schema file of a game, or the file itself.
 local function path_of(game)
   if game:find "%.perigee$" then
     return game
@@ -76,7 +76,7 @@ end
 local command = {}
 
 
----@param ... string what follows `perigee schema` on the command line
+---@param ... string the words after `perigee schema` on the command line
 ---@return integer exit code
 function command.main(...)
   local game, print_as, prefix = read_arguments(...)

@@ -1,12 +1,12 @@
---- Signals that ask a tool to end.
+--- Signals that end a tool.
 
 local uv = require "perigee.tools.uv"
 
 local SIGNALS = { sigint = 130, sigterm = 143, sighup = 129 } -- and the exit codes that they stand for
 
 
---- Calls `fn(exit_code)` when a signal asks the program to end; returns a function that cancels it.
---- The same signal again ends the program at once, even one that never comes back to the loop.
+--- Calls `fn(exit_code)` when a signal asks the program to end; returns a function that cancels it. The same
+--- signal again ends the program at once, even if the program never returns to the loop.
 ---@param fn fun(exit_code: integer)
 ---@return fun()
 return function(fn)

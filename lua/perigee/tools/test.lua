@@ -5,18 +5,18 @@ local limit = require "perigee.tools.test.limit"
 local options = require "perigee.tools.test.options"
 
 local EXIT_GOOD, EXIT_FAILED = 0, 1
-local SEED = 1 -- the same every time: a test that passed passes
-local NEEDED = { "lfs", "term", "pl.path", "busted.core" } -- busted, and what it comes with
+local SEED = 1 -- fixed, so that a test that passed once passes again
+local NEEDED = { "lfs", "term", "pl.path", "busted.core" } -- the parts of busted
 
 
--- A word as a shell takes it.
+-- Quotes a word for a shell.
 local function quote(word)
   if word:find "^[%w_./:=-]+$" then return word end
   return "'" .. word:gsub("'", "'\\''") .. "'"
 end
 
 
---- The command that does again what has failed.
+--- Returns the command that repeats a failure.
 local function command(chosen, flag, seed)
   local words = { "perigee", "test" }
   if chosen.game ~= "." then words[#words + 1] = quote(chosen.game) end
@@ -30,7 +30,7 @@ local function command(chosen, flag, seed)
 end
 
 
--- Modules of the game and of its specs are found by the names that the game uses.
+-- Adds the game's folder to the path, so that specs find modules by the names that the game uses.
 local function add_path(chosen)
   local game = chosen.game
   local root = game:find "%.lua$" and (game:match "^(.*)/[^/]*$" or ".") or game:gsub("/+$", "")
@@ -76,7 +76,7 @@ local function run_once(chosen, specs)
 end
 
 
--- The command line need not say what the files do.
+-- Finds the game by the spec files if the command line does not name it.
 local function find_game(chosen)
   local spec = chosen.files[1]
   return spec and require "perigee.tools.test.files".game_of(spec) or "."

@@ -12,7 +12,7 @@ loop.watch(uv.backend_fd(), function()
   return milliseconds >= 0 and milliseconds / 1000 or nil
 end)
 
--- Writing to a pipe that is gone is an error of that write, not the end of the program.
+-- Makes writing to a closed pipe an error of that write, not the end of the program.
 local sigpipe = uv.new_signal()
 sigpipe:start("sigpipe", function() end)
 sigpipe:unref()

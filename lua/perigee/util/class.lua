@@ -1,5 +1,5 @@
---- Objects whose fields are partly read from the server: methods, getters, and a clear error for
---- whatever else a script reads or writes.
+--- Objects whose fields are partly read from the server: methods, getters, and a clear error for every other
+--- name that a script reads or writes.
 
 local fault = require "perigee.util.fault"
 local sorted_keys = require "perigee.util.sorted_keys"
@@ -7,7 +7,7 @@ local sorted_keys = require "perigee.util.sorted_keys"
 local class = {}
 
 
--- Makes a method explain what is wrong with `room.broadcast("x")`.
+-- Makes a method explain the error in `room.broadcast("x")`.
 local function checked(class_name, name, method)
   return function(self, ...)
     if type(self) ~= "table" or getmetatable(self) ~= class_name then
@@ -23,7 +23,7 @@ end
 ---@param meta table with __metatable, the class's name
 ---@param methods table<string, function>
 ---@param getters table<string, fun(self: table): any>
----@param instead table<string, string>? what to write for a name that a script may look for in vain
+---@param instead table<string, string>? the right name for a wrong one that scripts may try
 function class.define(meta, methods, getters, instead)
   local name, checked_methods = meta.__metatable, {}
   for key, method in next, methods do

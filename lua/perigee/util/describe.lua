@@ -1,4 +1,5 @@
---- Describes for errors what a value is, where in a table it lies, and which line of the script ran.
+--- Describes values for errors: the kind of a value, its place in a table, and the running line of the
+--- script.
 
 local getinfo = debug.getinfo
 local format = string.format
@@ -7,13 +8,13 @@ local NAMES_MAX = 24 -- in an error
 
 local describe = {}
 
--- Whether a function of this source is Perigee's own.
+-- Returns whether a function of this source is Perigee's own.
 local function is_own(source)
   return source:sub(1, 13) == "@lua/perigee/" or source:find "%f[%w]perigee/client[./]" ~= nil
 end
 
 
---- "file:line" where a function begins; nil of one in C or of Perigee's own.
+--- "file:line" where a function begins; nil for a function in C or of Perigee.
 ---@param fn function
 ---@return string?
 function describe.place(fn)
@@ -40,7 +41,7 @@ function describe.where()
 end
 
 
---- Describes a value: "a table", "nil". A table of the library is a sign of a colon where a dot belongs.
+--- Describes a value: "a table", "nil". For a table of the library, suggests a dot in place of the colon.
 ---@param value any
 ---@return string
 function describe.kind(value)

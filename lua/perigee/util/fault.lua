@@ -1,4 +1,4 @@
---- Errors that are the script author's: raised so that they name the author's line, not ours.
+--- Errors in the script: they name the script's line, not Perigee's.
 
 local core = require "perigee.core"
 local describe = require "perigee.util.describe"
@@ -61,7 +61,7 @@ function fault.hint(word, known)
 end
 
 
---- "; did you mean x?", or all names where none is near and they are few.
+--- "; did you mean x?", or all names if they are few and none is near.
 ---@param word any
 ---@param known string[]
 ---@return string

@@ -1,5 +1,5 @@
---- pairs, for the host's own code where the order shows outside, in the text of an error or in who gets
---- something first: in a simulation the order is fixed.
+--- pairs, for host code whose order is visible outside, such as in the text of an error or in the order of
+--- receivers. In a simulation the order is fixed.
 
 local core = require "perigee.core"
 

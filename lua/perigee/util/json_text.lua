@@ -6,7 +6,8 @@ local DEPTH_MAX = 64
 local json_text = {}
 
 
---- The shortest of 14 to 17 digits that reads back as the same number. Raises for what JSON lacks.
+--- Returns the shortest text with 14 to 17 digits that reads back as the same number. Raises an error for a
+--- number that JSON lacks.
 ---@param value number
 ---@return string
 function json_text.number(value)
@@ -23,7 +24,8 @@ function json_text.number(value)
 end
 
 
---- Whether all numbers in a decoded value are finite: cjson makes infinities of 1e999 and the like.
+--- Returns whether all numbers in a decoded value are finite, because cjson reads 1e999 and the like as
+--- infinite.
 ---@param value any
 ---@return boolean
 function json_text.is_finite(value)
@@ -38,7 +40,7 @@ function json_text.is_finite(value)
 end
 
 
---- A decoded value with JSON's null left out, as scripts get it. Changes tables in place.
+--- Returns a decoded value without JSON's nulls, as scripts get it. Changes tables in place.
 ---@param value any
 ---@param null userdata
 ---@return any
@@ -54,7 +56,7 @@ function json_text.without_null(value, null)
 end
 
 
--- The length of a table that is to be an array: keys 1 to n, at most every second one missing.
+-- Returns the length of a table that becomes an array: keys 1 to n, at most every second one missing.
 local function array_length(value)
   local count, last = 0, 0
   for key in next, value do
@@ -70,11 +72,11 @@ local function array_length(value)
 end
 
 
---- An encoder. `encode_scalar` gives the text of strings and booleans; `special(value)` may give the
---- text of a value that is to be sent in a way of its own, and is asked first.
+--- Returns an encoder. `encode_scalar` returns the text of strings and booleans. `special(value)` is called
+--- first and may return the text of a special value.
 ---@param encode_scalar fun(value: string|boolean): string
 ---@param special fun(value: any): string?
----@return fun(value: any): string encode raises for what JSON cannot hold
+---@return fun(value: any): string encode raises an error for a value that JSON cannot hold
 function json_text.encoder(encode_scalar, special)
   local encode_value
 

@@ -1,4 +1,4 @@
---- Returns the keys of tables in order, for texts and effects that are the same every time.
+--- Returns the keys of tables in order, so that texts and effects are the same every time.
 
 ---@param ... table whose keys are of one type, and in none of the others
 ---@return any[]

@@ -1,4 +1,4 @@
---- Finds what in a value JSON cannot express, after a message could not be made of the value.
+--- Finds the part of a value that JSON cannot express, after encoding has failed.
 
 local describe = require "perigee.util.describe"
 
@@ -14,9 +14,9 @@ local function describe_problem(value, is_utf8)
   return "is " .. describe.kind(value) .. "; messages hold strings, numbers, booleans and tables"
 end
 
--- `on_path` are the tables that `value` is in; `clean` those that were looked at.
+-- `on_path` has the tables that contain `value`; `clean` has the checked ones.
 local function search(how, value, path, depth, on_path, clean)
-  if type(value) == "boolean" or type(value) == "userdata" then -- a JSON null is that
+  if type(value) == "boolean" or type(value) == "userdata" then -- userdata is a JSON null
     return nil
   elseif type(value) ~= "table" then
     local problem = describe_problem(value, how.is_utf8)
@@ -45,7 +45,7 @@ end
 
 --- "value.items[3] is a function; ...", or nil where nothing is wrong.
 ---@param value any
----@param how { pairs: function, is_utf8: nil|fun(text: string): boolean } without `is_utf8` texts may be any
+---@param how { pairs: function, is_utf8: nil|fun(text: string): boolean } without `is_utf8`: texts are unchecked
 ---@return string?
 return function(value, how)
   return search(how, value, "value", 1, {}, {})

@@ -12,8 +12,8 @@ local getmetatable = debug.getmetatable
 local NAMES_MAX = 16 -- that one query may have
 
 local declared = {
-  is_used = false, -- whether a game that has been live has had to do with the world
-  on_use = nil, -- called when one begins to
+  is_used = false, -- whether a game that has been live has used the world
+  on_use = nil, -- called when a game begins to use the world
 }
 
 --- Components that the host keeps. Scripts read them.
@@ -25,13 +25,13 @@ declared.KEPT = { connection = true, channel = true, network_stats = true }
 ---@field names string[] of these components
 ---@field systems perigee.System[] in the order in which they run
 ---@field sets table<string, perigee.Set> those whose names have been checked
----@field plans table of queries: by the first name, by the second ..., then by 1
----@field is_used boolean whether its top level has to do with the world
+---@field plans table tree of queries: by the first name, by the second ..., then by 1
+---@field is_used boolean whether its top level uses the world
 
-local loading -- what the version that is being loaded declares
+local loading -- the declarations of the version that is being loaded
 
 
---- A version is about to be loaded.
+--- Begins the declarations of a version that is about to be loaded.
 ---@param version perigee.Version
 function declared.begin(version)
   loading = { defaults = {}, names = {}, systems = {}, sets = {}, plans = {},
@@ -47,7 +47,7 @@ function declared.now()
 end
 
 
---- The game has to do with the world.
+--- Notes that the game uses the world.
 function declared.use()
   if live.loading then
     loading.is_used = true
@@ -58,7 +58,7 @@ function declared.use()
 end
 
 
---- Raises an error but at the top level of a game.
+--- Raises an error except at the top level of a game.
 ---@param what string
 function declared.check_loading(what)
   if not live.loading then
@@ -94,7 +94,7 @@ local function known_names(own)
 end
 
 
---- Returns what is wrong with a component's name, or nil: a game that declares components declares all.
+--- Returns the error in a component's name, or nil. A game that declares one component has to declare all.
 ---@param own perigee.Declared
 ---@param name string
 ---@return string? problem
@@ -114,14 +114,14 @@ local function add_set(own, name)
     fault.raise("%s", problem)
   end
   local set = store.set(name)
-  if not live.loading then -- where components may be declared after they are used
+  if not live.loading then -- components may be used before their declaration while the game loads
     own.sets[name] = set
   end
   return set
 end
 
 
---- The set of a component.
+--- Returns the set of a component.
 ---@param name string
 ---@return perigee.Set
 function declared.set(name)
@@ -130,7 +130,7 @@ function declared.set(name)
 end
 
 
---- The set of a component that scripts may write.
+--- Returns the set of a component that scripts may write.
 ---@param name string
 ---@return perigee.Set
 function declared.own_set(name)
@@ -171,8 +171,8 @@ local function copy(value)
   return copied
 end
 
--- Without metamethods, which a script may have given the value since it was checked: a reload's last
--- step runs no code of a script's.
+-- Uses no metamethods, because the script may have added some since the check, and the last step of a reload
+-- runs no code of scripts.
 local function fill(value, default)
   for key, inner in next, default do
     if rawget(value, key) == nil then
@@ -182,7 +182,7 @@ local function fill(value, default)
 end
 
 
---- Raises an error for what is no value of a component.
+--- Raises an error for a value that is not valid for a component.
 ---@param name string
 ---@param value any
 function declared.check_value(name, value)
@@ -193,7 +193,7 @@ function declared.check_value(name, value)
 end
 
 
---- A component's value as it is kept: what it leaves out is filled in.
+--- Returns a component's value for storage, with missing fields filled in.
 ---@param name string
 ---@param value table? that has been checked
 ---@return table
@@ -225,7 +225,7 @@ end
 -- Queries ------------------------------------------------------------------------------------
 
 
--- The plan at a place of the tree of plans.
+-- Creates the plan for these names in the tree of plans.
 local function make_plan(node, ...)
   local count = select("#", ...)
   if count == 0 or count > NAMES_MAX then
@@ -243,7 +243,7 @@ local function make_plan(node, ...)
 end
 
 
---- How to walk over what has all of these components.
+--- Returns the plan for entities with all of these components.
 ---@param ... string
 ---@return perigee.Plan
 function declared.plan(...)
@@ -262,7 +262,7 @@ function declared.plan(...)
 end
 
 
---- Raises an error for what can only be seen when all is declared.
+--- Raises errors that can only be found after all declarations.
 ---@param own perigee.Declared
 function declared.finish(own)
   for _, system in ipairs(own.systems) do

@@ -1,5 +1,5 @@
---- Peers and channels as entities, with components that the server keeps: `connection`, `channel`,
---- and the singleton `network_stats`. Their fields are read from the server when they are asked for.
+--- Peers and channels as entities, with components that the server keeps: `connection`, `channel`, and the
+--- singleton `network_stats`. Their fields are read from the server on access.
 
 local bit = require "bit"
 local core = require "perigee.core"
@@ -14,11 +14,11 @@ local CHANNELS_OF_SERVER = { [core.channels.control] = "control", [core.channels
 local PLUGIN_FIRST = 1000 -- channel numbers below are the server's and the game's
 
 local connections, channels = store.set "connection", store.set "channel"
-local of_peer = {} -- peer id -> entity
+local of_peer = {} -- peer id -> its entity
 local of_channel = {} -- channel number -> entity
 local leaving, leaving_count = {}, 0 -- ids of peers that are gone, until the end of a tick
-local gone = {} -- the objects of these, by id
-local signature -- of the channels that are entities
+local gone = {} -- the objects of these peers, by id
+local signature -- signature of the channels with entities
 
 -- Components ---------------------------------------------------------------------------------
 
@@ -46,7 +46,7 @@ local function define(name, getters)
   }, names
 end
 
--- The result of a number that a function of the core has.
+-- Returns one of the results of a function of the core.
 local function nth(fn, number)
   return function(id)
     return (select(number, fn(id)))
@@ -84,7 +84,7 @@ end
 -- Peers --------------------------------------------------------------------------------------
 
 
---- A peer has an entity from here on. Returns it; nil when there are too many.
+--- Creates the entity of a peer. Returns it; nil when there are too many.
 ---@param id integer
 ---@return integer?
 function network.join(id)
@@ -100,7 +100,7 @@ function network.join(id)
 end
 
 
---- A peer is gone. Its entity stays until the next tick is over, so that systems find it.
+--- Notes that a peer is gone. Its entity stays until the end of the next tick, so that systems find it.
 ---@param id integer
 function network.leave(id)
   if of_peer[id] then
@@ -110,7 +110,7 @@ function network.leave(id)
 end
 
 
---- The entity of a peer; nil when it has none any more.
+--- Returns the entity of a peer; nil if it has none any more.
 ---@param id integer
 ---@return integer?
 function network.entity_of(id)
@@ -118,7 +118,7 @@ function network.entity_of(id)
 end
 
 
---- Whether an entity is a peer's or a channel's, and what of: for error messages; nil when it is not.
+--- Describes the peer or channel of an entity for error messages; nil if the entity belongs to none.
 ---@param entity integer
 ---@return string?
 function network.owner_of(entity)
@@ -152,7 +152,7 @@ local function set_channels(list)
 end
 
 
---- Makes entities of the channels that are served now, where that has changed.
+--- Creates and removes entities so that they match the served channels.
 function network.refresh()
   local now, numbers_now, names = core.channels_served(signature)
   if now == signature then
@@ -197,7 +197,7 @@ function network.sync()
 end
 
 
---- A tick is over: the peers that were gone before go, and channels are what they are now.
+--- Ends a tick: removes the entities of peers that were gone before it, and updates those of channels.
 function network.end_tick()
   for i = 1, leaving_count do
     local id = leaving[i]
@@ -212,7 +212,7 @@ function network.end_tick()
 end
 
 
---- A component that the server keeps, as a plain table.
+--- Returns a component that the server keeps as a plain table.
 ---@param name string
 ---@param component table
 ---@return table

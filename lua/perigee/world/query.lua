@@ -1,5 +1,5 @@
---- Walks over the entities that have some components. A query makes nothing: its plan is made once
---- for each list of names, and where it is, it knows from the entity that it is at.
+--- Walks over the entities that have some components. A query allocates nothing. Its plan is made once for
+--- each list of names, and its present entity gives its position.
 
 local bit = require "bit"
 local store = require "perigee.world.store"
@@ -11,8 +11,8 @@ local query = {}
 
 --- One way to walk over the entities of a query: along the list of one of its components.
 ---@class perigee.Walk
----@field cursor integer where the entity that was found last was in the list
----@field list integer[] of the set that it goes along
+---@field cursor integer the position in the list of the entity that was found last
+---@field list integer[] the list of the walked set
 ---@field at table<integer, integer>
 ---@field along perigee.Set
 ---@field a table<integer, table> values of the first component, by place
@@ -21,11 +21,11 @@ local query = {}
 ---@field d table<integer, table>? and fourth
 ---@field all table[] and of all of them
 
--- Generic `for` calls these with the walk, and with the entity that came last. Those for few
--- components are what the JIT makes most of. An entity is still at the cursor as a rule; it is not where a
--- query of the same names has been within or beside this one, or this one has waited.
+-- Generic `for` calls these functions with the walk and the last entity. The separate functions for few
+-- components are fastest under the JIT. Usually the last entity is still at the cursor. It is not if another
+-- query of the same names has run inside or beside this one, or if this one has waited.
 
--- Where to go on.
+-- Returns the position to continue from.
 local function last_of(walk, entity)
   if not entity then
     return walk.along.size + 1
@@ -34,8 +34,8 @@ local function last_of(walk, entity)
   if list[cursor] == entity then
     return cursor
   end
-  -- While the query waited, its entity may have gone and the list be shorter, or another have taken its
-  -- place, which is at the end of the list.
+  -- While the query waited, its entity may have gone, so that the list is shorter; or a new entity, at the
+  -- end of the list, may have reused the number.
   local place, size = band(entity, MASK), walk.along.size
   local at = walk.at[place]
   if at > size or list[at] ~= entity and band(list[at], MASK) == place then
@@ -129,7 +129,7 @@ local STEPS = { next_one, next_two, next_three, next_four }
 -- Plans --------------------------------------------------------------------------------------
 
 
---- How to walk over what has all of some components.
+--- A plan to walk over the entities that have all of some components.
 ---@class perigee.Plan
 ---@field step function
 ---@field walks perigee.Walk[] along each of them
@@ -155,7 +155,8 @@ function query.plan(sets)
 end
 
 
---- Returns what generic `for` takes. The walk goes along the component that the fewest entities have.
+--- Returns the arguments of generic `for`. The walk follows the list of the component with the fewest
+--- entities.
 ---@param plan perigee.Plan
 ---@return function
 ---@return perigee.Walk
@@ -186,10 +187,10 @@ function query.count(plan)
   return count
 end
 
--- Calls for each ------------------------------------------------------------------------------
+-- Callbacks for each entity ------------------------------------------------------------------------------
 
 
--- By the number of components, as their values come before the last argument.
+-- By the number of components, because their values precede the last argument.
 local CALLS = {
   function(fn, last, step, walk)
     for entity, a in step, walk do
@@ -226,7 +227,7 @@ local CALLS = {
 query.CALLED_MOST = #CALLS
 
 
---- Calls fn(entity, values..., last) for each.
+--- Calls fn(entity, values..., last) for each entity.
 ---@param plan perigee.Plan of query.CALLED_MOST components at most
 ---@param fn function
 ---@param last any

@@ -15,7 +15,7 @@ local transaction = core.transaction
 
 local PLACES = 2 ^ 20
 local MASK = PLACES - 1
-local LITTER = 256 -- that may lie about, in list entries and places, besides a quarter of the lists
+local LITTER = 256 -- stale list entries and places that are tolerated, besides a quarter of the lists
 
 local store = { MASK = MASK, MOST = PLACES - 1 }
 
@@ -23,7 +23,7 @@ local store = { MASK = MASK, MOST = PLACES - 1 }
 ---@class perigee.Set
 ---@field name string
 ---@field values table<integer, table> by place
----@field list integer[] entities, and some that have lost it
+---@field list integer[] entities, and some that have lost the component
 ---@field at table<integer, integer> where a place's entity is in the list, by place
 ---@field size integer of the list
 ---@field count integer entities that have it
@@ -32,16 +32,16 @@ local sets = {} ---@type table<string, perigee.Set>
 local order = {} ---@type perigee.Set[] in the order in which they were first used
 local alive, alive_count = {}, 0 -- entities by place
 local last_place = 0
-local free, free_count = {}, 0 -- the next entities of places that can be used again
-local left, left_count = {}, 0 -- places that can be once the lists are tidy
+local free, free_count = {}, 0 -- free places, as the next entities for them
+local left, left_count = {}, 0 -- places that become free once the lists are tidy
 local stale, entries = 0, 0 -- list entries without a value; all list entries
-local seen = -1 -- the transaction in which a query began last
+local seen = -1 -- the transaction in which the newest query began
 
 -- Tidying ------------------------------------------------------------------------------------
 
 
--- Keeps the order. A place that is not in the list any more points between those that were beside
--- it, for a query that has waited there.
+-- Removes stale entries and keeps the order. For a removed entry, `at` points between its former neighbours,
+-- for a query that has waited there.
 local function tidy_list(set)
   local list, at, values, size = set.list, set.at, set.values, 0
   for i = 1, set.size do
@@ -79,8 +79,8 @@ local function is_littered()
 end
 
 
---- A query begins. In a handler that has begun none before, none is under way but in handlers that
---- wait.
+--- Begins a query, and tidies if this is the first query of the handler. Then only waiting handlers can have
+--- a query under way.
 function store.begin()
   local now = transaction()
   if now ~= seen then
@@ -92,7 +92,7 @@ function store.begin()
 end
 
 
--- For games that hardly ever query.
+-- Tidies also in games that rarely run queries.
 local function tidy_between()
   if is_littered() and transaction() ~= seen then
     tidy()
@@ -102,7 +102,7 @@ end
 -- Components ---------------------------------------------------------------------------------
 
 
---- The set of a name, made when first asked for.
+--- Returns the set of a name; creates it on the first call.
 ---@param name string
 ---@return perigee.Set
 function store.set(name)
@@ -116,7 +116,7 @@ function store.set(name)
 end
 
 
---- The set of a name, if it has ever been asked for.
+--- Returns the set of a name if it exists.
 ---@param name string
 ---@return perigee.Set?
 function store.find(name)
@@ -124,14 +124,14 @@ function store.find(name)
 end
 
 
---- All sets, in the order in which they were made. To be read only.
+--- Returns all sets, in the order of their creation. To be read only.
 ---@return perigee.Set[]
 function store.sets()
   return order
 end
 
 
---- Gives an entity that is alive a component, or another value of it.
+--- Sets a component of a live entity.
 ---@param set perigee.Set
 ---@param entity integer
 ---@param value table
@@ -154,7 +154,7 @@ function store.put(set, entity, value)
 end
 
 
---- The value that an entity has, if it is alive and has one.
+--- Returns the component of an entity; nil if the entity is gone or lacks it.
 ---@param set perigee.Set
 ---@param entity number
 ---@return table?
@@ -164,7 +164,7 @@ function store.get(set, entity)
 end
 
 
---- Takes a component from an entity that is alive.
+--- Removes a component from a live entity.
 ---@param set perigee.Set
 ---@param entity integer
 ---@return boolean had it
@@ -207,7 +207,7 @@ function store.exists(entity)
 end
 
 
---- Ends an entity that is alive, with all its components.
+--- Removes a live entity with all its components.
 ---@param entity integer
 function store.destroy(entity)
   for i = 1, #order do

@@ -1,5 +1,5 @@
---- Systems: functions that run each tick after the game's on_tick, one after the other, each a
---- handler of its own: what one sends goes out when it ends, and one that fails stops no other.
+--- Systems: functions that run each tick after the game's on_tick, one after the other, each as a handler of
+--- its own: its messages go out when it ends, and its failure stops no other system.
 
 local core = require "perigee.core"
 local declared = require "perigee.world.declared"
@@ -20,7 +20,7 @@ local systems = {}
 ---@field components string[]
 ---@field after table<string, true> that run before it
 ---@field before table<string, true> that run after it
----@field place string where it is declared, as fault.where
+---@field place string the place of its declaration, from fault.where
 ---@field plan perigee.Plan? made at its first run
 ---@field label string
 ---@field version integer
@@ -104,7 +104,7 @@ local function fail(system, message, ...)
   error(("%ssystem %s: %s"):format(system.place, system.name, message:format(...)), 0)
 end
 
--- Turns `before` into `after` of the others, and finds names that are none.
+-- Turns `before` into `after` of the other systems, and finds unknown names.
 local function link(list)
   local by_name, names = {}, {}
   for i, system in ipairs(list) do
@@ -125,7 +125,7 @@ local function link(list)
   end
 end
 
--- The first, as declared, that waits for none of those that are left.
+-- Returns the first declared system that waits for none of the remaining ones.
 local function find_ready(list, is_left)
   for i, system in ipairs(list) do
     local is_ready = is_left[system.name]
@@ -138,7 +138,7 @@ local function find_ready(list, is_left)
   end
 end
 
--- Names of systems that wait for each other, the first of them again at the end.
+-- Returns the names of systems that wait for each other; the last name repeats the first.
 local function find_cycle(list, is_left)
   local path, at, name = {}, {}, nil
   for _, system in ipairs(list) do
@@ -163,8 +163,8 @@ local function find_cycle(list, is_left)
 end
 
 
---- Puts a version's systems into the order in which they run: that of their declaration, as far as
---- `after` and `before` let it be. Raises an error where they cannot be kept.
+--- Sorts a version's systems by their declaration, as far as `after` and `before` allow. Raises an error if
+--- `after` and `before` contradict each other.
 ---@param own perigee.Declared
 function systems.sort(own)
   local list, sorted, is_left = own.systems, {}, {}
@@ -197,7 +197,7 @@ local function call(system, dt)
 end
 
 
---- Runs one. It may not wait.
+--- Runs a system, which must not wait.
 ---@param system perigee.System
 ---@param dt number seconds since the last tick
 function systems.run(system, dt)
@@ -211,7 +211,7 @@ function systems.run(system, dt)
 end
 
 
---- The system that is to run as the one of a number in a tick; nil when it rests, or there is none.
+--- Returns the system of this number in a tick; nil if it is suspended or does not exist.
 ---@param number integer
 ---@return perigee.System?
 function systems.get(number)
@@ -220,7 +220,7 @@ function systems.get(number)
 end
 
 
---- Whether all systems have had their number.
+--- Returns whether all systems of the tick have had their turn.
 ---@param number integer
 ---@return boolean
 function systems.is_over(number)
@@ -228,7 +228,7 @@ function systems.is_over(number)
 end
 
 
---- For perigee.stats, in the order in which they run.
+--- Returns the statistics for perigee.stats, in the order in which systems run.
 ---@return table[]
 function systems.stats()
   local list = {}

@@ -1,12 +1,12 @@
---- One bot: a client that a script drives. It has all that a client has (docs/lua-client.md), and what
---- is below; everything that it sends and gets is counted.
+--- One bot: a client that a script drives. It has all fields and methods of a client (docs/lua-client.md) and
+--- those below. All its packets are counted.
 
 local client = require "perigee.client"
 local check_methods = require "perigee.client.methods"
 local random = require "perigee.testing.random"
 local describe = require "perigee.util.describe"
 
-local LATE_WAITS = 100 -- that return at once
+local LATE_WAITS = 100 -- calls that return at once after the end of the run
 local HEADER_SIZE = 12
 local IS_LINE = { disconnected = true, resumed = true, lost = true }
 local IS_SENT = { join = true, leave = true, list_rooms = true, send = true, send_bytes = true, ask = true,
@@ -21,12 +21,12 @@ local IS_MESSAGE = { message = true, ask = true, broadcast = true, packet = true
 local Bot = {}
 
 local bots = {
-  --- Raised in a script that goes on for ever, though all is over.
+  --- The error for a script that continues without end after the run is over.
   OVER = {},
 }
 
 
--- Methods that the bot lacks are its client's.
+-- Methods that a bot lacks come from its client.
 local function index(self, key)
   local own = Bot[key]
   if own ~= nil then return own end
@@ -36,14 +36,14 @@ local function index(self, key)
 end
 
 
---- Whether it should go on: the run is not over, and its connection not for good.
+--- Returns whether the bot should go on: neither the run nor its connection has ended for good.
 ---@return boolean
 function Bot:is_running()
   return not self._run.is_over and not self.client.reason
 end
 
 
---- Lets time pass; less where the run ends before. Returns what `is_running` does then.
+--- Lets time pass; returns early if the run ends. Returns the result of `is_running`.
 ---@param seconds number
 ---@return boolean
 function Bot:wait(seconds)
@@ -60,8 +60,8 @@ function Bot:wait(seconds)
 end
 
 
---- A number from 0 to just below 1; or a whole one from 1 to `count`. Each bot has its own, and the
---- same in each run with the same seed.
+--- Returns a number from 0 to just below 1, or a whole one from 1 to `count`. Each bot has numbers of its
+--- own, and the same numbers in each run with the same seed.
 ---@param count? integer
 ---@return number
 function Bot:random(count)
@@ -74,7 +74,7 @@ function Bot:random(count)
 end
 
 
---- As a client's; what the handler raises is an error of the bot.
+--- The same as for a client; an error in the handler counts as an error of the bot.
 ---@param type string
 ---@param fn? fun(event: table)
 function Bot:on(type, fn)
@@ -90,13 +90,13 @@ function Bot:on_ask(name, fn)
 end
 
 
---- Clients of bots, which count what goes and comes: the class of perigee.client's in front of them.
+--- The clients of bots, which count their packets. The class inherits from that of perigee.client.
 ---@class perigee.bots.Counted: perigee.Client
 local Counted = {}
 local Plain
 
 
--- Counts what is sent.
+-- Counts a call that sends.
 function Counted:_call(method, ...)
   local by_udp = self.udp and self:stats().udp
   local result, message, code = Plain._call(self, method, ...)
@@ -113,7 +113,7 @@ function Counted:_call(method, ...)
 end
 
 
--- Counts what comes, and sees when it is over.
+-- Counts an event, and notices the end of the connection.
 function Counted:_take(event)
   local figures = self._run.figures
   if IS_MESSAGE[event.type] then
@@ -129,7 +129,7 @@ end
 
 function Counted:_publish(event)
   local figures = self._run.figures
-  local is_new = not event.is_counted -- what waited for a handler comes again
+  local is_new = not event.is_counted -- an event that waited for a handler comes again
   event.is_counted = true
   if is_new and IS_LINE[event.type] then figures[event.type] = figures[event.type] + 1 end
   if is_new and event.type == "udp_down" then figures:add_fallback(event.message) end
@@ -141,7 +141,7 @@ local function count(c, run)
   c._run = run
   if not Plain then
     Plain = getmetatable(c)
-    check_methods(Counted, "client") -- its objects are clients as well
+    check_methods(Counted, "client") -- its objects are clients too
     for name, value in pairs(Plain) do Counted[name] = Counted[name] or value end
     Counted.__index = Counted
   end
@@ -149,7 +149,7 @@ local function count(c, run)
 end
 
 
---- Measures a bot's way to the server and back.
+--- Measures a bot's round trip to the server.
 ---@param c perigee.Client
 ---@param figures perigee.bots.Figures
 function bots.measure(c, figures)
@@ -160,7 +160,7 @@ function bots.measure(c, figures)
 end
 
 
--- A table of a script: handlers by name, beside its `run`.
+-- Sets the handlers of a script that is a table: by name, beside its `run`.
 local function set_handlers(self, script)
   local on_message = script.on_message
   if on_message then

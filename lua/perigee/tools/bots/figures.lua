@@ -3,11 +3,11 @@
 local client = require "perigee.client"
 local safe = require("perigee.tools.connect.text").safe
 
--- Latencies are counted in classes, each wider than the one below by this factor: 2 % is as exact as
--- they are told.
+-- Latencies are counted in classes, each wider than the one below by this factor, because reports are exact
+-- to 2 %.
 local FACTOR = 1.02
 local LEAST = 1e-6 -- seconds
-local TEXTS_MAX = 100 -- different errors that are told
+local TEXTS_MAX = 100 -- different errors that are reported
 
 --- Latencies, counted.
 ---@class perigee.bots.Latencies
@@ -31,7 +31,7 @@ function Latencies:add(seconds)
 end
 
 
---- The latency that so many of 100 are not above, in seconds; nil without any.
+--- Returns a percentile of the latencies in seconds; nil without latencies.
 ---@param percent number
 ---@return number?
 function Latencies:percentile(percent)
@@ -75,8 +75,8 @@ function figures.new(count, udp)
 end
 
 
--- The same text is told once. It may be the server's: nothing in it moves the cursor, and what follows its
--- first line is seen to belong to it.
+-- Counts a text; each text is reported once. Because the text may come from the server, it is made safe for a
+-- terminal, and its later lines are indented.
 local function count_text(texts, text)
   local lines = {}
   for line in text:gmatch "[^\n]+" do lines[#lines + 1] = safe((line:match "^%s*(.*)$")) end
@@ -96,14 +96,14 @@ function Figures:add_error(text)
 end
 
 
---- A bot goes on without UDP.
+--- Counts a bot that continues without UDP.
 ---@param why string
 function Figures:add_fallback(why)
   count_text(self._fallbacks, why)
 end
 
 
---- How many errors there were.
+--- Returns the number of errors.
 ---@return integer
 function Figures:errors()
   local sum = 0
@@ -124,7 +124,7 @@ local function bytes(count)
 end
 
 
---- One line of how it goes, with the rates since the last one.
+--- Returns a status line, with the rates since the last one.
 ---@return string
 function Figures:status()
   local now, last = client.now(), self._last
@@ -154,7 +154,7 @@ function Figures:add_udp(c)
 end
 
 
--- Names of the two ways of each kind of --udp.
+-- Names of the two paths of each kind of --udp.
 local WAYS = {
   attached = { "TCP: ", "UDP: ", share = "by UDP" },
   alone = { "reliable:  ", "datagrams: ", share = "unreliable" },

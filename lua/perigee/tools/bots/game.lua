@@ -1,5 +1,5 @@
---- Serves a game for a run of bots: `perigee run` in a process of its own, on a free port, without what
---- would meet another server on this machine.
+--- Serves a game for a run of bots: `perigee run` in a process of its own, on a free port, and without
+--- listeners that could collide with those of another server on this machine.
 
 local client = require "perigee.client"
 local loop = require "perigee.client.loop"
@@ -13,7 +13,7 @@ local FLAGS = {
 local game = {}
 
 
---- Whether this is a game and no address.
+--- Returns whether this is a game and not an address.
 ---@param name string
 ---@return boolean
 function game.is_one(name)
@@ -21,7 +21,7 @@ function game.is_one(name)
 end
 
 
---- The schema that lies in the game, or nil.
+--- Returns the path of the game's schema, or nil.
 ---@param path string
 ---@return string?
 function game.schema(path)
@@ -44,7 +44,8 @@ local function read_lines(pipe, take)
 end
 
 
---- Starts it; its address and a function that ends it and waits for that, or nil and what is wrong.
+--- Starts the server. Returns its address and a function that ends it and waits for the end; or nil and an
+--- error.
 ---@param path string
 ---@return string? address, fun()|string stop
 function game.serve(path)

@@ -1,14 +1,14 @@
---- A line that is worse than the one that is there, between one bot and its server. What is lost of
---- a stream is sent again, as TCP does: it comes later, with all that is behind it. A datagram that
---- is lost is lost, and others may overtake each other.
+--- A worse network than the real one, between one bot and its server. A lost piece of a stream is sent again,
+--- as TCP does: it arrives later, and so does everything behind it. Lost datagrams are not sent again, and
+--- datagrams may overtake each other.
 
 local core = require "perigee.client.core"
 local loop = require "perigee.client.loop"
 local random = require "perigee.testing.random"
 local uv = require "perigee.tools.uv"
 
-local SEGMENT = 1400 -- bytes of a stream that are lost or not, together
-local RESEND = 0.2 -- seconds at least until a lost piece is sent again
+local SEGMENT = 1400 -- bytes of a stream that are lost together
+local RESEND = 0.2 -- the fewest seconds until a lost piece is sent again
 
 ---@class perigee.bots.Line
 local Line = {}
@@ -17,7 +17,7 @@ Line.__index = Line
 local line = {}
 
 
---- One for the bot `number`; what chance does follows from the seed.
+--- Returns the line of bot `number`. Its random numbers follow from the seed.
 ---@param conditions { latency: number, jitter: number, loss: number } seconds, each way; 0 to 1
 ---@param seed integer
 ---@param number integer
@@ -49,7 +49,7 @@ local function later(seconds, fn)
 end
 
 
---- Calls `deliver(data)`, later or never.
+--- Calls `deliver(data)` later, or never if the datagram is lost.
 ---@param direction "up"|"down"
 ---@param data string
 ---@param deliver fun(data: string)
@@ -63,7 +63,7 @@ end
 
 -- Streams ----------------------------------------------------------------------------------------
 
--- How long one piece takes.
+-- Returns the delay of one piece.
 local function delay_of(conditions, chance)
   local delay = conditions.latency + conditions.jitter * chance:fraction()
   while chance:fraction() < conditions.loss do
@@ -73,7 +73,7 @@ local function delay_of(conditions, chance)
 end
 
 
---- Functions that are called one after the other, each when its time has come.
+--- Returns a queue of functions, which are called in order, each after its delay.
 ---@param conditions table
 ---@param chance perigee.testing.Random
 function line.queue(conditions, chance)
@@ -142,7 +142,7 @@ function Line:open(client, host, port, options)
 end
 
 
--- The connection has ended, or none comes about.
+-- Reports that the connection has ended or cannot be opened.
 function Line:_end(number, code, text)
   if number ~= self._connection or not self._core then return end
   self._core:ended(code, text, loop.now())
@@ -248,7 +248,7 @@ function Line:_send(now)
 end
 
 
--- Calls `work` when the core wants it.
+-- Sets the timer for the next `work` that the core needs.
 local function arm(self)
   local at = self._core:due()
   if at == self._due and self._stop then return end
@@ -261,7 +261,7 @@ local function arm(self)
 end
 
 
---- Carries what the client has to send, and takes its events.
+--- Carries the client's output, and takes its events.
 function Line:work()
   if not self._core or self._is_working then return end
   local now = loop.now()
@@ -281,7 +281,7 @@ function Line:work()
 end
 
 
---- The client is at its end.
+--- Closes the line with its client.
 function Line:close()
   if self._stop then self._stop() end
   self:_send(loop.now())

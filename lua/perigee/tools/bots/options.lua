@@ -104,7 +104,8 @@ end
 local RULES = { set = SET, flags = FLAGS, choices = CHOICES, word = take_word }
 
 
--- What is wrong with what is neither a game that is there nor the path of one that is not, or nil.
+-- Returns the error in an argument that is neither an existing game nor looks like the path of a missing one;
+-- nil without an error.
 local function address_problem(given)
   if game.is_one(given) or given:find "/" and not given:find "://" then return nil end
   local host, problem = address.parse(given)
@@ -112,8 +113,8 @@ local function address_problem(given)
 end
 
 
---- The options as a table: game, count, script, seconds, ramp, name, token, schema, latency, jitter
---- (seconds), loss (0 to 1), seed, every, udp ("attached" or "alone"), help; or nil and what is wrong.
+--- Returns the options as a table: game, count, script, seconds, ramp, name, token, schema, latency, jitter
+--- (seconds), loss (0 to 1), seed, every, udp ("attached" or "alone"), help; or nil and an error.
 ---@param given string[]
 ---@return table? options, string? problem
 function options.parse(given)

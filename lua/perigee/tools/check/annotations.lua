@@ -8,7 +8,7 @@ local FILES = { "perigee", "figures", "game", "lockstep", "mcp", "world" }
 
 local annotations = {}
 
---- A type of the annotations. Each has one object.
+--- A type of the annotations. Each type has one object.
 ---@class perigee.check.Type
 ---@field kind "class"|"list"|"map"|"function"|"union"|"alias"|"string"
 ---@field class? perigee.check.Class
@@ -23,9 +23,9 @@ local annotations = {}
 ---@class perigee.check.Class
 ---@field name string such as "perigee.Peer"
 ---@field word string "peer"
----@field shown string as messages name it: "a peer", "perigee.rooms"
+---@field shown string for messages: "a peer", "perigee.rooms"
 ---@field is_library boolean whether it is the library or a part of it
----@field fields table<string, string> types, as they are written
+---@field fields table<string, string> the texts of the fields' types
 ---@field functions table<string, table> methods and functions: parameters, returns, is_method
 ---@field is_open boolean whether any other field is possible
 
@@ -106,7 +106,7 @@ function Reader:match(pattern)
   return word
 end
 
--- The one object of a type that is written in this way.
+-- Returns the object of a type, which is the same for all types with the same text.
 function Reader:known(first, make)
   local written = self.text:sub(first, self.at - 1):gsub("%s", "")
   local types = self.api.types
@@ -197,7 +197,7 @@ function Reader:union()
 end
 
 
---- The type that a text begins with; nil for any.
+--- Returns the type at the beginning of a text; nil for any.
 ---@param api table
 ---@param written string
 ---@return perigee.check.Type?
@@ -209,7 +209,7 @@ end
 -- Names --------------------------------------------------------------------------------------
 
 
--- Names each value that is reached as a field of the library.
+-- Sets the names of values that are fields of the library.
 local function name_library(self)
   local library = self.classes.perigee
   library.shown, library.is_library = "perigee", true
@@ -235,7 +235,7 @@ function annotations.read()
 end
 
 
---- The type of a field of a class, and the function of that name.
+--- Returns the type of a field of a class, and the function of that name.
 ---@param api table
 ---@param class perigee.check.Class
 ---@param name string
@@ -247,7 +247,7 @@ function annotations.field(api, class, name)
 end
 
 
---- All names of a class's fields and functions, sorted.
+--- Returns all names of a class's fields and functions, sorted.
 ---@param class perigee.check.Class
 ---@return string[]
 function annotations.names(class)

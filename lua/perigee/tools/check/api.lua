@@ -1,4 +1,4 @@
---- Uses of the API that cannot be right, in the files that a game runs, on whatever line: see rules.lua.
+--- Finds certain errors in the use of the API, on all lines of the files that a game runs: see rules.lua.
 
 local flow = require "perigee.tools.check.flow"
 local rules = require "perigee.tools.check.rules"
@@ -19,7 +19,7 @@ local function each_node(tree, fn)
   end
 end
 
--- Names of fields that the game sets somewhere.
+-- Returns the names of fields that the game sets somewhere.
 local function assigned_names(trees)
   local names = {}
   for _, tree in pairs(trees) do
@@ -35,7 +35,7 @@ local function assigned_names(trees)
 end
 
 
---- The names that a game may set with rawset: all its texts, where it uses that.
+--- Returns the names that a game may set with rawset: all texts in its files if it uses rawset.
 ---@param trees table<string, table[]> by path, see parser.lua
 ---@return table<string, true>
 function api.raw_names(trees)
@@ -52,7 +52,7 @@ function api.raw_names(trees)
 end
 
 
---- Findings about files that a game runs: { path, line, kind, message }.
+--- Returns the findings about files that a game runs: { path, line, kind, message }.
 ---@param trees table<string, table[]> by path, see parser.lua
 ---@param main string the path of the main file
 ---@param modules table<string, string> paths by name

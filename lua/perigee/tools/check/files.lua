@@ -8,13 +8,13 @@ local parser = require "perigee.tools.check.parser"
 local source = require "perigee.tools.check.source"
 local tool = require "perigee.tool"
 
-local DEPTH_MAX = 12 -- of folders in folders; links may lead round in circles
+local DEPTH_MAX = 12 -- folders in folders; links may form cycles
 local FILES_MAX = 5000
 
 local files = {}
 
 
---- The main file of a game.
+--- Returns the main file of a game.
 ---@param game string a folder with a game.lua, or a .lua file
 ---@return string path
 function files.main(game)
@@ -26,7 +26,7 @@ end
 
 
 ---@param path string
----@param texts? table<string, string> by path, of files that hold something else than on the disk
+---@param texts? table<string, string> by path, the texts of files that differ from those on the disk
 ---@return string? text
 function files.read(path, texts)
   if texts and texts[path] then
@@ -55,10 +55,10 @@ local function compile(path, text, kind, remark)
   }
 end
 
--- The game's own files -----------------------------------------------------------------------
+-- Files of the game -----------------------------------------------------------------------
 
 
--- The text of a file as it is now, and a signature that is another one once the file has been written to.
+-- Returns the present text of a file, and a signature that changes when the file is written.
 local function read_used(game, path)
   game.signatures[path] = game.signatures[path] or tool.signature(path)
   return files.read(path, game.given)
@@ -102,7 +102,7 @@ local function visit_modules(game, path, used, found)
   end
 end
 
--- A file that the game runs, and those that it requires by name.
+-- Visits a file that the game runs, and the files that it requires by name.
 function visit(game, path, text, found)
   if game.used[path] ~= nil then
     return
@@ -133,7 +133,7 @@ local function known_globals()
   return known
 end
 
--- The nearest among globals, or among the fields of the one that the prefix names.
+-- Returns the nearest name among globals, or among the fields of the global that the prefix names.
 local function nearest(name, known, prefix)
   local words = {}
   for word in pairs(known) do
@@ -154,7 +154,7 @@ local function explain(name, known)
   return meant and "; did you mean " .. prefix .. meant .. "?" or ""
 end
 
--- One finding for each name in a file, at its first line.
+-- Adds one finding for each name in a file, at its first line.
 local function add_globals(found, path, uses, is_known, describe)
   local first = {}
   for _, use in ipairs(uses) do
@@ -235,8 +235,8 @@ local function check_others(game, folder, found)
 end
 
 
---- Findings about the files that a game runs: { path, line, kind, message }; and their signatures by path,
---- with those of files that were looked for in vain.
+--- Returns the findings about the files that a game runs: { path, line, kind, message }; and the signatures
+--- of these files by path, with those of missing files.
 ---@param path string a folder with a game.lua, or a .lua file
 ---@param given? table<string, string> see files.read
 ---@return table[] findings
@@ -246,8 +246,8 @@ function files.check_used(path, given)
   local game = {
     root = main:match "^.*/" or "",
     given = given,
-    used = {}, -- by path: see source.read; false of what does not parse
-    trees = {}, -- by path, of those that do: see parser.lua
+    used = {}, -- by path: see source.read; false for a file that does not parse
+    trees = {}, -- by path, for files that parse: see parser.lua
     modules = {}, -- paths by name
     signatures = {}, -- by path
   }
@@ -262,7 +262,7 @@ function files.check_used(path, given)
 end
 
 
---- Findings about all files of a game; and how many there are.
+--- Returns the findings about all files of a game, and the number of files.
 ---@param path string a folder with a game.lua, or a .lua file
 ---@param given? table<string, string> see files.read
 ---@return table[] findings

@@ -1,9 +1,8 @@
---- Which values of a game are of which types of the API: what handlers are called with, what functions of the
---- API return, and where both go from there, over locals, local functions, loops and modules.
+--- Finds the API types of a game's values: the arguments of handlers, the results of API functions, and the
+--- values that come from these through locals, local functions, loops and modules.
 ---
---- Only what is certain has a type. A local has the one that all its assignments agree on, wherever they
---- stand. The files are walked again until nothing new is learned; then once more, and rules.lua hears what
---- is used how.
+--- Only a certain value has a type. A local has the type on which all its assignments agree. The files are
+--- walked repeatedly until nothing new is learned. In one more walk, rules.lua gets each use of a value.
 
 local annotations = require "perigee.tools.check.annotations"
 local types = require "perigee.tools.check.types"
@@ -14,7 +13,7 @@ local is_collection, join, part, put = types.is_collection, types.join, types.pa
 
 local PASSES_MAX = 12
 
--- Functions of Lua's that only look at the tables which they are given.
+-- Functions of Lua that only read their tables.
 local READERS = {}
 for name in ("ipairs next pairs print rawequal rawget select tostring type unpack"):gmatch "%S+" do
   READERS[name] = true
@@ -38,11 +37,11 @@ local function is_table(type)
   return type.kind == "class" or type.kind == "map"
 end
 
--- What is learned ----------------------------------------------------------------------------
+-- Types that are learned ----------------------------------------------------------------------------
 
 
--- Variables, fields and results are slots: what they hold now is what all that was put into them in the pass
--- before has in common.
+-- Variables, fields and results are slots. The type of a slot is the common type of all values that were put
+-- into it in the previous pass.
 function Flow:slot(owner, key)
   local slot = owner[key]
   if not slot then
@@ -57,7 +56,7 @@ function Flow:variable(variable)
   return self:slot(variable, "slot")
 end
 
--- Ends a pass. Returns whether something is known that was not.
+-- Ends a pass. Returns whether it has learned something new.
 function Flow:settle()
   local is_new = self.is_new
   for _, slot in ipairs(self.slots) do
@@ -72,7 +71,8 @@ end
 -- Functions ----------------------------------------------------------------------------------
 
 
--- A function of the game is called with these, and then with nothing or with anything.
+-- Notes that a function of the game is called with these arguments, followed by `rest`: no value or any
+-- values.
 function Flow:bind(fn, arguments, rest)
   for i, parameter in ipairs(fn.parameters) do
     put(self:variable(parameter), arguments[i] or rest)
@@ -92,7 +92,7 @@ function Flow:is_open(node)
   return node.opened_in ~= nil and node.opened_in >= self.number - 1
 end
 
--- Assigns a value to a local. Uses of the value under that name count only when the local has no other value.
+-- Assigns a value to a local. Uses under that name count for the value only if the local has no other value.
 function Flow:hold(variable, type)
   local slot = self:variable(variable)
   put(slot, type)
@@ -110,7 +110,7 @@ function Flow:lose(type)
   end
 end
 
--- A value is used where a type is wanted, or any.
+-- Notes the use of a value where a type, or any, is expected.
 function Flow:use(type, wanted)
   if type.kind == "code" then
     local signature = part(wanted, is_function)
@@ -137,7 +137,7 @@ end
 -- Tables -------------------------------------------------------------------------------------
 
 
--- Returns what the API wants of a field.
+-- Returns the type that the API expects of a field.
 function Flow:wanted_of(node, name)
   local wanted = node.wanted
   if wanted and wanted.kind == "map" then
@@ -213,7 +213,7 @@ function GLOBALS.require(self, node)
   return file and self:slot(file, "result").type or UNKNOWN
 end
 
--- Calls in a pcall may be meant to fail.
+-- Calls in a pcall may fail on purpose.
 function GLOBALS.pcall(self, node)
   self.tried = self.tried + 1
   self:hand_out(node.arguments)
@@ -296,7 +296,7 @@ function EVALUATE.unary(self, node)
   return UNKNOWN
 end
 
--- Chains of operators are long in the left one.
+-- Long chains of operators nest in the left operand.
 function EVALUATE.binary(self, node)
   local chain = {}
   while node.tag == "binary" do
@@ -368,13 +368,13 @@ function EVALUATE.method(self, node)
   return self:hand_out(node.arguments)
 end
 
--- The type of an expression.
+-- Returns the type of an expression.
 function Flow:evaluate(node)
   local evaluate = EVALUATE[node.tag]
   return evaluate and evaluate(self, node) or UNKNOWN
 end
 
--- The same of one whose value goes somewhere.
+-- Returns the type of an expression whose value is used as `wanted`.
 function Flow:value(node, wanted)
   local type = self:evaluate(node)
   self:use(type, wanted)
@@ -411,7 +411,7 @@ local flow = {}
 --- Walks the files of a game.
 ---@param files { path: string, body: table[] }[] the main file first
 ---@param find fun(module: string): table? the file of a module
----@param rules table perigee.check.rules, which hear of what is used how
+---@param rules table perigee.check.rules, which get each use of a value
 function flow.run(files, find, rules)
   local api = annotations.read()
   local self = setmetatable({ api = api, files = files, find = find, slots = {}, number = 0 }, Flow)

@@ -326,7 +326,7 @@ STATEMENTS["for"] = function(self, node)
   self:expect "end"
 end
 
--- `function a.b.c:d()` is an assignment.
+-- `function a.b.c:d()` is parsed as an assignment.
 STATEMENTS["function"] = function(self, node)
   local target, has_self = self:named(self:name()), false
   while self:is "." do

@@ -1,5 +1,5 @@
---- Mistakes in the use of the API, of which flow.lua reports what is used how: methods, fields, options and
---- functions' names that do not exist.
+--- Finds mistakes in the uses of the API that flow.lua reports: methods, fields, options and function names
+--- that do not exist.
 
 local annotations = require "perigee.tools.check.annotations"
 local describe = require "perigee.util.describe"
@@ -10,7 +10,7 @@ local types = require "perigee.tools.check.types"
 
 local part = types.part
 
--- Objects that raise an error for every field that they have not (perigee.class).
+-- Classes whose objects raise an error for every missing field (perigee.class).
 local STRICT = {}
 for class in ("Peer Room Lockstep McpSession"):gmatch "%a+" do
   STRICT["perigee." .. class] = true
@@ -86,7 +86,7 @@ local function is_list(type)
   return type.kind == "list"
 end
 
--- The options in a table that is written in the call itself.
+-- Checks the options in a table that is written in the call itself.
 function Rules:options(flow, node, wanted)
   local list, options = part(wanted, is_list), part(wanted, is_options)
   for _, item in ipairs(node.items) do
@@ -102,7 +102,7 @@ function Rules:options(flow, node, wanted)
   end
 end
 
--- The tables in which names of functions are looked for; nil when one of them is not known.
+-- Returns the tables in which names of functions are looked up; nil if one of them is unknown.
 local function tables_of(flow, name)
   local game = flow:slot(flow.files[1], "result").type
   local tables = { game }
@@ -160,9 +160,9 @@ end
 local rules = {}
 
 
---- Rules that collect findings: { path, line, kind, message }.
+--- Returns rules that collect findings: { path, line, kind, message }.
 ---@param is_assigned table<string, true> names of fields that the game sets somewhere
----@param is_raw table<string, true> names that it may set with rawset
+---@param is_raw table<string, true> names that the game may set with rawset
 ---@return table
 function rules.new(is_assigned, is_raw)
   return setmetatable({ found = {}, is_said = {}, is_assigned = is_assigned, is_raw = is_raw }, Rules)

@@ -24,21 +24,23 @@ local function operand_d(instruction)
   return rshift(instruction, 16)
 end
 
--- Returns the number of an instruction, which differs between versions of LuaJIT, from a program that has it.
+-- Returns the number of an instruction, taken from a compiled program that contains it, because the numbers
+-- differ between versions of LuaJIT.
 local function learn(text, at)
   return opcode(util.funcbc(assert(loadstring(text)), at))
 end
 
 local READ, WRITE = learn("return x", 1), learn("x = nil", 2)
 local TEXT = learn("require 'x'", 2)
-local CLOSE = learn("return function() end", 2) -- comes between, where a function is left that has others
+-- an instruction before the return of a function that has inner functions
+local CLOSE = learn("return function() end", 2)
 local FIELD, JUMP = learn("x = y.z", 2), learn("if x then y() end", 3)
 local CALLS = {
   [learn("require 'x'", 3)] = true, [learn("return require 'x'", 3)] = true,
   [learn("x(y())", 4)] = true, [learn("return x(y())", 4)] = true,
 }
 
--- The text that an instruction names.
+-- Returns the text that an instruction names.
 local function text_of(fn, instruction)
   return util.funck(fn, -operand_d(instruction) - 1)
 end

@@ -8,7 +8,7 @@ local P, R, S = lpeg.P, lpeg.R, lpeg.S
 local tokens = {}
 
 --- A word or sign of a file. Its type is "name", "string", "number", "end of file", or for keywords and signs
---- what is written.
+--- their text.
 ---@class perigee.check.Token
 ---@field type string
 ---@field value string? of names, numbers and strings
@@ -22,7 +22,7 @@ for word in ("and break do else elseif end false for function if in local nil no
   keyword = keyword + word * -(letter + digit)
 end
 
--- Without captures, because lpeg keeps those that are made during the match on Lua's stack.
+-- Has no captures, because lpeg keeps match-time captures on Lua's stack.
 local long_bracket = Cmt("[" * C(P "=" ^ 0) * "[", function(text, at, level)
   return select(2, text:find("]" .. level .. "]", at, true)) + 1
 end)

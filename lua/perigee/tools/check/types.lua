@@ -1,4 +1,4 @@
---- Types as flow.lua knows them: those of the annotations, and "code" and "table", functions and tables of
+--- Types as flow.lua knows them: those of the annotations, and "code" and "table" for functions and tables of
 --- the game, with their `node`.
 
 local types = {}
@@ -36,7 +36,7 @@ function types.part(type, satisfies)
 end
 
 
---- Returns whether it is a list, or a map.
+--- Returns whether a type is a list or a map.
 ---@param type perigee.check.Type
 ---@return boolean
 function types.is_collection(type)

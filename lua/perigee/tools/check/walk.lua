@@ -7,7 +7,7 @@ local is_collection, put = types.is_collection, types.put
 
 local walk = {}
 
--- The type of the value that the i-th of several targets gets.
+-- Returns the type of the value for the i-th of several targets.
 local function type_at(values, found, i)
   if i < #values or i == #values and found[i] then
     return found[i]
@@ -85,7 +85,7 @@ walk["if"] = function(self, node)
   end
 end
 
--- The types of the variables of `for ... in`, by their places.
+-- Returns the types of the variables of `for ... in`, by their places.
 local function iterated(self, node)
   local source = node.values[1]
   local type = self:value(source)

@@ -1,5 +1,5 @@
---- Carries out typed lines: those that begin with / are commands, others are said in the room joined
---- last. Commands run one after the other; only /ask lets the next one run while it waits.
+--- Carries out typed lines: those that begin with / are commands, others are sent to the room joined last.
+--- Commands run one after the other; only /ask lets the next one run while it waits.
 
 local json = require "perigee.client.json"
 local show = require "perigee.tools.connect.show"
@@ -21,7 +21,7 @@ local HELP = [[
 local commands = {}
 
 
---- The room called `name`, or the one joined last.
+--- Returns the room called `name`, or the one joined last.
 local function find_room(session, name)
   local room = name == "" and session.rooms[#session.rooms] or session.client:room(name)
   if room then return room end
@@ -33,7 +33,7 @@ local function find_room(session, name)
 end
 
 
---- A value typed as JSON; nothing typed is null. nil, true when it is no JSON.
+--- Returns a typed JSON value; no text is null. Returns nil, true for invalid JSON.
 local function read_value(session, typed)
   if typed == "" then return nil end
   local value, problem = json.raw(typed)
@@ -43,7 +43,7 @@ local function read_value(session, typed)
 end
 
 
---- The name and the value of /send and /ask; nil when they were not right.
+--- Returns the name and the value of /send and /ask; nil if they are invalid.
 local function read_message(session, command, rest)
   local name, typed = rest:match("^(%S+)%s*(.*)$")
   if not name then return session:fail("Usage", ("/%s NAME [JSON]"):format(command)) end
@@ -53,7 +53,8 @@ local function read_message(session, command, rest)
 end
 
 
---- Packets that are sent without waiting for an answer would be lost, unseen, with the connection.
+--- Returns whether packets can be sent now, because without a connection a packet without an answer would be
+--- lost unnoticed.
 local function can_send(session)
   if session.client.connected then return true end
   session:fail("ConnectionClosed", "the connection is lost; say it again when it is back")
@@ -61,7 +62,7 @@ local function can_send(session)
 end
 
 
--- A line arrives; those who type faster than the network carries wait.
+-- Sends a line reliably; waits if the network is slower than the input.
 local function say(client, room, line)
   local sent, message, code = room:broadcast(line, { reliable = true })
   if code == "QueueFull" and client:flush() then return room:broadcast(line, { reliable = true }) end
@@ -168,7 +169,7 @@ function COMMANDS.quit(session)
 end
 
 
---- Does what a typed line says.
+--- Carries out a typed line.
 ---@param session table
 ---@param line string
 function commands.run(session, line)

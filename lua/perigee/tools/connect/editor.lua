@@ -1,5 +1,4 @@
---- The line being typed, without any I/O: bytes of the keyboard in, whole lines out, and what the
---- terminal is to show.
+--- The line being typed, without any I/O: bytes of the keyboard in, whole lines and the terminal's row out.
 
 local text = require "perigee.tools.connect.text"
 
@@ -16,15 +15,15 @@ local editor = {}
 function editor.new()
   return setmetatable({
     _chars = {}, -- { bytes, width }
-    _cursor = 0, -- how many characters are left of it
+    _cursor = 0, -- the number of characters to its left
     _history = {},
-    _looking_at = nil, -- the index in the history, while one leafs through it
+    _looking_at = nil, -- the index in the history, while the user browses it
     _input = "",
   }, Editor)
 end
 
 
---- The line so far.
+--- Returns the line so far.
 ---@return string
 function Editor:line()
   local out = {}
@@ -85,7 +84,7 @@ function Editor:_enter()
 end
 
 
---- The functions of keys. One may return something for the caller that feeds the editor.
+--- The functions of keys. A function may return a result for the caller of `feed`.
 local KEYS = {
   left = function(self) self._cursor = math.max(self._cursor - 1, 0) end,
   right = function(self) self._cursor = math.min(self._cursor + 1, #self._chars) end,
@@ -129,7 +128,7 @@ local ESCAPES = {
 }
 
 
---- The escape sequence at the start of `input`: its length and its key; 0 when it is not all there.
+--- Returns the length and the key of the escape sequence at the start of `input`; 0 if it is incomplete.
 local function read_escape(input)
   local kind = input:sub(2, 2)
   if kind == "" then return 0 end
@@ -140,8 +139,8 @@ local function read_escape(input)
 end
 
 
---- The key at the start of `input`: its length (0: not all there) and its name, or the character
---- with its code point.
+--- Returns the length (0: incomplete) of the key at the start of `input`, and its name, or the character with
+--- its code point.
 local function read_key(input)
   local first = input:byte()
   if first == 27 then return read_escape(input) end
@@ -153,8 +152,8 @@ local function read_key(input)
 end
 
 
---- Takes what was typed. Returns what came of it, in order: { type = "line", line = ... },
---- { type = "end" } (Ctrl-D, or Ctrl-C on an empty line), { type = "clear" } (Ctrl-L).
+--- Takes typed bytes. Returns the results in order: { type = "line", line = ... }, { type = "end" } (Ctrl-D,
+--- or Ctrl-C on an empty line), { type = "clear" } (Ctrl-L).
 ---@param bytes string
 ---@return table[]
 function Editor:feed(bytes)
@@ -171,8 +170,8 @@ function Editor:feed(bytes)
 end
 
 
---- What the terminal is to show in its current row, of `columns`: the prompt and as much of the
---- line round the cursor as fits beside it.
+--- Returns the terminal's current row of `columns`: the prompt, and as much of the line around the cursor as
+--- fits.
 ---@param prompt string
 ---@param columns integer
 ---@return string

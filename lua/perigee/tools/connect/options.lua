@@ -61,7 +61,7 @@ local function take_word(result, word)
 end
 
 
--- Describes what is wrong with an address that may be the game itself.
+-- Describes the error in an address that may be a game instead.
 local function address_problem(text, problem)
   if not text:find "%.lua$" and not uv.fs_stat(text) then return problem end
   return ("%q is a game, no address; start it (`perigee run %s`) and connect to localhost"):format(text, text)
@@ -71,8 +71,8 @@ end
 local RULES = { set = SET, flags = FLAGS, choices = CHOICES, word = take_word }
 
 
---- The options as a table: address, rooms, name, token, udp ("attached" or "alone"), timeout, stay, help; or
---- nil and what is wrong.
+--- Returns the options as a table: address, rooms, name, token, udp ("attached" or "alone"), timeout, stay,
+--- help; or nil and an error.
 ---@param given string[]
 ---@return table? options, string? problem
 function options.parse(given)

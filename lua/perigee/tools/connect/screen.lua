@@ -1,15 +1,15 @@
---- Standard input and output of `perigee connect`. On a terminal it edits the line being typed, and
---- what is printed goes above it; in a pipe lines are read and printed as they come.
+--- Standard input and output of `perigee connect`. On a terminal it edits the line being typed and prints
+--- above that line. In a pipe it reads and prints lines one by one.
 
 local loop = require "perigee.client.loop"
 local editor = require "perigee.tools.connect.editor"
 local uv = require "perigee.tools.uv"
 
-local LINES_MAX = 256 -- lines read ahead of the one who takes them
+local LINES_MAX = 256 -- lines read ahead of the reader
 local CHUNK = 65536
 
 ---@class perigee.connect.Screen
----@field is_interactive boolean somebody sits in front of it
+---@field is_interactive boolean whether a person types
 ---@field has_colours boolean
 ---@field prompt string
 local Screen = {}
@@ -67,7 +67,7 @@ local function take(self, data)
 end
 
 
---- Files have no events: they are read piece by piece.
+--- Reads a file piece by piece, because files have no events.
 local function read_file(self)
   uv.fs_read(0, CHUNK, -1, function(_, data)
     if self._closed then return end
@@ -91,7 +91,7 @@ function Screen:_resume()
 end
 
 
---- The next line; nil when there are no more, or `stop` was called.
+--- Returns the next line; nil when there are no more, or `stop` was called.
 ---@return string?
 function Screen:read_line()
   while #self._lines == 0 and not self._input_ended do
@@ -103,7 +103,7 @@ function Screen:read_line()
 end
 
 
---- There is no more input; the lines that were not read yet are gone.
+--- Ends the input and drops unread lines.
 function Screen:stop()
   self._lines, self._unfinished = {}, ""
   self:_end_input()
@@ -134,7 +134,7 @@ function Screen:print(line)
 end
 
 
---- Changes what stands before the line being typed.
+--- Changes the prompt before the line being typed.
 ---@param prompt string
 function Screen:set_prompt(prompt)
   self.prompt = prompt
@@ -184,7 +184,7 @@ function screen.open()
 end
 
 
---- Gives the terminal back as it was.
+--- Restores the terminal.
 function Screen:close()
   if self._closed then return end
   self._closed = true

@@ -1,5 +1,5 @@
---- Events as lines for people. They look as a text peer sees them: `* ` before what happened,
---- `! ` before errors, `NAME: ` before what somebody said.
+--- Events as lines for people. They look as a text peer sees them: `* ` before events, `! ` before errors,
+--- `NAME: ` before what a member said.
 
 local text = require "perigee.tools.connect.text"
 
@@ -8,7 +8,7 @@ local show = {}
 local COLOURS = { note = "36", error = "31", name = "1", message = "33", ask = "35" }
 
 
---- A painter: paint(kind, text) colours the text, or leaves it where there are no colours.
+--- A painter: paint(kind, text) colours the text, or leaves it unchanged without colours.
 ---@param has_colours boolean
 ---@return fun(kind: string, text: string): string
 function show.painter(has_colours)
@@ -119,7 +119,7 @@ local function broadcast(event, paint)
 end
 
 
---- An event as a line. With `room_shown` it says which room it is from.
+--- Returns an event as a line; with `room_shown` the line names its room.
 ---@param event table
 ---@param paint fun(kind: string, text: string): string
 ---@param room_shown boolean

@@ -1,4 +1,4 @@
---- Text on a terminal: its characters, their width, and bytes from the network made harmless.
+--- Text on a terminal: its characters, their width, and safe forms of bytes from the network.
 
 local text = {}
 
@@ -11,7 +11,7 @@ local SECOND = {
 }
 
 
---- How many bytes a sequence has that begins with this one; nil when none begins so.
+--- Returns the size of a sequence that begins with this byte; nil if none does.
 local function sequence_length(first)
   if first < 0x80 then return 1 end
   if first < 0xc2 or first > 0xf4 then return nil end
@@ -19,8 +19,8 @@ local function sequence_length(first)
 end
 
 
---- The character at `at`: its length in bytes and its code point. nil when there is no valid one;
---- nil, true when the text ends within one.
+--- Returns the length in bytes and the code point of the character at `at`; nil if it is invalid; nil, true
+--- if the text ends within it.
 ---@param bytes string
 ---@param at integer
 ---@return integer? length, integer|boolean? code
@@ -41,7 +41,7 @@ function text.read(bytes, at)
 end
 
 
---- Ranges of code points that would move the cursor, end the line or turn the writing round.
+--- Ranges of code points that would move the cursor, end the line or change the direction of writing.
 local UNSAFE = {
   { 0x00, 0x1f }, { 0x7f, 0x9f }, { 0x61c, 0x61c }, { 0x200e, 0x200f }, { 0x2028, 0x202e },
   { 0x2066, 0x2069 },
@@ -62,7 +62,7 @@ local function is_in(ranges, code)
 end
 
 
---- Whether a code point may be shown as it is.
+--- Returns whether a code point may be shown as it is.
 ---@param code integer
 ---@return boolean
 function text.is_safe(code)
@@ -70,7 +70,7 @@ function text.is_safe(code)
 end
 
 
---- The columns that a code point takes: 0, 1 or 2.
+--- Returns the columns that a code point takes: 0, 1 or 2.
 ---@param code integer
 ---@return integer
 function text.width(code)
@@ -78,7 +78,7 @@ function text.width(code)
 end
 
 
---- The columns that valid, safe text takes.
+--- Returns the columns that valid, safe text takes.
 ---@param line string
 ---@return integer
 function text.columns(line)
@@ -91,8 +91,8 @@ function text.columns(line)
 end
 
 
---- Bytes made safe to show on one line: control characters, characters that turn the writing
---- round and what is not UTF-8 are written out (`\n`, `\x1b`, `\u{202e}`).
+--- Returns bytes in a form that is safe to show on one line: control characters, characters that change the
+--- direction of writing, and invalid UTF-8 are escaped (`\n`, `\x1b`, `\u{202e}`).
 ---@param bytes string
 ---@return string
 function text.safe(bytes)

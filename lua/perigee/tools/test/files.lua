@@ -1,11 +1,11 @@
---- Where a game's specs are.
+--- Finds the specs of a game.
 
 local path = require "pl.path"
 local dir = require "pl.dir"
 
 local files = {}
 
--- As `perigee run` says it.
+-- The same text as in `perigee run`.
 local NO_GAME = "%s: there is no such game; give a folder with a game.lua, or a .lua file"
 local NO_MAIN = "%s: there is no game.lua in this folder; `perigee new NAME` makes a game"
 
@@ -15,7 +15,7 @@ local function in_folder(folder, list)
 end
 
 
---- The specs in a file or folder, in order.
+--- Returns the specs in a file or folder, in order.
 ---@param name string
 ---@return string[]? specs, string? problem
 function files.under(name)
@@ -33,7 +33,7 @@ function files.under(name)
 end
 
 
---- The game that a spec is of, by where it lies; nil when there is none.
+--- Returns the game of a spec, by the spec's folder; nil if none is found.
 ---@param spec string
 ---@return string? game
 function files.game_of(spec)
@@ -51,7 +51,7 @@ function files.game_of(spec)
 end
 
 
---- The specs of a game: GAME/spec/*_spec.lua, or NAME_spec.lua beside NAME.lua.
+--- Returns the specs of a game: GAME/spec/*_spec.lua, or NAME_spec.lua beside NAME.lua.
 ---@param game string
 ---@return string[]? specs, string? problem
 function files.of_game(game)

@@ -1,5 +1,5 @@
---- `perigee test --fuzz N`: the specs again and again, with other timing and another order of
---- things each time, until one fails. Seeds ascend, so what is found is the smallest.
+--- `perigee test --fuzz N`: runs the specs repeatedly, with different timing and order of events each time,
+--- until one fails. Seeds ascend, so the first failing seed is the smallest.
 
 local runner = require "perigee.tools.test.runner"
 local term = require "term"

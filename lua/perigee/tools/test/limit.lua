@@ -1,15 +1,15 @@
---- The processor time that a test may take: one with an endless loop fails, and the next one runs.
+--- Limits the processor time of a test: a test with an endless loop fails, and the next one runs.
 ---
---- Only what is interpreted can be ended, so functions with a loop that need not end (while, repeat, goto)
---- are not compiled, in specs and in what they require of the game. All else is: the library comes back to
---- them, and games have budgets of their own.
+--- Only interpreted code can be interrupted, so functions with a loop that may be endless (while, repeat,
+--- goto) are not compiled, in specs and in the modules that they require. All other code is compiled, because
+--- the library returns to the specs, and games have deadlines of their own.
 
 local bit = require "bit"
 local failure = require "perigee.testing.failure"
 local jit_util = require "jit.util"
 local limits = require "perigee.limit"
 
-local FILES = 3 -- in package.loaders, behind what is preloaded and Perigee's own
+local FILES = 3 -- index in package.loaders, after the loaders for preloaded modules and Perigee's own
 
 local limit = {}
 
@@ -25,7 +25,7 @@ end
 local LOOP = operation(loadstring "while true do end", 1) -- its number
 
 
--- Has those functions interpreted that are, or are in, `fn` and have such a loop.
+-- Turns compilation off for `fn` and the functions in it that have such a loop.
 local function interpret_loops(fn)
   for at = 1, jit_util.funcinfo(fn).bytecodes - 1 do
     if operation(fn, at) == LOOP then
@@ -46,7 +46,7 @@ local function watch_file(chunk)
 end
 
 
---- Has the loops of the modules in a folder end, too, from now on.
+--- Makes the loops in modules of a folder interruptible, too, from now on.
 ---@param root string as it stands in package.path
 function limit.watch_modules(root)
   local search, prefix = package.loaders[FILES], "@" .. root .. "/"
@@ -87,7 +87,7 @@ local function place_of(element)
 end
 
 
---- Has busted limit what it calls of the specs: tests, and what runs before and after them.
+--- Makes busted limit the functions of specs: tests, and those that run before and after them.
 ---@param busted table
 ---@param seconds number that each may take
 function limit.watch(busted, seconds)

@@ -61,7 +61,7 @@ local function set_timeout(result, text)
 end
 
 
--- Busted would only find out while it runs.
+-- Checks a pattern now, because busted would find an error only while it runs.
 local function add_pattern(key, flag)
   return function(result, text)
     local ok, problem = pcall(string.find, "", text)
@@ -102,8 +102,8 @@ local function take_word(result, word)
 end
 
 
---- The options as a table: game (nil: not said), files, seed, fuzz, fuzz_seed, filter, filter_out, timeout,
---- list, log, verbose, stop_early, output, help; or nil and what is wrong.
+--- Returns the options as a table: game (nil: not named), files, seed, fuzz, fuzz_seed, filter, filter_out,
+--- timeout, list, log, verbose, stop_early, output, help; or nil and an error.
 ---@param given string[]
 ---@return table? options, string? problem
 function options.parse(given)

@@ -1,5 +1,4 @@
---- Runs specs with busted, from its parts: its command-line runner would read the arguments and
---- leave the program itself.
+--- Runs specs with parts of busted, because busted's own runner would read the arguments and end the program.
 
 local busted_core = require "busted.core"
 local limit = require "perigee.tools.test.limit"
@@ -17,7 +16,7 @@ local function check_dependency(element, _, message)
 end
 
 
--- Each test ends with a look at its servers: what went wrong in the game counts as its failure.
+-- Checks a test's servers at its end: errors in the game count as a failure of the test.
 local function watch_tests(busted)
   local wrapped = {}
   busted.subscribe({ "register", "it" }, function(name, fn, ...)
@@ -43,7 +42,7 @@ local function watch_tests(busted)
 end
 
 
--- Counts, and stops where the command line says so.
+-- Counts the results, and stops at a failure if the command line demands that.
 local function count_results(busted, chosen, counts)
   local function count()
     counts.faults = counts.faults + 1
