@@ -48,7 +48,8 @@ describe("a schema's errors", function()
 
   it("name the place, show the line and point at the word", function()
     fails("message m { a: u8 }\n\nmessage n {\n\tb: flot\n}",
-      "schema.perigee:4:5: there is no type `flot`; declare it as a struct or an enum", "  \tb: flot", "  \t   ^")
+      "schema.perigee:4:5: there is no type `flot`; declare it as a struct or an enum",
+      "  \tb: flot", "  \t   ^")
     fails("message m { a: u8",
       "schema.perigee:1:18: expected the name of a field, or `}`, found the end of the file",
       "  message m { a: u8", "                   ^")
@@ -93,8 +94,8 @@ describe("a schema's errors", function()
       ["message m { a: u8; b: u8 }"] = "`;` does not belong here; a comma or nothing stands between fields",
       ["message m { a: list<u8> }"] = "`<` does not belong here; a list of u8 is u8[]",
       ["message m { a: [u8] }"] = "expected the type of a, found `[`; a list of u8 is u8[]",
-      ["message m: { a: u8 }"] = "expected the type of m, found `{`; fields in braces stand directly behind a "
-        .. "message or its `->`, and elsewhere in a struct",
+      ["message m: { a: u8 }"] = "expected the type of m, found `{`; fields in braces stand directly "
+        .. "behind a message or its `->`, and elsewhere in a struct",
       ["message m { a: { b: u8 } }"] = "expected the type of a, found `{`; fields in braces",
       ["message m: player"] = "there is no type `player`; declare it as a struct or an enum",
       ["message m { a: optional u8 }"] = "an optional u8 is u8?",
