@@ -107,6 +107,9 @@ int run_server(const perigee_server_config *config) {
       perigee_server_start(config, NULL, NULL, problem, sizeof problem);
   if (server == NULL) {
     fprintf(stderr, "perigee: %s\n", problem);
+    if (strstr(problem, ".lua: ") != NULL && game_check(config->game) == NULL)
+      fprintf(stderr, "perigee: `perigee check %s` finds mistakes with their lines\n",
+              config->game);
     return 1;
   }
   print_ready(server->server);

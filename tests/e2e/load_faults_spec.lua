@@ -32,6 +32,11 @@ describe("a game that does not load", function()
     }, "rooms/duel.lua:2:")
   end)
 
+  it("for a value without a line names the command that finds the line", function()
+    refused({ ["game.lua"] = "return { on_tick = 5 }" }, "game.lua: on_tick must be a function, not a number",
+      "perigee: `perigee check ", " finds mistakes with their lines")
+  end)
+
   it("says who required the file, and who called whom in it", function()
     local files = {
       ["game.lua"] = "return {\n  rooms = { duel = require 'rooms.duel' },\n}",

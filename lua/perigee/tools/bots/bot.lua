@@ -187,10 +187,8 @@ function bots.play(number, chosen, run)
     name = name, token = chosen.token, schema = chosen.schema,
     udp = chosen.udp, line = run.line(number),
   })
-  if not c then
-    local hint = code == "EAI_NONAME" and ", nor a game of that name" or ""
-    return figures:add_error(("%s%s (%s)"):format(message, hint, code))
-  end
+  local hint = code == "EAI_NONAME" and ", nor a game of that name" or ""
+  if not c then return figures:add_error(("%s%s (%s)"):format(message, hint, code)) end
   run.clients[c] = true
   count(c, run)
   figures.came, figures.connected = figures.came + 1, figures.connected + 1
