@@ -7,18 +7,15 @@
 #include "script/core.h"
 #include "script/timer.h"
 
-// Milliseconds as seconds in whole steps of 2^-20. Doubles add and subtract such numbers without
-// rounding, so two moments that are 10,000 ms apart are exactly 10 apart.
-static lua_Number seconds_of(uint64_t ms) {
-  uint64_t steps = ((ms % 1000 << 20) + 500) / 1000;
-  return (lua_Number)(ms / 1000) + (lua_Number)steps / (1 << 20);
-}
-
 // The milliseconds of `seconds`, which a difference of two moments may miss by a step.
 static uint64_t ms_of(lua_Number seconds) { return (uint64_t)(seconds * 1000 + 1e-3); }
 
+// now(): seconds, in whole steps of 2^-20. Doubles add and subtract such numbers without
+// rounding, so two moments that are 10,000 ms apart are exactly 10 apart
 static int core_now(lua_State *L) {
-  lua_pushnumber(L, seconds_of(net_now_ms(core_host(L)->net)));
+  uint64_t ms = net_now_ms(core_host(L)->net);
+  uint64_t steps = ((ms % 1000 << 20) + 500) / 1000;
+  lua_pushnumber(L, (lua_Number)(ms / 1000) + (lua_Number)steps / (1 << 20));
   return 1;
 }
 
