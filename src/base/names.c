@@ -23,22 +23,25 @@ void names_deinit(Names *names) {
   *names = (Names){0};
 }
 
+// The index where the search for a name begins.
+static uint32_t home_of(const Names *names, const char *text, size_t size) {
+  return (uint32_t)hash_bytes(names->key, text, size) & (names->capacity - 1);
+}
+
 // The name's entry, or the empty one where it would go. There must be an empty one.
-static NamesEntry *find_place(const Names *names, uint64_t hash, const char *text,
-                              size_t size) {
+static NamesEntry *find_place(const Names *names, const char *text, size_t size) {
   uint32_t mask = names->capacity - 1;
-  for (uint32_t i = (uint32_t)hash & mask;; i = (i + 1) & mask) {
+  for (uint32_t i = home_of(names, text, size);; i = (i + 1) & mask) {
     NamesEntry *entry = &names->entries[i];
-    bool is_same = entry->hash == hash && entry->size == size &&
-                   (size == 0 || memcmp(entry->text, text, size) == 0);
+    bool is_same =
+        entry->size == size && (size == 0 || memcmp(entry->text, text, size) == 0);
     if (!entry->text || is_same) return entry;
   }
 }
 
 uint32_t names_find(const Names *names, const char *text, size_t size) {
   if (names->count == 0) return 0;
-  uint64_t hash = hash_bytes(names->key, text, size);
-  return find_place(names, hash, text, size)->value;
+  return find_place(names, text, size)->value;
 }
 
 static void grow(Names *names) {
@@ -47,8 +50,7 @@ static void grow(Names *names) {
   grown.entries = mem_zalloc(grown.capacity * sizeof(NamesEntry));
   for (uint32_t i = 0; i < names->capacity; i++) {
     const NamesEntry *entry = &names->entries[i];
-    if (entry->text)
-      *find_place(&grown, entry->hash, entry->text, entry->size) = *entry;
+    if (entry->text) *find_place(&grown, entry->text, entry->size) = *entry;
   }
   mem_free(names->entries);
   *names = grown;
@@ -56,11 +58,9 @@ static void grow(Names *names) {
 
 void names_set(Names *names, const char *text, size_t size, uint32_t value) {
   if (names->count >= names->capacity / 4 * 3) grow(names);
-  uint64_t hash = hash_bytes(names->key, text, size);
-  NamesEntry *entry = find_place(names, hash, text, size);
+  NamesEntry *entry = find_place(names, text, size);
   if (!entry->text) {
-    *entry =
-        (NamesEntry){.text = mem_alloc(size), .size = (uint32_t)size, .hash = hash};
+    *entry = (NamesEntry){.text = mem_alloc(size), .size = (uint32_t)size};
     if (size > 0) memcpy(entry->text, text, size);
     names->count++;
   }
@@ -78,8 +78,7 @@ uint32_t names_add(Names *names, const char *text, size_t size, int change) {
 
 void names_remove(Names *names, const char *text, size_t size) {
   if (names->count == 0) return;
-  uint64_t hash = hash_bytes(names->key, text, size);
-  NamesEntry *entry = find_place(names, hash, text, size);
+  NamesEntry *entry = find_place(names, text, size);
   if (!entry->text) return;
   mem_free(entry->text);
   names->count--;
@@ -87,9 +86,10 @@ void names_remove(Names *names, const char *text, size_t size) {
   uint32_t hole = (uint32_t)(entry - names->entries);
   for (uint32_t i = (hole + 1) & mask; names->entries[i].text; i = (i + 1) & mask) {
     // An entry may fill the hole unless its home lies between the hole and itself.
-    uint32_t home = (uint32_t)names->entries[i].hash & mask;
+    NamesEntry moved = names->entries[i];
+    uint32_t home = home_of(names, moved.text, moved.size);
     if (((i - home) & mask) < ((i - hole) & mask)) continue;
-    names->entries[hole] = names->entries[i];
+    names->entries[hole] = moved;
     hole = i;
   }
   names->entries[hole] = (NamesEntry){0};

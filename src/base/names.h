@@ -9,7 +9,6 @@ typedef struct NamesEntry {
   char *text;  // NULL when empty
   uint32_t size;
   uint32_t value;
-  uint64_t hash;
 } NamesEntry;
 
 typedef struct Names {
