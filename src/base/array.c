@@ -23,7 +23,7 @@ uint32_t array_grow(void *array, uint32_t capacity, size_t item_size, uint32_t f
 uint32_t array_reach(void *array, uint32_t capacity, size_t item_size, uint32_t index) {
   if (index < capacity) return capacity;
   uint32_t grown = capacity > 0 ? capacity : FIRST_REACHED;
-  while (grown <= index) grown *= 2;
+  while (grown <= index) grown += grown / 2;
   resize(array, grown * item_size);
   uint8_t *items;
   memcpy(&items, array, sizeof items);

@@ -11,5 +11,5 @@
 /// memory gets `first` items. New items are not cleared. Returns the new capacity.
 uint32_t array_grow(void *array, uint32_t capacity, size_t item_size, uint32_t first);
 
-/// Doubles it until `index` is in it, and clears the new items. Returns the new capacity.
+/// Adds half to it until `index` is in it, and clears the new items. Returns the new capacity.
 uint32_t array_reach(void *array, uint32_t capacity, size_t item_size, uint32_t index);
