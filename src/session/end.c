@@ -20,6 +20,7 @@ void peer_free(Session *session, Peer *peer) {
   net_close_counter(&peer->ended);
   slots_remove(&session->peers, peer->id);
   mem_free(peer->token);
+  mem_free(peer->name);
   mem_free(peer);
 }
 

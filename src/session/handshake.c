@@ -85,7 +85,7 @@ static Peer *add_peer(Session *session, ConnId conn, const ConnInfo *info) {
   peer->state = PEER_HANDSHAKE;
   peer->framing = (uint8_t)info->framing;
   peer->transport = info->transport;
-  memcpy(peer->address, info->address, sizeof peer->address);
+  peer_set_texts(peer, (Text){0}, info->address);
   make_uuid(session->net, peer->session);
   peer->throttle.at_ms = net_now_ms(session->net);
   peer->last_packet_ms = info->since_ms;
@@ -187,8 +187,7 @@ static const char *entry_fault(Session *session, const Peer *peer, const Hello *
 
 static void take_hello(Peer *peer, const Hello *hello) {
   peer->protocol_hash = hello->protocol_hash;
-  memcpy(peer->name, hello->name.bytes, hello->name.size);
-  peer->name_size = (uint8_t)hello->name.size;
+  peer_set_texts(peer, hello->name, peer->address);
   if (hello->token.size == 0) return;
   peer->token = mem_zalloc(hello->token.size + 1);
   peer->token_size = (uint16_t)hello->token.size;

@@ -47,15 +47,20 @@ void peer_lose(Session *session, Peer *peer, Code code, const char *text);
 /// Frees a peer that is not counted any more.
 void peer_free(Session *session, Peer *peer);
 
-/// Adds `change` to the connections and suspended sessions of `address`; returns how many
-/// these are.
-uint32_t session_count_address(Session *session, const char *address, int change);
-
 // --- Texts of refusals ---
 
 #define SERVER_FULL_TEXT "the server is full"
 #define ADDRESS_FULL_TEXT "too many connections from your address"
 #define SHUTTING_DOWN_TEXT "the server is shutting down"
+
+// --- peer.c ---
+
+/// Sets the peer's name and address, of which either may be its own.
+void peer_set_texts(Peer *peer, Text name, const char *address);
+
+/// Adds `change` to the connections and suspended sessions of `address`; returns how many
+/// these are.
+uint32_t session_count_address(Session *session, const char *address, int change);
 
 // --- peer_names.c ---
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "net/address.h"
 #include "session/internal.h"
 
@@ -37,6 +38,17 @@ SessionStats session_stats(const Session *session) {
   stats.suspended_now = session->suspended;
   stats.kept_bytes = session->kept_bytes;
   return stats;
+}
+
+// One block, because most names and addresses are short.
+void peer_set_texts(Peer *peer, Text name, const char *address) {
+  size_t address_size = strlen(address) + 1;
+  char *texts = mem_zalloc(name.size + 1 + address_size);
+  if (name.size > 0) memcpy(texts, name.bytes, name.size);
+  peer->address = memcpy(texts + name.size + 1, address, address_size);
+  mem_free(peer->name);
+  peer->name = texts;
+  peer->name_size = (uint8_t)name.size;
 }
 
 uint32_t session_count_address(Session *session, const char *address, int change) {

@@ -87,14 +87,14 @@ typedef struct Peer {
   uint8_t hello_flags;     // of the HELLO, which WELCOME or REJECTED answers
   uint8_t name_size;
   uint16_t hello_ref;
-  char name[NAME_MAX_BYTES + 1];
   bool holds_name;  // its name counts among those in use
   bool is_renamed;  // its name may differ from that in its HELLO; of text peers never
-  char address[ADDRESS_SIZE];
+  char *name;       // a NUL follows, then its address; owned, see peer_set_texts
+  const char *address;
   uint8_t session[UUID_SIZE];
   uint16_t token_size;      // of HELLO's
-  char *token;              // owned, a NUL follows; NULL when empty
   uint32_t latency_us;      // of the last PING; 0: not known yet
+  char *token;              // owned, a NUL follows; NULL when empty
   Timer timer;              // handshake deadline, then keepalive
   uint64_t last_packet_ms;  // time of the last packet from it
   uint64_t next_ping_ms;

@@ -67,21 +67,18 @@ void peer_names_drop(Session *session, Peer *peer) {
 
 // Appends a number if another peer has that name already.
 void peer_names_make(Session *session, Peer *peer) {
-  int size = snprintf(peer->name, sizeof peer->name, "guest-%u", peer->id);
-  peer->name_size = (uint8_t)size;
-  for (uint32_t i = 2; count_all(session, peer_name(peer)) > 0; i++) {
-    size = snprintf(peer->name, sizeof peer->name, "guest-%u-%u", peer->id, i);
-    peer->name_size = (uint8_t)size;
-  }
+  char name[NAME_MAX_BYTES + 1];
+  snprintf(name, sizeof name, "guest-%u", peer->id);
+  for (uint32_t i = 2; count_all(session, text_from(name)) > 0; i++)
+    snprintf(name, sizeof name, "guest-%u-%u", peer->id, i);
+  peer_set_texts(peer, text_from(name), peer->address);
   peer_names_hold(session, peer);
 }
 
 void session_rename(Session *session, Peer *peer, Text name) {
   if (peer_has_name(peer, name)) return;
   peer_names_drop(session, peer);
-  memcpy(peer->name, name.bytes, name.size);
-  peer->name[name.size] = '\0';
-  peer->name_size = (uint8_t)name.size;
+  peer_set_texts(peer, name, peer->address);
   peer->is_renamed = peer->framing == FRAMING_PACKETS;
   peer_names_hold(session, peer);
 }

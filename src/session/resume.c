@@ -54,7 +54,7 @@ static void replace(Session *session, Peer *peer) {
 // Gives the peer the connection of `newcomer`.
 static void take_conn(Session *session, Peer *peer, Peer *newcomer) {
   session_count_address(session, peer->address, -1);
-  memcpy(peer->address, newcomer->address, sizeof peer->address);
+  peer_set_texts(peer, peer_name(peer), newcomer->address);
   peer->transport = newcomer->transport;
   peer->conn = newcomer->conn;
   peer->packets_in += newcomer->packets_in;
