@@ -41,14 +41,14 @@ public enum SendFlags : uint { None = 0, Unreliable = 1, Critical = 2, High = 4,
 
 /// <summary>PerigeeLockstepFlags.</summary>
 [Flags]
-public enum LockstepFlags : uint { None = 0, Watches = 1, GivesSnapshots = 2 }
+public enum LockstepFlags : uint { None = 0, Watches = 1, GivesSnapshots = 2, GivesInputs = 4 }
 
 /// <summary>PerigeeEventType.</summary>
 public enum EventType {
   Connected, Disconnected, Reconnecting, Resumed, Lost, Closed, Joined, Left, PeerJoined, PeerLeft,
   Relay, Message, Question, Answer, Packet, Failed, Error, Rooms, Pong, Synced, ChannelOpened,
   ChannelClosed, Redirect, UdpUp, UdpDown, Match, Turn, Pace, SnapshotWanted, TreeWanted, Desync,
-  Waiting, MatchEnded, PeerRenamed
+  Waiting, MatchEnded, PeerRenamed, InputWanted, InputMissed
 }
 
 /// <summary>PerigeeEntryKind.</summary>
@@ -90,6 +90,16 @@ public struct Match {
   public ushort SpeedPercent, MaxInput;
   public byte Slot, InputDelay, HashInterval;
   [MarshalAs(UnmanagedType.ByValArray, SizeConst = Client.SeatSize)] public byte[] Seat;
+  public uint NextInput, LastInput;
+}
+
+/// <summary>PerigeeStats: figures for people.</summary>
+[StructLayout(LayoutKind.Sequential)]
+public struct Stats {
+  public uint PingIntervalMs;
+  public int HasDatagrams;
+  public ulong RttUs, RttNewestUs, DatagramsSent, DatagramsReceived, DatagramsAcknowledged, DatagramsLost,
+    PacketsSent, PacketsReceived;
 }
 
 /// <summary>PerigeeEvent, as a copy that lives as long as it is wanted.</summary>
@@ -99,7 +109,7 @@ public sealed class Event {
   public uint Request, Room, Peer, Count;
   public ulong TimeUs;
   public ushort Channel, Number;
-  public bool IsQuestion, IsOdd;
+  public bool IsQuestion, IsReliable, ByUdp, IsOdd;
   public Question Question;
   public string Name, Text;
   public byte[] Data;
@@ -172,7 +182,8 @@ public sealed class Client : IDisposable {
     return new Event {
       Type = native.type, Code = (Code)native.code, Request = native.request, Room = native.room,
       Peer = native.peer, Count = native.count, TimeUs = native.timeUs, Channel = native.channel,
-      Number = native.number, IsQuestion = native.isQuestion != 0, IsOdd = native.isOdd != 0,
+      Number = native.number, IsQuestion = native.isQuestion != 0,
+      IsReliable = native.isReliable != 0, ByUdp = native.byUdp != 0, IsOdd = native.isOdd != 0,
       Question = native.question, Name = Text(native.name), Text = Text(native.text),
       Data = Copy(native.data, native.size),
       Rooms = Rooms(native), Entries = Entries(native),
@@ -256,6 +267,9 @@ public sealed class Client : IDisposable {
                      SendFlags flags = SendFlags.None) {
     Check(perigee_send_to(Handle, channel, peer, number, data, Size(data), flags), "SendTo");
   }
+  public uint AskPeer(ushort channel, uint peer, ushort number, byte[] data, uint timeoutMs = 0) {
+    return Request(perigee_ask_peer(Handle, channel, peer, number, data, Size(data), timeoutMs), "AskPeer");
+  }
   public void CloseChannel(ushort channel) { Check(perigee_close_channel(Handle, channel), "CloseChannel"); }
   public uint Ping(uint timeoutMs = 0) { return Request(perigee_ping(Handle, timeoutMs), "Ping"); }
   public uint Sync(uint timeoutMs = 0) { return Request(perigee_sync(Handle, timeoutMs), "Sync"); }
@@ -297,6 +311,13 @@ public sealed class Client : IDisposable {
   public string Session { get { return Text(perigee_session(Handle)); } }
   /// <summary>Microseconds to the server and back; -1 while not known.</summary>
   public long LatencyUs { get { return perigee_latency_us(Handle); } }
+  public Stats Stats {
+    get {
+      Stats stats;
+      perigee_stats(Handle, out stats);
+      return stats;
+    }
+  }
   public uint MaxPayload { get { return perigee_max_payload(Handle); } }
   public uint TickRate { get { return perigee_tick_rate(Handle); } }
   public ulong ServerTimeUs { get { return perigee_server_time_us(Handle); } }
@@ -377,7 +398,7 @@ public sealed class Client : IDisposable {
     public uint request, room, peer, count;
     public ulong timeUs;
     public ushort channel, number;
-    public int isQuestion;
+    public int isQuestion, isReliable, byUdp;
     public Question question;
     public IntPtr name, text, data;
     public UIntPtr size;
@@ -428,6 +449,7 @@ public sealed class Client : IDisposable {
   [DllImport(Library, CallingConvention = C)] static extern int perigee_ask_packet(IntPtr client, ushort channel, ushort number, byte[] data, UIntPtr size, uint timeoutMs);
   [DllImport(Library, CallingConvention = C)] static extern int perigee_open_channel(IntPtr client, byte[] name, uint timeoutMs);
   [DllImport(Library, CallingConvention = C)] static extern int perigee_send_to(IntPtr client, ushort channel, uint peer, ushort number, byte[] data, UIntPtr size, SendFlags flags);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_ask_peer(IntPtr client, ushort channel, uint peer, ushort number, byte[] data, UIntPtr size, uint timeoutMs);
   [DllImport(Library, CallingConvention = C)] static extern int perigee_close_channel(IntPtr client, ushort channel);
   [DllImport(Library, CallingConvention = C)] static extern int perigee_ping(IntPtr client, uint timeoutMs);
   [DllImport(Library, CallingConvention = C)] static extern int perigee_sync(IntPtr client, uint timeoutMs);
@@ -443,6 +465,7 @@ public sealed class Client : IDisposable {
   [DllImport(Library, CallingConvention = C)] static extern IntPtr perigee_name(IntPtr client);
   [DllImport(Library, CallingConvention = C)] static extern IntPtr perigee_session(IntPtr client);
   [DllImport(Library, CallingConvention = C)] static extern long perigee_latency_us(IntPtr client);
+  [DllImport(Library, CallingConvention = C)] static extern void perigee_stats(IntPtr client, out Stats stats);
   [DllImport(Library, CallingConvention = C)] static extern uint perigee_max_payload(IntPtr client);
   [DllImport(Library, CallingConvention = C)] static extern uint perigee_tick_rate(IntPtr client);
   [DllImport(Library, CallingConvention = C)] static extern ulong perigee_server_time_us(IntPtr client);

@@ -48,7 +48,8 @@ async function play(t, server, name, options) {
 
 /** A Lua client in the same match; `over` is what it counts when the round is. */
 function luaPlayer(t, server) {
-  const env = { ...process.env, LUA_PATH: "lua/?.lua;lua/?/init.lua;;" };
+  const env = { ...process.env, LUA_PATH: "lua/?.lua;lua/?/init.lua;;",
+    LUA_CPATH: `${process.env.PERIGEE_BUILD}/lua/?.so;;` };
   const child = spawn("luajit", ["tests/browser/arena_player.lua", server.address], { cwd: ROOT, env });
   t.after(() => child.kill());
   const lines = createInterface({ input: child.stdout });

@@ -1,7 +1,10 @@
 // The C# client's side of tests/e2e/csharp_client_spec.lua: one story against a real server, told in
-// lines on stdout. "enums" prints the binding's numbers instead.
+// lines on stdout. "enums" and "sizes" print the
+// binding's numbers instead.
 using System;
 using System.Linq;
+using System.Reflection;
+using System.Runtime.InteropServices;
 using System.Text;
 using Perigee;
 
@@ -36,6 +39,16 @@ static class Live {
       foreach (object value in Enum.GetValues(type)) Say("{0} {1} {2}", type.Name, value, Convert.ToInt64(value));
   }
 
+  static void Sizes() {
+    foreach (string name in new[] { "Options", "Event", "RoomInfo", "Entry" }) {
+      Type type = typeof(Client).GetNestedType("Native" + name, BindingFlags.NonPublic);
+      Say("{0} {1}", name, Marshal.SizeOf(type));
+    }
+    Say("Question {0}", Marshal.SizeOf(typeof(Question)));
+    Say("Match {0}", Marshal.SizeOf(typeof(Match)));
+    Say("Stats {0}", Marshal.SizeOf(typeof(Stats)));
+  }
+
   static void Lockstep(uint room) {
     client.LockstepEnter(room);
     Event match = Await(EventType.Match);
@@ -57,6 +70,7 @@ static class Live {
 
   static int Main(string[] arguments) {
     if (arguments[0] == "enums") { Enums(); return 0; }
+    if (arguments[0] == "sizes") { Sizes(); return 0; }
     Refuse("no address", () => new Client(""));
     using (client = new Client(arguments[0], new Options { Name = "Zoë", Token = "t", Reconnect = false })) {
       Await(EventType.Connected);
@@ -86,6 +100,7 @@ static class Live {
       }
       Event packet = Await(EventType.Answer, client.AskPacket(4, 1, Encoding.UTF8.GetBytes("abc")));
       Say("packet {0}", packet.Json);
+      Say("ping interval {0}", client.Stats.PingIntervalMs);
       Say("pong {0}", Await(EventType.Pong, client.Ping()).TimeUs > 0);
       Lockstep(Await(EventType.Joined, client.Join("match:1")).Room);
       Await(EventType.Synced, client.Sync());

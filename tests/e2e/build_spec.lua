@@ -41,8 +41,8 @@ describe("a plain cmake", function()
   it("without the tests' packages builds no tests, and says so in one line", function()
     local ok, said, build = configure(blind())
     assert.is_true(ok, said)
-    assert.truthy(said:find("\n-- The tests are not built, because these are missing: cmocka, busted, "
-      .. "luajit, node; `scripts/setup test` installs them\n", 1, true), said)
+    assert.truthy(said:find("\n-- The tests are not built, because these are missing: cmocka, libgcrypt, "
+      .. "busted, luajit, node; `scripts/setup test` installs them\n", 1, true), said)
     local targets = shell.run("ninja -C " .. build .. " -t targets all")
     assert.matches("\nperigee: ", targets)
     assert.is_nil(targets:find("test_base_buf", 1, true))
@@ -51,7 +51,7 @@ describe("a plain cmake", function()
   it("with PERIGEE_TESTS=ON fails, and names what is missing", function()
     local ok, said = configure "-D PERIGEE_TESTS=ON"
     assert.is_false(ok)
-    assert.truthy(said:gsub("%s+", " "):find("The tests cannot be built, because these are missing: cmocka; "
+    assert.truthy(said:gsub("%s+", " "):find("The tests cannot be built, because these are missing: cmocka, libgcrypt; "
       .. "`scripts/setup test` installs them", 1, true), said)
   end)
 end)

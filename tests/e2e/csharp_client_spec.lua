@@ -31,6 +31,7 @@ rooms duel:1=1
 members Zoë
 relay 00-FF-00-01 of Zoë
 packet cba
+ping interval 13000
 pong True
 match True slot 0 seat True
 input 07-00-09 of slot 0
@@ -88,6 +89,25 @@ describe("the C# client", function()
       on_message = { hello = function(peer, value) peer:send("hi", value.x + 1) end },
     }]] }
     assert.equal("hi 2\n", run(source, "127.0.0.1:" .. perigee.port))
+  end)
+
+  it("has the sizes and the calls of the header", function()
+    local sizes = run("tests/csharp/live.cs", "sizes")
+    local folder, lines = server.folder {}, {}
+    for name in sizes:gmatch "(%w+) %d+\n" do
+      lines[#lines + 1] = ('printf("%s %%zu\\n", sizeof(Perigee%s));'):format(name, name)
+    end
+    Process.write_file(folder .. "/sizes.c", "#include <perigee.h>\n#include <stdio.h>\nint main(void) {"
+      .. table.concat(lines, "\n") .. "}\n")
+    assert.equal(sizes, shell.run(("gcc -Iinclude -o %s/sizes %s/sizes.c && %s/sizes"):format(folder, folder, folder)))
+
+    local header, binding = shell.read "include/perigee.h", shell.read "clients/csharp/Perigee.cs"
+    header = header:gsub("// %-%-%- Without sockets.-\n// %-%-%- ", "")
+    local missing = {}
+    for name in header:gmatch "PERIGEE_API [^;]-%f[%w](perigee_[%w_]+)%(" do
+      if not binding:find(name .. "(", 1, true) then missing[#missing + 1] = name end
+    end
+    assert.same({ "perigee_fds", "perigee_wait_ms", "perigee_poll_all" }, missing)
   end)
 
   it("has the numbers of the header", function()
