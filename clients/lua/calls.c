@@ -31,8 +31,8 @@ static PerigeeQuestion question_at(lua_State *L, int index) {
 
 // join(name, seconds): a request
 static int join(lua_State *L) {
-  return core_result(L, perigee_join(core_client(L, 1), luaL_checkstring(L, 2),
-                                     core_milliseconds(L, 3)));
+  return core_result(
+      L, perigee_join(core_client(L, 1), core_name(L, 2), core_milliseconds(L, 3)));
 }
 
 // leave(room): a request
@@ -49,9 +49,8 @@ static int list_rooms(lua_State *L) {
 
 // send(room, name, json, flags)
 static int send(lua_State *L) {
-  return core_result(
-      L, perigee_send(core_client(L, 1), number32(L, 2), luaL_checkstring(L, 3),
-                      luaL_checkstring(L, 4), flags_at(L, 5)));
+  return core_result(L, perigee_send(core_client(L, 1), number32(L, 2), core_name(L, 3),
+                                     luaL_checkstring(L, 4), flags_at(L, 5)));
 }
 
 // send_bytes(room, number, bytes, flags)
@@ -65,9 +64,8 @@ static int send_bytes(lua_State *L) {
 
 // ask(room, name, json, seconds): a request
 static int ask(lua_State *L) {
-  return core_result(
-      L, perigee_ask(core_client(L, 1), number32(L, 2), luaL_checkstring(L, 3),
-                     luaL_checkstring(L, 4), core_milliseconds(L, 5)));
+  return core_result(L, perigee_ask(core_client(L, 1), number32(L, 2), core_name(L, 3),
+                                    luaL_checkstring(L, 4), core_milliseconds(L, 5)));
 }
 
 // ask_bytes(room, number, bytes, seconds): a request
@@ -82,8 +80,8 @@ static int ask_bytes(lua_State *L) {
 // answer(question, name, json)
 static int answer(lua_State *L) {
   PerigeeQuestion question = question_at(L, 2);
-  return core_result(L, perigee_answer(core_client(L, 1), &question,
-                                       luaL_checkstring(L, 3), luaL_checkstring(L, 4)));
+  return core_result(L, perigee_answer(core_client(L, 1), &question, core_name(L, 3),
+                                       luaL_checkstring(L, 4)));
 }
 
 // answer_bytes(question, bytes)
@@ -125,7 +123,7 @@ static int ask_packet(lua_State *L) {
 
 // open_channel(name, seconds): a request
 static int open_channel(lua_State *L) {
-  return core_result(L, perigee_open_channel(core_client(L, 1), luaL_checkstring(L, 2),
+  return core_result(L, perigee_open_channel(core_client(L, 1), core_name(L, 2),
                                              core_milliseconds(L, 3)));
 }
 

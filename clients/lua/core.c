@@ -6,19 +6,19 @@
 
 #define HANDLE "perigee.client.core.client"
 
-static Handle *check_handle(lua_State *L, int index) {
+Handle *core_handle(lua_State *L, int index) {
   return luaL_checkudata(L, index, HANDLE);
 }
 
 PerigeeClient *core_client(lua_State *L, int index) {
-  const Handle *handle = check_handle(L, index);
+  const Handle *handle = core_handle(L, index);
   luaL_argcheck(L, handle->client != NULL, index, "the client has been freed");
   return handle->client;
 }
 
 static PerigeeClient *client_of_kind(lua_State *L, int index, int is_bare) {
   PerigeeClient *client = core_client(L, index);
-  luaL_argcheck(L, check_handle(L, index)->is_bare == is_bare, index,
+  luaL_argcheck(L, core_handle(L, index)->is_bare == is_bare, index,
                 is_bare ? "the client has sockets" : "the client has no sockets");
   return client;
 }
@@ -61,11 +61,17 @@ uint32_t core_number(lua_State *L, int index, uint32_t most) {
   return (uint32_t)number;
 }
 
+const char *core_name(lua_State *L, int index) {
+  size_t size;
+  const char *name = luaL_checklstring(L, index, &size);
+  return strlen(name) == size ? name : "";
+}
+
 // --- Beginning and end ---
 
 static const char *text_field(lua_State *L, int index, const char *name) {
   lua_getfield(L, index, name);
-  return luaL_optstring(L, -1, NULL);  // the table keeps it
+  return lua_isnil(L, -1) ? NULL : core_name(L, -1);  // the stack keeps it
 }
 
 static uint32_t time_field(lua_State *L, int index, const char *name) {
@@ -133,7 +139,7 @@ static int client_close(lua_State *L) {
 }
 
 static int client_free(lua_State *L) {
-  Handle *handle = check_handle(L, 1);
+  Handle *handle = core_handle(L, 1);
   PerigeeClient *client = handle->client;
   handle->client = NULL;
   perigee_free(client);

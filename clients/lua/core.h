@@ -15,6 +15,9 @@ typedef struct Handle {
   int is_bare;  // 1: without sockets
 } Handle;
 
+/// Returns the userdata at this index of the stack; raises an error for anything else.
+Handle *core_handle(lua_State *L, int index);
+
 /// Returns the client at this index of the stack; raises an error for anything else. core_driven
 /// and core_bare return only one with sockets, or without.
 PerigeeClient *core_client(lua_State *L, int index);
@@ -30,6 +33,9 @@ uint32_t core_milliseconds(lua_State *L, int index);
 
 /// Returns an integer from 0 to `most` at this index; raises an error for anything else.
 uint32_t core_number(lua_State *L, int index, uint32_t most);
+
+/// Returns the name at this index; "", which libperigee refuses, for one with a NUL.
+const char *core_name(lua_State *L, int index);
 
 /// Pushes an event as a table, with a field `type`.
 void core_push_event(lua_State *L, const PerigeeClient *client,

@@ -6,26 +6,52 @@
 
 #define LOOP "perigee.client.core.loop"
 
+// Its environment has the userdata of its clients as keys, so that Lua keeps them.
 typedef struct Loop {
-  PerigeeClient **clients;
+  Handle **handles;         // of its clients; the program may have freed some of these
+  PerigeeClient **clients;  // the others, during a wait
   size_t count;
   size_t capacity;
 } Loop;
 
 static Loop *check_loop(lua_State *L) { return luaL_checkudata(L, 1, LOOP); }
 
-// add(client): returns the key by which wait names it. It has to be removed before it is freed.
+static void *grow(lua_State *L, void *list, size_t size) {
+  void *grown = realloc(list, size);
+  if (!grown) luaL_error(L, "out of memory");
+  return grown;
+}
+
+static size_t find_handle(const Loop *loop, const Handle *handle) {
+  size_t i = 0;
+  while (i < loop->count && loop->handles[i] != handle) i++;
+  return i;
+}
+
+// Sets whether the environment of the loop has the client at index 2.
+static void keep_client(lua_State *L, int is_kept) {
+  lua_getfenv(L, 1);
+  lua_pushvalue(L, 2);
+  if (is_kept)
+    lua_pushboolean(L, 1);
+  else
+    lua_pushnil(L);
+  lua_rawset(L, -3);
+}
+
+// add(client): returns the key by which wait names it.
 static int loop_add(lua_State *L) {
   Loop *loop = check_loop(L);
   PerigeeClient *client = core_driven(L, 2);
+  Handle *handle = core_handle(L, 2);
   if (loop->count == loop->capacity) {
     size_t capacity = loop->capacity == 0 ? 8 : 2 * loop->capacity;
-    PerigeeClient **clients = realloc(loop->clients, capacity * sizeof *clients);
-    if (!clients) return luaL_error(L, "out of memory");
-    loop->clients = clients;
+    loop->handles = grow(L, loop->handles, capacity * sizeof *loop->handles);
+    loop->clients = grow(L, loop->clients, capacity * sizeof *loop->clients);
     loop->capacity = capacity;
   }
-  loop->clients[loop->count++] = client;
+  keep_client(L, 1);
+  if (find_handle(loop, handle) == loop->count) loop->handles[loop->count++] = handle;
   lua_pushlightuserdata(L, client);
   return 1;
 }
@@ -33,10 +59,9 @@ static int loop_add(lua_State *L) {
 // remove(client)
 static int loop_remove(lua_State *L) {
   Loop *loop = check_loop(L);
-  const PerigeeClient *client = core_driven(L, 2);
-  size_t i = 0;
-  while (i < loop->count && loop->clients[i] != client) i++;
-  if (i < loop->count) loop->clients[i] = loop->clients[--loop->count];
+  size_t i = find_handle(loop, core_handle(L, 2));
+  if (i < loop->count) loop->handles[i] = loop->handles[--loop->count];
+  keep_client(L, 0);
   return 0;
 }
 
@@ -54,8 +79,12 @@ static int loop_wait(lua_State *L) {
   const Loop *loop = check_loop(L);
   int timeout_ms = milliseconds(L, 2);
   PerigeeFd fd = {.fd = (int)luaL_optinteger(L, 3, -1), .wants_read = 1};
-  size_t ready =
-      perigee_poll_all(loop->clients, loop->count, &fd, fd.fd >= 0, timeout_ms);
+  size_t count = 0;
+  for (size_t i = 0; i < loop->count; i++) {
+    PerigeeClient *client = loop->handles[i]->client;
+    if (client) loop->clients[count++] = client;
+  }
+  size_t ready = perigee_poll_all(loop->clients, count, &fd, fd.fd >= 0, timeout_ms);
   lua_createtable(L, (int)ready, 0);
   for (size_t i = 0; i < ready; i++) {
     lua_pushlightuserdata(L, loop->clients[i]);
@@ -66,6 +95,7 @@ static int loop_wait(lua_State *L) {
 
 static int loop_free(lua_State *L) {
   Loop *loop = check_loop(L);
+  free(loop->handles);
   free(loop->clients);
   *loop = (Loop){0};
   return 0;
@@ -75,6 +105,8 @@ static int loop_free(lua_State *L) {
 static int new_loop(lua_State *L) {
   Loop *loop = lua_newuserdata(L, sizeof *loop);
   *loop = (Loop){0};
+  lua_newtable(L);
+  lua_setfenv(L, -2);
   luaL_getmetatable(L, LOOP);
   lua_setmetatable(L, -2);
   return 1;

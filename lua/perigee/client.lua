@@ -58,13 +58,13 @@ local client = {
 -- Connecting ------------------------------------------------------------------------------------
 
 local function options_of(given, known)
-  local reconnect = setmetatable(type(given.reconnect) == "table" and given.reconnect or {},
-    { __index = RECONNECT })
+  local reconnect = type(given.reconnect) == "table" and given.reconnect or RECONNECT
   return {
     name = given.name or "guest", token = given.token, hash = known and known.hash,
     transport = TRANSPORT[given.udp], timeout = given.timeout or TIMEOUT,
-    reconnect = given.reconnect ~= false, first = reconnect.first, max = reconnect.max,
-    patience = reconnect.patience, rejoin = given.rejoin,
+    reconnect = given.reconnect ~= false, first = reconnect.first or RECONNECT.first,
+    max = reconnect.max or RECONNECT.max, patience = reconnect.patience or RECONNECT.patience,
+    rejoin = given.rejoin,
   }
 end
 
@@ -72,6 +72,7 @@ end
 -- Returns what is wrong with the options, and its code; or nil, and the schema that they name.
 local function check(given)
   if given.token and #given.token > 65535 then return "a token is at most 65535 bytes", "Protocol" end
+  if given.token and given.token:find("\0", 1, true) then return "a token has no NUL byte", "Protocol" end
   if not given.schema then return nil end
   local known, problem = schema.load(given.schema)
   if not known then return problem, "EINVAL" end
@@ -261,6 +262,7 @@ function Client:close()
   if self._ended.is_filled then return true end
   self.connected = false
   self._core:close()
+  self:_flush()
   if loop.can_wait() then loop.wait(self._ended) end
   return true
 end

@@ -89,6 +89,12 @@ describe("perigee test", function()
     end
   end)
 
+  it("a client's flush returns", function()
+    local code, text = run { ["game.lua"] = LOBBY, ["spec/a_spec.lua"] = spec [[
+      assert.is_true(testing.server():client("ann"):flush())]] }
+    assert.equal(0, code, text)
+  end)
+
   it("says where specs go when there are none", function()
     local code, text = run { ["game.lua"] = LOBBY }
     assert.equal(1, code)

@@ -3,6 +3,7 @@
 
 local uv = require "luv"
 local client = require "perigee.client"
+local core = require "perigee.client.core"
 local loop = require "perigee.client.loop"
 local fake_server = require "tests.lua.fake_server"
 
@@ -75,6 +76,29 @@ describe("connect", function()
     assert.equal("Protocol", code)
     assert.same({ nil, "a token is at most 65535 bytes", "Protocol" },
       { client.connect("localhost", { token = ("x"):rep(65536) }) })
+  end)
+
+  it("refuses texts with a NUL, and never cuts them off there", function()
+    local _, message, code = client.connect("localhost", { name = "ann\0bob" })
+    assert.matches("^cannot connect to localhost:7777: names are 1 to 64 bytes", message)
+    assert.equal("Protocol", code)
+    assert.same({ nil, "a token has no NUL byte", "Protocol" },
+      { client.connect("localhost", { token = "key\0x" }) })
+    local c, server = with()
+    assert.equal("Protocol", select(3, c:join "lobby\0x"))
+    assert.equal("Protocol", select(3, c:channel "tools\0x"))
+    assert.equal("Protocol", select(3, c:send("move\0x", 1)))
+    assert.equal("Protocol", select(3, c:ask("move\0x", 1)))
+    c:close()
+    server_gets(server, "bye")
+    assert.same({ "hello", "ping" }, server.got)
+  end)
+
+  it("leaves the table of options as it is", function()
+    local server = fake_server.start()
+    local reconnect = setmetatable({ first = 0.1 }, { __metatable = false })
+    connect(server, { reconnect = reconnect }):close()
+    assert.same({ first = 0.1 }, reconnect)
   end)
 
   it("tries each address of a name", function()
@@ -434,5 +458,27 @@ describe("coroutines", function()
     assert.equal("this call waits, and the loop runs already: wrap the code in client.spawn",
       problem)
     c:close()
+  end)
+end)
+
+
+describe("the loop", function()
+  it("keeps the clients that it waits for, and passes over those that are free", function()
+    local set = core.loop()
+    local freed = core.connect("127.0.0.1:1", {})
+    local key = set:add(core.connect("127.0.0.1:1", {}))
+    assert.equal(set:add(freed), set:add(freed))
+    freed:free()
+    collectgarbage()
+    collectgarbage()
+    assert.same({ key }, set:wait(1))
+    set:remove(freed)
+    assert.same({ key }, set:wait(0))
+  end)
+
+  it("goes on when a time is not a number", function()
+    local cancel = loop.after(0 / 0, function() end)
+    client.sleep(0.01)
+    cancel()
   end)
 end)

@@ -54,25 +54,32 @@ local function refusal(self, code)
 end
 
 
---- Calls a method of the core; returns nil, message, code if the core refuses.
-function calls:_call(method, ...)
+--- Calls a method of the core; returns nil, message, code if the core refuses. `_flush` sends the output.
+function calls:_begin(method, ...)
   local core = self._core
   if not core then return refusal(self, "Over") end
   local result, code = core[method](core, ...)
-  if result then
-    self:_flush()
-    return result
-  end
+  if result then return result end
   return refusal(self, code)
 end
 
 
---- Calls a method of the core that gives a request, and waits for the event that answers it.
+--- Does the same and sends the output.
+function calls:_call(method, ...)
+  local result, message, code = self:_begin(method, ...)
+  if not result then return nil, message, code end
+  self:_flush()
+  return result
+end
+
+
+--- Calls a method of the core that returns a request, and waits for the event that answers it.
 function calls:_ask(method, ...)
-  local request, message, code = self:_call(method, ...)
+  local request, message, code = self:_begin(method, ...)
   if not request then return nil, message, code end
   local slot = self._scheduler.slot()
   self._slots[request] = slot
+  self:_flush() -- may bring the answer
   return self._scheduler.wait(slot)
 end
 

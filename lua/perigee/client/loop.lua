@@ -35,12 +35,17 @@ function loop.enter(fn, ...)
 end
 
 
+local function due_in(seconds)
+  return loop.now() + (seconds > 0 and seconds or 0) -- not math.max, which may return NaN
+end
+
+
 --- Calls `fn` on the loop after `seconds`; returns a function that cancels it.
 ---@param seconds number
 ---@param fn function
 ---@return fun()
 function loop.after(seconds, fn)
-  local item = timers.add(loop.now() + math.max(seconds, 0), fn)
+  local item = timers.add(due_in(seconds), fn)
   return function() timers.cancel(item) end
 end
 
@@ -174,7 +179,7 @@ end
 ---@param seconds? number
 function loop.wait(slot, seconds)
   if not slot.is_filled then
-    local timer = seconds and timers.add(loop.now() + math.max(seconds, 0), time_out, slot)
+    local timer = seconds and timers.add(due_in(seconds), time_out, slot)
     local ok, problem = true, nil
     if is_running and coroutine.running() then
       slot[#slot + 1] = coroutine.running()

@@ -163,11 +163,11 @@ function BinaryClient:_lose(code, message)
 end
 
 
-function BinaryClient:_call(method, ...)
+function BinaryClient:_begin(method, ...)
   if not self.connected then
     return nil, "closed", self.reason and self.reason.code or "ConnectionClosed"
   end
-  return calls._call(self, method, ...)
+  return calls._begin(self, method, ...)
 end
 
 

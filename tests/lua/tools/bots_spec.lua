@@ -1,11 +1,14 @@
 --- The pieces of `perigee bots` that need no server: the line that loses, the figures, and the arguments.
 
+local client = require "perigee.client"
 local arguments = require "perigee.tools.arguments"
 local figures = require "perigee.tools.bots.figures"
 local line = require "perigee.tools.bots.line"
 local loop = require "perigee.client.loop"
 local options = require "perigee.tools.bots.options"
 local random = require "perigee.testing.random"
+local fake_server = require "tests.lua.fake_server"
+local packet = require "tests.e2e.packet"
 
 local CONDITIONS = { latency = 0.01, jitter = 0.02, loss = 0.1 }
 
@@ -53,6 +56,64 @@ describe("a worse line", function()
     queue.clear()
     loop.sleep(0.05)
     assert.equal("end", came[#came])
+  end)
+end)
+
+
+describe("a client on such a line", function()
+  local u16, u32 = packet.u16, packet.u32
+  local c, server
+
+  before_each(function()
+    server = fake_server.start {
+      hello = function(self) self:welcome { token = "t" } end,
+      join = function(self, request) self:joined(request, 7, "lobby") end,
+      bye = function(self) self.peer:close() end,
+    }
+    c = assert(client.connect(server.address, {
+      line = line.new({ latency = 0, jitter = 0, loss = 0 }, 1, 1), timeout = 2,
+    }))
+  end)
+
+  after_each(fake_server.stop_all)
+
+  local function comes(done)
+    local deadline = loop.now() + 1
+    while not done() and loop.now() < deadline do loop.sleep(0.002) end
+    return done()
+  end
+
+  it("gets answers that come at once", function()
+    local flushed
+    client.spawn(function() flushed = c:flush() end)
+    assert.is_true(comes(function() return flushed end))
+  end)
+
+  it("says goodbye at once", function()
+    local start = loop.now()
+    assert.is_true(c:close())
+    assert.is_true(loop.now() - start < 0.5)
+  end)
+
+  it("sends at once what a handler sends", function()
+    local got
+    server.message = function() got = true end
+    c:on("message", function() c:send("pong", 1) end)
+    server:say '["ping",1]'
+    assert.is_true(comes(function() return got end))
+    c:close()
+  end)
+
+  it("goes on after an error in a game of lockstep", function()
+    local room, got = assert(c:join "lobby"), nil
+    room:lockstep { step = function() end, start = function() error "no state" end }
+    server:send(129, u32(7) .. u32(1) .. u32(1) .. "\0" .. ("s"):rep(16) .. u32(1) .. "\0" .. u32(0) .. "\10"
+      .. u16(64) .. u32(50000) .. u16(100) .. "\2", { channel = 3 })
+    assert.has_error(function() loop.sleep(0.5) end)
+    c:on("message", function(event) got = event.name end)
+    server:say '["hello",1]'
+    assert.equal("hello", comes(function() return got end))
+    c:close()
   end)
 end)
 

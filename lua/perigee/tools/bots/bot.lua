@@ -97,9 +97,9 @@ local Plain
 
 
 -- Counts a call that sends.
-function Counted:_call(method, ...)
+function Counted:_begin(method, ...)
   local by_udp = self.udp and self:stats().udp
-  local result, message, code = Plain._call(self, method, ...)
+  local result, message, code = Plain._begin(self, method, ...)
   if not result or not IS_SENT[method] then return result, message, code end
   local figures, size = self._run.figures, HEADER_SIZE
   for i = 1, select("#", ...) do

@@ -275,9 +275,13 @@ function Line:work()
     if number ~= 0 then self:_connect(number) end
   end
   self:_send(now)
-  self._client:_drain()
+  local ok, problem = pcall(self._client._drain, self._client)
   self._is_working = false
-  if self._core then arm(self) end
+  if self._core then
+    self:_send(now) -- what the handlers of the events have sent
+    arm(self)
+  end
+  if not ok then loop.enter(error, problem, 0) end -- the loop raises it
 end
 
 
