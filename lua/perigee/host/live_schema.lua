@@ -2,7 +2,6 @@
 
 local codec = require "perigee.schema.codec"
 local core = require "perigee.core"
-local fault = require "perigee.util.fault"
 local json_values = require "perigee.schema.json_values"
 local schema = require "perigee.schema"
 local to_js = require "perigee.schema.to_js"
@@ -18,11 +17,6 @@ local current -- perigee.schema.Schema of the live version; nil: it has none
 local by_name, by_number = {}, {}
 local is_careful -- whether fields that the schema does not have are errors
 local known = {} -- what clients may have, that of the live version first: { hash, lines }
-
-codec.raise = function(text)
-  fault.raise("%s", text)
-end
-
 
 local making -- the schema being made, with its encoders and module: { text, found, writer, made }
 
