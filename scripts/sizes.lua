@@ -1,4 +1,4 @@
--- Fails for a file over 600 lines or a function over 80, in src/, clients/c/ and lua/, and prints the ten
+-- Fails for a file over 600 lines or a function over 80, in src/, clients/c/, clients/lua/ and lua/, and prints the ten
 -- longest functions so that they are seen. Fails also where there is more of something than
 -- scripts/goals.lua allows. Run from the root: luajit scripts/sizes.lua [--report]
 -- Goes by layout: a function ends at the first `}` or `end` that is as deep as its first line.
@@ -49,7 +49,7 @@ end
 
 local totals = { src = 0, lua = 0 }
 local sources = {}
-for path in io.popen("find src clients/c lua -name '*.[ch]' -o -name '*.lua' | sort"):lines() do
+for path in io.popen("find src clients/c clients/lua lua -name '*.[ch]' -o -name '*.lua' | sort"):lines() do
   local lines = {}
   for line in io.lines(path) do table.insert(lines, line) end
   if #lines > FILE_MAX then fault("%s:1: %d lines", path, #lines) end

@@ -158,7 +158,8 @@ public sealed class Client : IDisposable {
   ~Client() { Dispose(); }
 
   public void Dispose() {
-    perigee_free(handle);
+    // A finalizer must not raise an error, even where the library is missing.
+    if (handle != IntPtr.Zero) perigee_free(handle);
     handle = IntPtr.Zero;
     GC.SuppressFinalize(this);
   }
