@@ -236,9 +236,10 @@ end
 function Client:on(type, fn)
   self._handlers[type] = fn
   if not fn then return end
-  local events, first, last = self._events, self._first, self._last
-  self._events, self._first, self._last = {}, 1, 0
-  for i = first, last do self:_publish(events[i]) end
+  for _ = self._first, self._last do
+    local event = pop(self) -- nil: a handler has taken it with recv
+    if event then self:_publish(event) end
+  end
 end
 
 

@@ -323,6 +323,17 @@ describe("events", function()
     c:close()
   end)
 
+  it("an error in a handler loses none of the events that wait", function()
+    local c, server = with { ping = function(self, packet) self:send(6, packet.payload) end }
+    for _, name in ipairs { "one", "two", "three" } do server:say(('["%s",1]'):format(name)) end
+    assert(c:ping())
+    assert.has_error(function() c:on("message", function() error "no" end) end)
+    local seen = {}
+    c:on("message", function(event) table.insert(seen, event.name .. tostring((c:recv(0) or {}).name)) end)
+    assert.same({ "twothree" }, seen)
+    c:close()
+  end)
+
   it("\"*\" takes what no other handler does", function()
     local c, server = with()
     local types = {}
