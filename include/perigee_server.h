@@ -207,7 +207,7 @@ PERIGEE_SERVER_API void perigee_server_event_free(perigee_server_event *event);
 PERIGEE_SERVER_API void perigee_server_stop(perigee_server *server, const char *reason);
 
 /// Ends the server, also without perigee_server_stop, and frees it. No thread may use the server
-/// meanwhile or after that. NULL is allowed.
+/// during or after this call. NULL is allowed.
 PERIGEE_SERVER_API void perigee_server_free(perigee_server *server);
 
 // --- Answers: from any thread --------------------------------------------------------------

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "internal.h"
 
-enum { CHANNEL_FIRST = 4 };  // the protocol has those below
+enum { CHANNEL_FIRST = 4 };  // lower numbers belong to the protocol
 
 static Channel **find(PerigeeClient *client, uint16_t id) {
   Channel **at = &client->channels;

@@ -58,7 +58,7 @@ static size_t write_request(const Datagrams *d, uint8_t out[UDP_REQUEST_MAX]) {
   return udp_write_request(out, d->hash, d->sequence, &extension);
 }
 
-// Creates the link after ACCEPTED; false for an answer that this client did not request.
+// Creates the link after ACCEPTED; returns false for an answer that this client did not request.
 static bool begin(Datagrams *d, const UdpAnswer *answer, uint64_t now_us) {
   uint8_t shared[UDP_KEY_SIZE];
   UdpAgreement agreement = {.secret = d->secret,

@@ -13,7 +13,7 @@ enum {
   PORT_DIGITS = 5,
   READ_SIZE = 16 << 10,
   READ_MAX = 1 << 20,   // bytes read in a row, so that a poll ends
-  DATAGRAMS_MAX = 256,  // the same of datagrams
+  DATAGRAMS_MAX = 256,  // the same for datagrams
 };
 
 // --- The server's address ---
@@ -153,7 +153,8 @@ static void send_stream(PerigeeClient *client, uint64_t now_us) {
   const uint8_t *bytes = perigee_output(client, &size, now_us);
   if (size == 0) return;
   int sent = os_send(client->driver->tcp, bytes, size);
-  // After an error drops the bytes: the end comes by receiving, behind the server's last bytes.
+  // After an error drops the bytes, because receiving reports the end, after the server's last
+  // bytes.
   if (sent != OS_AGAIN) perigee_sent(client, sent >= 0 ? (size_t)sent : size);
 }
 

@@ -17,7 +17,7 @@ enum {
   TURN_SIZE = 1 << 16,    // bytes of a turn's entries; a server's have 48 KiB
 };
 
-// Greatest number of a turn from which on the turns ahead of it do not wrap.
+// Greatest turn number for which the numbers of the turns ahead do not wrap.
 static const uint32_t TURN_MAX = UINT32_MAX - 4096;
 
 static Room *room_of(const Match *match) {
@@ -344,7 +344,7 @@ static bool take_turns(Match *match, Reader *reader) {
   return true;
 }
 
-// --- What the server says besides ---
+// --- Other packets of the server ---
 
 static void take_pace_fields(Match *match, Reader *reader) {
   match->turn_us = reader_u32(reader);

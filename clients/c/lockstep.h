@@ -13,7 +13,7 @@ enum {
   LOCKSTEP_CHANNEL = 3,
   MATCH_INPUTS = 64,          // turns whose inputs are kept
   MATCH_AHEAD = 256,          // turns kept until those before them come
-  MATCH_QUEUE_MAX = 1 << 20,  // bytes of inputs without a turn
+  MATCH_QUEUE_MAX = 1 << 20,  // bytes of inputs that have no turn yet
   MATCH_HASHES = 4,           // in each INPUT
   SNAPSHOT_MAX = 64 << 20,    // bytes of a state
 };
@@ -72,9 +72,9 @@ typedef struct Match {
   uint32_t
       hashes[MATCH_HASHES];  // of hash_turn and of turns before it, the newest first
   Buf snapshot;              // the pieces that have come
-  Timer late_timer;          // the next INPUT though no turn has come
-  Timer need_timer;          // the next NEED
-  Timer enter_timer;         // the next ENTER after one that came too soon
+  Timer late_timer;          // repeats INPUT while no turn comes
+  Timer need_timer;          // time of the next NEED
+  Timer enter_timer;         // repeats an ENTER that came too soon
 } Match;
 
 /// Requests to take part, in the present session.
@@ -89,7 +89,7 @@ Buf *match_begin(const Match *match);
 /// Sends the packet; `flags` are PerigeeSendFlags. Returns 0 or a negative PerigeeCode.
 int match_send(const Match *match, LockstepType type, uint32_t flags);
 
-/// Reports to the server how far the game is, and sends the inputs that it waits for.
+/// Reports the newest simulated turn to the server, and sends the inputs that it waits for.
 void match_report(Match *match);
 
 /// Takes the next input that PERIGEE_INPUT_WANTED asked for; PERIGEE_OVER where none is wanted.

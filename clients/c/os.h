@@ -16,7 +16,7 @@ enum { OS_AGAIN = INT32_MIN };
 /// An address of a host, in a list of them.
 typedef struct addrinfo OsAddress;
 
-/// Resolves a host's name, which may wait for the network's name servers. Returns NULL, and the
+/// Resolves a host's name, and may wait for the network's name servers. Returns NULL, and the
 /// reason in `*problem`, where that fails. Free the list with os_free_addresses.
 OsAddress *os_resolve(const char *host, const char *port, const char **problem);
 const OsAddress *os_next_address(const OsAddress *address);

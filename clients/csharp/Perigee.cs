@@ -54,7 +54,7 @@ public enum EventType {
 /// <summary>PerigeeEntryKind.</summary>
 public enum EntryKind { Input, InputMissing, InputRepeated, PlayerJoined, PlayerLeft }
 
-/// <summary>PerigeeOptions; a field that is left alone has the library's default.</summary>
+/// <summary>PerigeeOptions; a field that you do not set has the library's default.</summary>
 public sealed class Options {
   public string Name, Token;
   public ulong ProtocolHash;
@@ -102,7 +102,7 @@ public struct Stats {
     PacketsSent, PacketsReceived;
 }
 
-/// <summary>PerigeeEvent, as a copy that lives as long as it is wanted.</summary>
+/// <summary>PerigeeEvent, as a copy without a limited lifetime.</summary>
 public sealed class Event {
   public EventType Type;
   public Code Code;
@@ -168,14 +168,15 @@ public sealed class Client : IDisposable {
 
   // --- The loop ---
 
-  /// <summary>Does what is due, waits up to `timeoutMs` for events (0: not at all), and yields them.</summary>
+  /// <summary>Does all due work, waits up to `timeoutMs` for events (0: not at all), and yields
+  /// them.</summary>
   public IEnumerable<Event> Poll(int timeoutMs = 0) {
     perigee_poll(Handle, timeoutMs);
     for (Event next = NextEvent(); next != null; next = handle == IntPtr.Zero ? null : NextEvent())
       yield return next;
   }
 
-  /// <summary>The next event that waits, or null.</summary>
+  /// <summary>Returns the next waiting event, or null.</summary>
   public Event NextEvent() {
     IntPtr at = perigee_next_event(Handle);
     if (at == IntPtr.Zero) return null;
@@ -225,7 +226,7 @@ public sealed class Client : IDisposable {
   public string MemberName(uint room, uint peer) {
     return Text(perigee_member_name(Handle, room, peer));
   }
-  /// <summary>The peer ids of the others in a room, by no particular order.</summary>
+  /// <summary>The peer ids of the others in a room, in no particular order.</summary>
   public uint[] Members(uint room) {
     var list = new uint[perigee_member_count(Handle, room)];
     for (uint i = 0; i < list.Length; i++) list[i] = perigee_member(Handle, room, i);
@@ -277,7 +278,8 @@ public sealed class Client : IDisposable {
 
   // --- Lockstep ---
 
-  /// <summary>Takes part in the match of a room; `seat` is that of a Match before, or null.</summary>
+  /// <summary>Takes part in the match of a room; `seat` comes from an earlier Match, or is
+  /// null.</summary>
   public void LockstepEnter(uint room, LockstepFlags flags = LockstepFlags.None, byte[] seat = null) {
     if (seat != null && seat.Length != SeatSize) throw new Error(Code.BadArgument, "LockstepEnter");
     Check(perigee_lockstep_enter(Handle, room, flags, seat), "LockstepEnter");
@@ -291,7 +293,8 @@ public sealed class Client : IDisposable {
   public void LockstepInput(uint room, byte[] data) {
     Check(perigee_lockstep_input(Handle, room, data, Size(data)), "LockstepInput");
   }
-  /// <summary>False for another turn than the next, of a match that has ended for instance.</summary>
+  /// <summary>Returns false for any turn except the next one, for example a turn of an ended
+  /// match.</summary>
   public bool LockstepDone(uint room, uint turn, uint hash) {
     int code = perigee_lockstep_done(Handle, room, turn, hash);
     if (code != (int)Code.Over) Check(code, "LockstepDone");
@@ -310,7 +313,7 @@ public sealed class Client : IDisposable {
   public uint PeerId { get { return perigee_peer_id(Handle); } }
   public string Name { get { return Text(perigee_name(Handle)); } }
   public string Session { get { return Text(perigee_session(Handle)); } }
-  /// <summary>Microseconds to the server and back; -1 while not known.</summary>
+  /// <summary>The round-trip time in microseconds; -1 while unknown.</summary>
   public long LatencyUs { get { return perigee_latency_us(Handle); } }
   public Stats Stats {
     get {
@@ -345,14 +348,14 @@ public sealed class Client : IDisposable {
     return (uint)code;
   }
 
-  // As a C string. One with a NUL inside would arrive cut off.
+  // Returns a C string. Rejects a text that contains NUL, because it would arrive cut off.
   static byte[] Bytes(string text) {
     if (text == null) return null;
     if (text.IndexOf('\0') >= 0) throw new ArgumentException("a text with U+0000 cannot be sent");
     return Encoding.UTF8.GetBytes(text + "\0");
   }
 
-  // The same in memory that the garbage collector does not move; FreeHGlobal frees it.
+  // Returns a C string in memory that the garbage collector does not move; FreeHGlobal frees it.
   static IntPtr Utf8(string text) {
     if (text == null) return IntPtr.Zero;
     byte[] bytes = Bytes(text);

@@ -2,92 +2,95 @@
 
 import type { Bytes, Room } from "./perigee.js";
 
-/** What somebody does in a turn. */
+/** An action of a player in a turn. */
 export interface LockstepEntry {
   readonly slot: number;
   /**
-   * "input": what the player of the slot gave. "missing": it came too late. "repeated": it came too
-   * late, and that of the turn before stands for it. "joined", "left": the slot has a player from this
-   * turn on, or none.
+   * "input": the input of the slot's player. "missing": the input came too late. "repeated": the input came
+   * too late, and the previous turn's input replaces it. "joined", "left": from this turn on the slot has a
+   * player, or has none.
    */
   readonly kind: "input" | "missing" | "repeated" | "joined" | "left";
   readonly data: Uint8Array;
-  /** Of "joined": the player's peer id and name. */
+  /** With "joined": the player's peer id and name. */
   readonly id?: number;
   readonly name?: string;
 }
 
-/** Hashes of the parts of a state, numbers of 32 bits, by name. */
+/** Hashes of the parts of a state, by name; each is a number of 32 bits, or a tree. */
 export interface HashTree {
   [part: string]: number | HashTree;
 }
 
-/** What a game does in lockstep. */
+/** The functions and options of a game in lockstep. */
 export interface LockstepGame {
-  /** Simulates one turn. The same turns make the same state, on every machine. */
+  /** Simulates one turn. The same turns must make the same state on every machine. */
   step(turn: number, entries: readonly LockstepEntry[]): void;
   /** Makes the state before turn 1, from `match.seed`. */
   start?(match: Match): void;
-  /** Of the state: a number of 32 bits, or a tree of them. */
+  /** Returns the hash of the state: a number of 32 bits, or a tree of such numbers. */
   hash?(): number | HashTree;
-  /** The state as bytes. */
+  /** Returns the state as bytes. */
   snapshot?(): Bytes;
-  /** The state from such bytes. */
+  /** Restores the state from such bytes. */
   restore?(bytes: Uint8Array, match: Match): void;
-  /** What the player does in a turn. Left out: what `match.send` was given. */
+  /** Returns the player's input for a turn. By default, the inputs of `match.send` are used. */
   input?(turn: number): Bytes | null | undefined;
-  /** What `input` gave came too late: the turn went on without it. */
+  /** The result of `input` came too late; the turn went on without it. */
   onMissed?(missed: { turn: number; data: Uint8Array }): void;
-  /** Somebody has another state than most. */
+  /** The state of a client differs from the majority's. */
   onDesync?(report: { turn: number; odd: boolean; slots: number[] }): void;
   /** A turn waits for the inputs of these slots. */
   onWaiting?(report: { turn: number; slots: number[] }): void;
-  /** Speed or input delay have changed. */
+  /** The speed or the input delay has changed. */
   onPace?(match: Match): void;
-  /** The match is over, or this client is out of it, and why; not after `exit`. */
+  /** The match has ended, or this client is no longer in it; `error` has the reason. Not called after `exit`. */
   onEnd?(error?: Error): void;
   /** Takes no slot. */
   watches?: boolean;
-  /** That of an earlier match: the same slot again. Left out: what this tab had in the room last. */
+  /**
+   * The seat of an earlier match, which gives the same slot again. By default, this tab's last seat in the
+   * room.
+   */
   seat?: Uint8Array;
-  /** false: the seat is not kept for when the page is loaded again. */
+  /** false: the seat is not kept for a reload of the page. */
   remember?: boolean;
 }
 
 /** A match that this client takes part in. */
 export interface Match {
   readonly room: Room;
-  /** Another number for each match. */
+  /** The number of the match, which no other match has. */
   readonly id: number;
   /** null: only watches. */
   readonly slot: number | null;
   readonly seat: Uint8Array;
   readonly seed: number;
-  /** The newest turn that was simulated. */
+  /** The newest simulated turn. */
   readonly turn: number;
-  /** Turns from an input to its turn. */
+  /** The number of turns from an input to its turn. */
   readonly delay: number;
   /** 0: paused. */
   readonly speed: number;
   /** Seconds from turn to turn at speed 1. */
   readonly interval: number;
-  /** Bytes of one input. */
+  /** The most bytes of one input. */
   readonly maxInput: number;
-  /** Whether there is a state. */
+  /** Whether a state exists. */
   readonly ready: boolean;
-  /** How much of the time to the next turn has gone by, from 0 to 1. */
+  /** The part of the time to the next turn that has passed, from 0 to 1. */
   readonly progress: number;
-  /** Kept when it is over. */
+  /** Resolves when the match has ended. */
   readonly ended: Promise<void>;
-  /** An input, for the next turn that has none, and for another if it comes too late. */
+  /** Sends an input for the next turn that has none, or for a later one if it comes too late. */
   send(data: Bytes): void;
-  /** Takes part no longer. */
+  /** Leaves the match. */
   exit(): void;
 }
 
 /**
- * Arithmetic that has the same results on every machine, and as perigee.fixed in Lua. A number is a
- * whole one of 32 bits that counts 65536ths; angles are in turns.
+ * Arithmetic with the same results on every machine, the same as perigee.fixed in Lua. A number is an integer
+ * of 32 bits that counts 65536ths. Angles are in turns.
  */
 export declare const fixed: {
   readonly ONE: 65536;

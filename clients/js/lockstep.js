@@ -23,19 +23,19 @@ const JOINED = 3;
 const SEAT_BYTES = 16;
 
 const INPUTS_MAX = 16; // in one INPUT
-const INPUT_BYTES = 4096; // of one input, before START has said how many
+const INPUT_BYTES = 4096; // bytes of one input, until START gives the limit
 const PIECE = 16384; // bytes of a snapshot in one packet
 const TREE_BYTES = 16384;
 const HASHES = 4; // in each INPUT
 const TREES = 64; // that are kept, of the newest turns with a hash
-const LATE = 1.5; // turn intervals without a turn, after which INPUT is sent again
+const LATE = 1.5; // turn intervals without a turn after which INPUT is sent again
 const NEED_AFTER = 0.5, NEED_AGAIN = 0.5; // turn intervals, seconds
-const PAUSED_SECONDS = 1; // between two INPUTs of a match that is paused
+const PAUSED_SECONDS = 1; // seconds between two INPUTs of a paused match
 const INTERVAL_MIN = 0.001; // seconds between two INPUTs
 const ENTER_AGAIN = 1.5; // seconds after an ENTER that came too soon
-const SLICE_MS = 12; // of catching up at a time, so that a page can draw in between
-// Bounds of what is kept of a server's packets: bytes of a state, of a turn, of all turns that wait for an earlier
-// one, and the number of those. A turn and an entry cost COST bytes besides their own.
+const SLICE_MS = 12; // milliseconds of catching up in a row, so that a page can draw in between
+// Limits for kept packets of a server: bytes of a state, of a turn, of all turns that wait for an earlier
+// one, and the number of these. Each turn and each entry counts COST additional bytes.
 const SNAPSHOT_MAX = 64 * 1024 * 1024, TURN_BYTES = 64 * 1024, WAITING_BYTES = 8 * 1024 * 1024, AHEAD_MAX = 256;
 const COST = 32;
 const TURN_MAX = 0xffffffff - 4096; // so that sums with it fit into 32 bits
@@ -108,7 +108,7 @@ class Reader {
   end() { demand(this.left === 0); }
 }
 
-/** Throws unless the server has kept to the protocol. */
+/** Throws unless the server has followed the protocol. */
 function demand(isSo) {
   if (!isSo) throw new Malformed();
 }
@@ -142,7 +142,7 @@ function readStart(reader) {
   return start;
 }
 
-/** A state that comes in pieces. Memory grows with the pieces, whatever size a header claims. */
+/** A state that comes in pieces. Memory grows with the arrived pieces, not with the size that a header claims. */
 class Pieces {
   constructor(total) {
     this.total = total;
@@ -200,13 +200,13 @@ function mul(a, b) {
   return (a * high + Math.floor(a * (b - high * ONE) / ONE)) | 0;
 }
 
-/** The sine of z quarters of a turn, z from 0 to 1. */
+/** Returns the sine of z quarters of a turn, z from 0 to 1. */
 function quarter(z) {
   const square = mul(z, z);
   return mul(z, 102944 - mul(square, 42331 - mul(square, 5209 - mul(square, 286))));
 }
 
-/** The angle in turns whose tangent is z, from 0 to 1. */
+/** Returns the angle in turns whose tangent is z, from 0 to 1. */
 function eighth(z) {
   const square = mul(z, z);
   return mul(z, 10429 - mul(square, 3445 - mul(square, 1879 - mul(square, 888 - mul(square, 217)))));
@@ -284,7 +284,7 @@ function saveSeat(room, seat) {
   try {
     globalThis.sessionStorage?.setItem(seatKey(room), btoa(String.fromCharCode(...seat)));
   } catch {
-    // The browser forbids it: a reloaded page gets another slot.
+    // Without storage in the browser, a reloaded page gets another slot.
   }
 }
 
@@ -367,7 +367,7 @@ class Match {
     if (this._hasBegun) this._game.onEnd?.(error);
   }
 
-  /** Sends a packet, but drops it where the queue is full, because a server that has missed one asks again. */
+  /** Sends a packet, but drops it if the queue is full, because the server requests missing packets again. */
   _send(type, fields, options = {}) {
     try {
       this.room.game.sendPacket({ channel: CHANNEL, type, data: bytesOf(...fields), ...options });
@@ -389,10 +389,10 @@ class Match {
 
   _refused(error) {
     const { codeName } = error;
-    if (this._isOver || codeName === "ConnectionReset") return; // a new session enters anew
+    if (this._isOver || codeName === "ConnectionReset") return; // the new session sends ENTER again
     if (codeName === "RateLimited") return this._set("enter", ENTER_AGAIN, () => this._enter());
     if (codeName !== "Timeout") return this._lose(error);
-    // After a START the server decides how the match goes on, however long others take.
+    // After a START the server decides how the match goes on, even if other clients take long.
     if (this.id === 0) this._lose(new Error("the server has sent no state in time"));
   }
 
@@ -445,7 +445,7 @@ class Match {
     return new RangeError(`an input of ${data.length} bytes; the kind's max_input is ${this.maxInput}`);
   }
 
-  /** Returns the seconds of so many turns; between two INPUTs where the match is paused. */
+  /** Returns the seconds of a number of turns; for a paused match, the seconds between two INPUTs. */
   _pause(turns) {
     return this.speed > 0 ? Math.max(INTERVAL_MIN, turns * this.interval / this.speed) : PAUSED_SECONDS;
   }
@@ -467,8 +467,8 @@ class Match {
   }
 
   /**
-   * Queues an input again for which its turn has not waited, unless the turn before stood for it. It goes behind
-   * the `late` inputs that were late before it. Returns the new number of those.
+   * Queues a late input again, unless the turn used the previous input in its place. The input goes behind
+   * the `late` inputs that came late before it. Returns their new number.
    */
   _checkMissed(turn, data, entries, late) {
     const kinds = entries.filter(({ slot }) => slot === this.slot).map(({ kind }) => kind);
@@ -509,7 +509,7 @@ class Match {
     if (!this.ready || !this.room.joined) return; // a new session joins the room again
     if (this.speed > 0) this._submit(this.turn + this.delay + 1);
     if (this._isOver) return;
-    this._sendInput(this.turn + 1); // a server that waits, waits for these
+    this._sendInput(this.turn + 1); // a server that waits for inputs waits for these
     this._set("late", this._pause(1), () => this._speakAgain());
   }
 
@@ -529,7 +529,7 @@ class Match {
     this._hashTurn = this.turn;
   }
 
-  /** Runs the game's code for its state; ends the match where that fails, because no state is left. */
+  /** Runs the game's code for its state; ends the match if that fails, because the state is lost then. */
   _do(fn) {
     try {
       fn();
@@ -547,7 +547,7 @@ class Match {
     });
   }
 
-  /** Keeps a turn. Drops it where too many wait, and asks for it again later. */
+  /** Keeps a turn. Drops the turn if too many wait, and requests it again later. */
   _keep(number, turn) {
     if (number <= this.turn || this._turns.has(number) || number > this._whole + AHEAD_MAX) return;
     if (number !== this.turn + 1 && this._waiting + turn.cost > WAITING_BYTES) return;

@@ -1,6 +1,6 @@
 // Types of the Perigee client. docs/javascript.md is the guide.
 
-/** Numbers of errors and reasons by name. Those below 0 are the client's own. */
+/** The numbers of errors and reasons, by name. Numbers below 0 belong to the client. */
 export declare const Code: {
   /** Too many packets wait for the server. */
   readonly QueueFull: -3;
@@ -32,7 +32,7 @@ export declare const Code: {
   readonly SlowConsumer: 21;
   readonly Replaced: 22;
   readonly RoomFull: 23;
-  /** Not now: the client tries again by itself. */
+  /** The server is not available now; the client tries again by itself. */
   readonly Unavailable: 24;
 };
 
@@ -45,46 +45,46 @@ export interface Reason {
   message?: string;
 }
 
-/** Everything that goes wrong between client and server. */
+/** An error between client and server. */
 export declare class PerigeeError extends Error {
   constructor(code: number, message?: string);
   readonly name: "PerigeeError";
   readonly code: number;
   readonly codeName: CodeName;
-  /** Of Unavailable: the seconds after which the server wants to be asked again. */
+  /** With Unavailable: the seconds after which the client may try again. */
   readonly retry: number | undefined;
 }
 
 export interface ReconnectOptions {
-  /** Seconds to wait before the first attempt (0.25); twice as many before each one after it. */
+  /** Seconds before the first attempt (0.25). The wait doubles with each further attempt. */
   first?: number;
-  /** Seconds to wait at most (8). Each wait is shortened by up to a half, at random. */
+  /** The longest wait in seconds (8). Each wait is shortened by up to a half, at random. */
   max?: number;
   /** Seconds after which to give up (Infinity). */
   for?: number;
 }
 
 export interface ConnectOptions {
-  /** 1 to 64 bytes; "guest" when left out. */
+  /** 1 to 64 bytes; default "guest". */
   name?: string;
-  /** What the game's on_connect finds in peer.token. */
+  /** The text that the game's on_connect gets in peer.token. */
   token?: string;
-  /** Seconds for connecting, and for each later call that names none (10). */
+  /** Seconds for connecting, and for later calls without a timeout of their own (10). */
   timeout?: number;
-  /** false: a lost connection is the end, and so is a first one that is Unavailable. */
+  /** false: the client ends with its connection, or when the first try is refused with Unavailable. */
   reconnect?: boolean | ReconnectOptions;
-  /** Whether rooms are joined again when the session was lost (true). */
+  /** Whether to join the rooms again after the session was lost (true). */
   rejoin?: boolean;
   /** Handlers by name, as for `game.on`, set before the first connection is opened. */
   on?: { [K in keyof GameEvents]?: (event: GameEvents[K]) => void } & { [message: string]: (value: any, room?: any) => void };
   /** How many packets may wait for the server (4096). */
   queueLimit?: number;
   /**
-   * What the game's /schema.js exports, for messages in binary; null: JSON. In a page it may be left
-   * out: then it is had from the server.
+   * The export of the game's /schema.js, for binary messages; null: JSON. By default, a page loads it from
+   * the server.
    */
   schema?: object | null;
-  /** The class to use where there is no global WebSocket, or instead of it. */
+  /** The class to use in place of the global WebSocket. */
   WebSocket?: new (url: string, protocols: string[]) => unknown;
   /** Options for node:tls, with an address that begins with tls://. */
   tls?: object;
@@ -93,7 +93,7 @@ export interface ConnectOptions {
 /**
  * Connects and waits until the server has let this client in.
  * @param address "host:port", "ws://host/path", "wss://...", and in Node "tcp://host:port" and
- * "tls://host:port". In a page it may be left out: the server that the page is from.
+ * "tls://host:port". A page may omit it to use the server that the page comes from.
  */
 export declare function connect(address: string, options?: ConnectOptions): Promise<Game>;
 export declare function connect(options?: ConnectOptions & { url?: string }): Promise<Game>;
@@ -101,7 +101,7 @@ export declare function connect(options?: ConnectOptions & { url?: string }): Pr
 export type Priority = "critical" | "high" | "normal" | "low";
 
 export interface SendOptions {
-  /** true: arrives once and in order, whatever the connection does. false: may be dropped. */
+  /** true: arrives once and in order, even if the connection is lost for a while. false: may be dropped. */
   reliable?: boolean;
   priority?: Priority;
 }
@@ -116,13 +116,13 @@ export type AskOptions = SendOptions & WaitOptions;
 /** What can be sent as bytes; text becomes UTF-8. */
 export type Bytes = Uint8Array | ArrayBuffer | ArrayBufferView | string;
 
-/** Such bytes as a Uint8Array, which shares their memory; of a string its UTF-8. */
+/** Returns bytes as a Uint8Array that shares their memory; for a string, its UTF-8. */
 export function toBytes(data: Bytes | null | undefined): Uint8Array;
 
-/** Takes a handler away again. */
+/** Removes the handler. */
 export type Off = () => void;
 
-/** Messages by name and what they hold, for those who want them typed. */
+/** The types of messages by name, for typed games. */
 export type Messages = Record<string, any>;
 
 export interface Member {
@@ -130,7 +130,7 @@ export interface Member {
   readonly name: string;
 }
 
-/** Bytes that another member relayed, or the server. */
+/** Bytes that another member or the server relayed. */
 export interface Relay {
   /** Peer id; 0 is the server. */
   readonly from: number;
@@ -156,23 +156,23 @@ export interface RoomEvents {
 export interface GameEvents {
   /** The connection is lost; reconnecting begins. */
   disconnected: Reason & { message: string };
-  /** The next attempt comes in `delay` seconds. */
+  /** The next attempt begins in `delay` seconds. */
   reconnecting: { attempt: number; delay: number };
-  /** Connected again, and nothing that is reliable was lost. */
+  /** Connected again in the same session, without loss of reliable packets. */
   resumed: { seconds: number; resent: number };
-  /** Connected again, as somebody new. */
+  /** Connected again, in a new session. */
   lost: { dropped: number };
   /** It is over. */
   closed: Reason & { message: string };
-  /** In a room without having asked just now. */
+  /** In a room without a call of join. */
   joined: { room: Room };
-  /** Out of a room without having asked. */
+  /** Out of a room without a call of leave. */
   left: Reason & { room: Room };
-  /** Something that nobody waits for an answer of has failed. */
+  /** A packet without an answer has failed. */
   error: PerigeeError;
   /** Reserved: no server sends it yet. */
   redirect: { host: string; port: number };
-  /** This client itself has another name. */
+  /** The server has given this client another name. */
   peer_renamed: Renamed;
 }
 
@@ -183,10 +183,13 @@ interface Emitter<Events, M extends Messages> {
     name: K,
     fn: (value: M[K], room: Room<M>) => void,
   ): Off;
-  /** Calls `fn` for each message of any name, also one that is an event's or that the schema does not declare. */
+  /**
+   * Calls `fn` for each message of any name, also a name that is an event's or that the schema does not
+   * declare.
+   */
   onMessage<K extends keyof M & string>(name: K, fn: (value: M[K], room: Room<M>) => void): Off;
   off(name: string, fn: (...args: any[]) => void): void;
-  /** The next event or message of a name. */
+  /** Resolves to the next event or message of a name. */
   next<K extends keyof Events>(event: K, options?: WaitOptions): Promise<Events[K]>;
   next<K extends Exclude<keyof M & string, keyof Events>>(
     name: K,
@@ -200,15 +203,18 @@ export interface Room<M extends Messages = Messages> extends Emitter<RoomEvents,
   readonly id: number;
   readonly name: string;
   readonly joined: boolean;
-  /** The others, by peer id. */
+  /** The other members, by peer id. */
   readonly members: ReadonlyMap<number, Member>;
-  /** Kept when this client is out of the room for good. */
+  /** Resolves when this client is out of the room for good. */
   readonly left: Promise<Reason>;
-  /** A message about this room to the game's script. The value is what JSON can say, or the schema. */
+  /**
+   * Sends a message about this room to the game's script. JSON or the schema must be able to express the
+   * value.
+   */
   send(name: string, value?: unknown, options?: SendOptions): void;
-  /** A question about this room; resolves to what the script's handler returns. */
+  /** Sends a question about this room; resolves to the result of the script's handler. */
   ask<T = any>(name: string, value?: unknown, options?: AskOptions): Promise<T>;
-  /** Bytes or text to every other member. */
+  /** Sends bytes or text to every other member. */
   relay(data: Bytes, options?: SendOptions): void;
   /** Takes part in the room's lockstep match. */
   lockstep(game: import("./lockstep.js").LockstepGame): Promise<import("./lockstep.js").Match>;
@@ -222,7 +228,7 @@ export interface Packet {
   readonly data: Uint8Array;
   readonly priority: Priority;
   readonly reliable: boolean;
-  /** It waits for an answer. */
+  /** Whether the sender waits for an answer. */
   readonly request: boolean;
   answer(data: Bytes, options?: SendOptions): void;
 }
@@ -241,33 +247,33 @@ export interface Channel {
   readonly game: Game;
   readonly id: number;
   readonly name: string;
-  /** False also while a new session asks for it again. */
+  /** Also false while a new session requests the channel again. */
   readonly open: boolean;
-  /** Each packet; `peer` is an id, 0 the server; `reply` is null where no answer is waited for. */
+  /** Calls `fn` for each packet. `peer` is an id, 0 for the server; `reply` is null if no answer is expected. */
   on(name: "packet", fn: (peer: number, type: number, data: Uint8Array, reply: Reply | null) => void): Off;
-  /** This client serves it no more, and did not close it. */
+  /** Calls `fn` when this client loses the channel without closing it. */
   on(name: "closed", fn: (error: PerigeeError) => void): Off;
-  /** A packet to one peer; 0 is the server's script. */
+  /** Sends a packet to one peer; 0 is the server's script. */
   send(peer: number, type: number, data?: Bytes, options?: SendOptions): void;
-  /** The same as a question: resolves to the bytes of the answer. */
+  /** Sends a packet as a question; resolves to the bytes of the answer. */
   ask(peer: number, type: number, data?: Bytes, options?: AskOptions): Promise<Uint8Array>;
   close(): void;
 }
 
 /** A session with a server. */
 export interface Game<M extends Messages = Messages> extends Emitter<GameEvents, M> {
-  /** This client's peer id; another one after `lost`. */
+  /** This client's peer id, which changes with `lost`. */
   readonly id: number;
-  /** That of the options, until the server gives it another. */
+  /** The name from the options, until the server gives another. */
   readonly name: string;
   /** UUID. */
   readonly session: string;
   readonly state: "connecting" | "open" | "reconnecting" | "closed";
-  /** Seconds to the server and back. */
+  /** The round-trip time in seconds. */
   readonly latency: number | undefined;
-  /** Bytes of one packet's payload. */
+  /** The most bytes of one packet's payload. */
   readonly maxPayload: number;
-  /** How often a second the game ticks. */
+  /** The game's ticks per second. */
   readonly tickRate: number;
   /** Seconds. */
   readonly pingInterval: number;
@@ -275,26 +281,26 @@ export interface Game<M extends Messages = Messages> extends Emitter<GameEvents,
   readonly serverTime: number;
   /** The rooms that this client is in, by name. */
   readonly rooms: ReadonlyMap<string, Room>;
-  /** Seconds that calls wait which name no timeout. */
+  /** The timeout of calls without one of their own, in seconds. */
   timeout: number;
 
   join<R extends Messages = Messages>(name: string, options?: WaitOptions): Promise<Room<R>>;
   listRooms(options?: WaitOptions): Promise<{ id: number; name: string; members: number }[]>;
-  /** A message to the game's script, about no room. The value is what JSON can say, or the schema. */
+  /** Sends a message to the game's script, about no room. JSON or the schema must be able to express the value. */
   send(name: string, value?: unknown, options?: SendOptions): void;
-  /** A question to the game's script; resolves to what its handler returns. */
+  /** Sends a question to the game's script; resolves to the result of its handler. */
   ask<T = any>(name: string, value?: unknown, options?: AskOptions): Promise<T>;
-  /** What `fn` returns, now or later, answers the script's questions of this name. */
+  /** Answers the script's questions of this name with the result of `fn`, which may be a promise. */
   onAsk(name: string, fn: (value: any, room?: Room) => unknown): Off;
-  /** Measures the time to the server and back, in seconds. */
+  /** Measures the round-trip time in seconds. */
   ping(options?: WaitOptions): Promise<number>;
-  /** Kept when the server has everything reliable that was sent so far. */
+  /** Resolves when the server has received all reliable packets sent so far. */
   flush(): Promise<void>;
   sendPacket(packet: PacketFields): void;
   askPacket(packet: PacketFields, options?: WaitOptions): Promise<Uint8Array>;
   onPacket(fn: (packet: Packet) => void): Off;
   onPacket(channel: number, fn: (packet: Packet) => void): Off;
-  /** Makes this client the one that serves a plugin channel, until one of the two is closed. */
+  /** Makes this client the one that serves a plugin channel, until the channel or the client is closed. */
   channel(name: string, options?: WaitOptions): Promise<Channel>;
   /** Says goodbye. */
   close(): Promise<void>;

@@ -6,9 +6,9 @@
 //   room.on("moved", ({ id, x, y }) => draw(id, x, y));
 //   room.send("move", { x: 1, y: 2 }, { reliable: false });
 //
-// It speaks the protocol of docs/protocol.md; docs/javascript.md is the guide. From top to bottom:
-// numbers, errors, mistakes, bytes, packets, the reliable stream, transports, events, rooms and channels, the
-// game, and what helps while a game is being made.
+// It speaks the protocol of docs/protocol.md; docs/javascript.md is the guide. From top to bottom: numbers,
+// errors, mistakes, bytes, packets, the reliable stream, transports, events, rooms and channels, the game,
+// and development helpers.
 
 // Numbers ---------------------------------------------------------------------------------------
 
@@ -23,7 +23,7 @@ export const Code = Object.freeze({
 });
 const CODE_NAMES = new Map(Object.entries(Code).map(([name, code]) => [code, name]));
 
-/** After these codes the client does not reconnect, because the same would only happen again. */
+/** After these codes the client does not reconnect, because the next try would end in the same way. */
 const FINAL = new Set([
   Code.PayloadTooLarge, Code.Protocol, Code.Kicked, Code.Rejected, Code.VersionMismatch,
   Code.ProtocolHashMismatch, Code.RateLimited, Code.Unsupported, Code.Unauthorized, Code.Replaced,
@@ -48,7 +48,7 @@ const WELCOME = 129, JOINED = 130, LEFT = 131, RELAYED = 132, PEER_JOINED = 133,
 const BEFORE_WELCOME = new Set([WELCOME, REJECTED, CLOSING, ERROR, PING]);
 
 // Seconds.
-const TIMEOUT = 10; // of a call that names no other
+const TIMEOUT = 10; // seconds for calls without a timeout of their own
 const CLOSE_TIMEOUT = 1; // for the server to answer BYE
 const ACK_DELAY = 0.5; // from a RELIABLE packet to its ACK, at most
 const PING_EVERY = 5; // or the server's own interval, where that is shorter
@@ -188,7 +188,7 @@ function findUnsendable(value, path, depth = 0) {
 // Time ------------------------------------------------------------------------------------------
 
 const now = () => performance.now() / 1000;
-/** Counts the time that the device sleeps too, unlike `now`; but a user may set it. */
+/** Unlike `now`, includes the time in which the device sleeps, but a user may set this clock. */
 const wallClock = () => Date.now() / 1000;
 const after = (seconds, fn) => setTimeout(fn, Math.min(seconds * 1000, 0x7fffffff));
 
@@ -531,8 +531,8 @@ class Emitter {
   }
 
   /**
-   * Calls `fn` for each event or message of a name; returns a function that ends that. Where an event has the
-   * name, it means the event.
+   * Calls `fn` for each event or message of a name; returns a function that removes the handler. If an event
+   * has the name, `fn` gets the event.
    */
   on(name, fn) {
     if (this._eventNames.has(name)) return addHandler(this._events, name, fn);
@@ -769,7 +769,7 @@ class Channel {
     for (const { ref } of waiting) this.game._settle(ref).reject(error);
   }
 
-  /** Ends the channel where this client has not asked for that. */
+  /** Ends the channel without a request of this client. */
   _lose(error) {
     this._end(error);
     callHandlers(this._handlers.get("closed"), [error]);
@@ -841,7 +841,8 @@ class Game extends Emitter {
   constructor(target, options) {
     super(GAME_EVENTS);
     this.id = 0;
-    this.name = this._said = options.name ?? "guest"; // _said is that of HELLO; the server may give another
+    this.name = this._said = options.name ?? "guest"; // _said is the name in HELLO; the server may give
+                                                      // another
     this.session = "";
     /** "connecting", "open", "reconnecting" or "closed" */
     this.state = "connecting";
@@ -872,7 +873,7 @@ class Game extends Emitter {
     this._pings = new Map(); // value -> { resolve, reject, start }
     this._lastPing = 0;
     this._cleanups = [];
-    this._schema = null; // of the game's messages, once it is loaded
+    this._schema = null; // for the game's messages, once loaded
     this._isBeingMade = false; // whether the server watches the game's files
     this._warned = new Set(); // names of messages with a warning in the console
   }
@@ -993,7 +994,10 @@ class Game extends Emitter {
     return () => { this._packetHandlers.delete(entry); };
   }
 
-  /** Ends the connection for lockstep.js, because the server has broken the protocol there, as `what` describes. */
+  /**
+   * Ends the connection for lockstep.js, because the server has broken its protocol in the way that `what`
+   * describes.
+   */
   _dropMalformed(what) {
     if (this._connection) this._drop(this._connection, malformed(what));
   }
@@ -1037,8 +1041,8 @@ class Game extends Emitter {
   }
 
   /**
-   * Sends a packet. Without a connection a reliable one waits; any other is dropped, as it is when the network
-   * does not keep up.
+   * Sends a packet. Without a connection, a reliable packet waits and any other is dropped. Unreliable
+   * packets are also dropped while the network does not keep up.
    */
   _send(header, parts, { reliable = true } = {}) {
     if (this.state === "closed") throw this._notOpen();
@@ -1058,7 +1062,8 @@ class Game extends Emitter {
 
   _sendInRoom(room, header, options, ...parts) {
     if (room && !room.joined) {
-      if (options.reliable === false) return; // so a game that sends all the time need not check
+      if (options.reliable === false) return; // no error, so that a game which sends all the time need not
+                                              // check
       throw new PerigeeError(Code.NotInRoom, `not in room "${room.name}"`);
     }
     this._send(header, [u32(room ? room.id : 0), ...parts], options);
@@ -1079,7 +1084,7 @@ class Game extends Emitter {
     return this._schema.read(answer).value;
   }
 
-  /** Sends a request. Resolves to the answer, or to what the answer's handler makes of it. */
+  /** Sends a request. Resolves to the answer, or to the result of the answer's handler. */
   _request(header, parts, wanted, options = {}) {
     const ref = this._newRef();
     const flags = (header.flags ?? 0) | REQUEST;
@@ -1214,7 +1219,7 @@ class Game extends Emitter {
   _takeJoined(packet, { id, name, peers }) {
     const known = this._roomsById.get(id);
     let request = packet.flags & RESPONSE ? this._requests.get(packet.ref) : undefined;
-    // Where the answer was lost with a connection, the JOINED after a resume stands for it.
+    // If the answer was lost with a connection, the JOINED after a resume replaces it.
     if (!known && !request) request = this._joinOf(name);
     if (known && packet.flags & RESPONSE && !request) return; // older than the JOINED after a resume
     if (!known && this._roomsById.size === ROOMS_MAX) throw malformed("more rooms than a client can hold");
@@ -1824,7 +1829,7 @@ export async function connect(address, options = {}) {
 
 const hasPage = typeof document === "object";
 
-/** Exchanges a changed style sheet in place; reloads the page for any other file. */
+/** Replaces a changed style sheet in place; reloads the page for any other file. */
 function showChange(path) {
   if (!hasPage) return;
   const changed = new URL("/" + path.replace(/^\/+/, ""), location.href);
@@ -1844,8 +1849,8 @@ const QUIET_MS = 150;
 let leaving;
 
 /**
- * Reloads the page once its files have stopped changing and it exists again: while a tool writes files, the page
- * may be missing or half written, and such a page would not hear of changes.
+ * Reloads the page once its files have stopped changing and the page exists again. While a tool writes files,
+ * the page may be missing or incomplete, and an incomplete page would not learn of later changes.
  */
 function reload() {
   clearTimeout(leaving);

@@ -18,7 +18,7 @@ static int new_client(lua_State *L) {
   return handle->client ? 1 : core_result(L, code);
 }
 
-// connection(): the number of the connection that it wants or has; 0: none
+// connection(): the number of the connection that the client wants or has; 0: none
 static int connection(lua_State *L) {
   lua_pushnumber(L, perigee_connection(core_bare(L, 1)));
   return 1;

@@ -17,7 +17,7 @@ static uint32_t flags_at(lua_State *L, int index) {
   return core_number(L, index, FLAGS_ALL);
 }
 
-// A question as events have it.
+// Returns the question at this index, which an event contained.
 static PerigeeQuestion question_at(lua_State *L, int index) {
   size_t size;
   PerigeeQuestion question;

@@ -148,7 +148,7 @@ static int client_free(lua_State *L) {
 
 // --- The loop ---
 
-// poll(): does what there is to do, without waiting; whether there are events.
+// poll(): does all due work without waiting; returns whether events wait.
 static int client_poll(lua_State *L) {
   lua_pushboolean(L, perigee_poll(core_driven(L, 1), 0));
   return 1;

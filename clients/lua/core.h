@@ -19,7 +19,7 @@ typedef struct Handle {
 Handle *core_handle(lua_State *L, int index);
 
 /// Returns the client at this index of the stack; raises an error for anything else. core_driven
-/// and core_bare return only one with sockets, or without.
+/// accepts only a client with sockets, core_bare only one without.
 PerigeeClient *core_client(lua_State *L, int index);
 PerigeeClient *core_driven(lua_State *L, int index);
 PerigeeClient *core_bare(lua_State *L, int index);

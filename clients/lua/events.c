@@ -74,8 +74,7 @@ static void set_rooms(lua_State *L, const PerigeeEvent *event) {
   lua_setfield(L, -2, "rooms");
 }
 
-// The other members by peer id. What has happened since follows in events: the list may be a little
-// ahead of them.
+// Adds the other members by peer id. The list may already include changes whose events follow.
 static void set_members(lua_State *L, const PerigeeClient *client, uint32_t room) {
   uint32_t count = perigee_member_count(client, room);
   lua_newtable(L);

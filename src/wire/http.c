@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { LINE_SPARE = 32 };  // of a request line, for all but its target
+enum { LINE_SPARE = 32 };  // bytes of a request line besides its target
 
 // --- The shape of the head ---
 
@@ -87,8 +87,8 @@ static int on_head(http_parser *parser) {
   return 1;
 }
 
-// Returns the status that refuses the bytes: an unknown method is refused like one that is
-// not served.
+// Returns the status that refuses the bytes: an unknown method is refused like an
+// unsupported one.
 static int refusal(const char *bytes, size_t size, enum http_errno problem) {
   size_t at = 0;
   while (at < size && ((bytes[at] >= 'A' && bytes[at] <= 'Z') || bytes[at] == '-'))

@@ -9,8 +9,8 @@ enum { DIGITS_MAX = 8 };
 typedef enum ChunkState {
   CHUNK_SIZE,      // hexadecimal digits
   CHUNK_SIZE_END,  // the LF of their line
-  CHUNK_BYTES,     // what is in it
-  CHUNK_CR,        // the end of that
+  CHUNK_BYTES,     // the contents of the chunk
+  CHUNK_CR,        // the CR after the contents
   CHUNK_LF,
   CHUNK_LAST_CR,  // the empty line after the last one
   CHUNK_LAST_LF,
@@ -57,7 +57,7 @@ static int take_size(HttpBody *body, char c) {
   return 0;
 }
 
-// The states whose byte can be only one.
+// Handles the states that accept only one byte.
 static int take_mark(HttpBody *body, char c) {
   static const struct {
     char wanted;

@@ -46,7 +46,7 @@ static bool fits_name(Text pattern, Text name) {
   return p == pattern.size;
 }
 
-// The same for paths, whose names the names of the pattern fit one by one.
+// Does the same for paths: compares the names of path and pattern one by one.
 static bool fits_path(Text pattern, Text path) {
   Text after_stars = {0}, retry = {0};
   for (bool has_stars = false;;) {
@@ -88,8 +88,7 @@ static bool take_line(Text *rules, Text *line) {
   return true;
 }
 
-// Returns whether a pattern names the file or folder at `path`, which has no slash at
-// its end.
+// Returns whether a pattern names the file or folder at `path`, which has no slash at its end.
 static bool fits(Text pattern, Text path) {
   if (pattern.size > 2 && memcmp(pattern.bytes, "./", 2) == 0)
     pattern.bytes++, pattern.size--;

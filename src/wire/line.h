@@ -26,13 +26,11 @@ typedef struct Line {
   Text rest;
 } Line;
 
-/// Takes a line apart; its end-of-line is already gone. Names may contain spaces: for
-/// JOIN, LEAVE and NAME the word is everything after the command, trimmed; for SEND it
-/// ends at a space.
+/// Takes a line apart; its end-of-line is already gone. Names may contain spaces: for JOIN, LEAVE
+/// and NAME the word is everything after the command, trimmed; for SEND it ends at a space.
 Line line_read(const char *text, size_t size);
 
-/// Returns whether a line is the first one of an HTTP request: `METHOD target
-/// HTTP/1.x`.
+/// Returns whether a line is the first one of an HTTP request: `METHOD target HTTP/1.x`.
 bool line_is_http_request(const char *text, size_t size);
 
 /// Appends `size` bytes made safe for a terminal: control characters, line and paragraph
@@ -40,7 +38,7 @@ bool line_is_http_request(const char *text, size_t size);
 /// an escape sequence.
 void line_append_safe(Buf *buf, const char *text, size_t size);
 
-/// Appends the name of a peer or of a message, of which more becomes '?', so that what
-/// follows the name cannot be taken for another line: '!', '*' and '/' at the beginning,
-/// each '"', and each ':' before a space or at the end.
+/// Appends the name of a peer or of a message like line_append_safe. So that the line
+/// cannot be mistaken for one of another kind, these characters become '?', too: '!', '*'
+/// and '/' at the beginning, each '"', and each ':' before a space or at the end.
 void line_append_name(Buf *buf, const char *name, size_t size);

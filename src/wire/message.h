@@ -9,6 +9,6 @@
 /// Appends the body; a `json` without bytes means null. Returns the offset of the value.
 uint32_t message_body(Buf *buf, Text name, Text json);
 
-/// Reads a body: appends the name's bytes to `name`, and points `value` to the value's text.
-/// Returns false if it is no message; does not check the value itself.
+/// Reads a body: appends the name's bytes to `name`, and points `value` to the value's
+/// text. Returns false if the body is no message; does not check the value itself.
 bool message_split(Text body, Buf *name, Text *value);

@@ -10,7 +10,7 @@
 #include "base/text.h"
 
 enum {
-  KEEP_BYTES = 16 << 10,  // larger messages give their memory back
+  KEEP_BYTES = 16 << 10,  // buffers of larger messages are freed
   LENGTH_16 = 126,        // in a header: two bytes of length follow,
   LENGTH_64 = 127,        // or eight
   FIN_BIT = 0x80,

@@ -27,8 +27,7 @@ end
 
 
 --- Returns whether the next call of a tick or timer is left out. A new version of the game begins without
---- pauses. One iteration of the loop tries at most one call after a pause, so that the delays do not add
---- up.
+--- pauses. One iteration of the loop tries at most one call after a pause, so that the delays do not add up.
 ---@param key any
 ---@return boolean
 function backoff.is_on(key)

@@ -92,8 +92,7 @@ function wake(room)
 end
 
 
---- Runs a function as a task with the room, at the end of the handler that runs and only if that ends
---- well.
+--- Runs a function as a task with the room, at the end of the handler that runs and only if that ends well.
 ---@param entry perigee.LockstepEntry
 ---@param label string what it is called in error messages
 ---@param fn function

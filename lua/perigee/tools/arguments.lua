@@ -76,7 +76,7 @@ end
 --- `word(result, text)`. `set` and `word` return an error or nil.
 ---@param result table
 ---@param given string[]
----@param rules table { set, flags, word, choices?, needed? }, `needed`: describes an option's value, in errors
+---@param rules table { set, flags, word, choices?, needed? }, `needed`: names an option's value
 ---@return string? problem the first
 function arguments.read(result, given, rules)
   local at = 1

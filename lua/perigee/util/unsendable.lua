@@ -45,7 +45,7 @@ end
 
 --- "value.items[3] is a function; ...", or nil where nothing is wrong.
 ---@param value any
----@param how { pairs: function, is_utf8: nil|fun(text: string): boolean } without `is_utf8`: texts are unchecked
+---@param how { pairs: function, is_utf8: nil|fun(text: string): boolean } without `is_utf8`: unchecked texts
 ---@return string?
 return function(value, how)
   return search(how, value, "value", 1, {}, {})

@@ -1,8 +1,8 @@
-// The fate of the datagrams sent: acknowledged, or taken for lost.
+// The fate of the datagrams sent: acknowledged, or considered lost.
 #include "base/err.h"
 #include "wire/udp/internal.h"
 
-enum { LOST_KEPT_RTTS = 4 };  // time in which a lost one may turn out to have arrived
+enum { LOST_KEPT_RTTS = 4 };  // round trips in which a lost datagram may still arrive
 
 // Returns whether the numbers that an acknowledgement reports were sent.
 static bool is_possible(const UdpLink *link, uint64_t ack, uint64_t bits) {

@@ -11,8 +11,8 @@
 
 enum {
   UDP_HEAD_SIZE = 5,    // channel and sequence
-  UDP_ACK_SIZE = 10,    // what every body begins with
-  UDP_ACK_BITS = 64,    // numbers that it tells of besides one
+  UDP_ACK_SIZE = 10,    // head of every body
+  UDP_ACK_BITS = 64,    // numbers that it reports besides one
   UDP_PACKET_HEAD = 1,  // bytes before a packet,
   UDP_LATEST_HEAD = 7,  // before one with a key,
   UDP_STREAM_HEAD = 7,  // and before a piece of the stream

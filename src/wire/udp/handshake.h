@@ -15,7 +15,7 @@ enum {
   UDP_EXTENSION_VERSION = 1,
   UDP_DATAGRAM_MAX = 1200,  // bytes; passes every path that IPv6 does (RFC 8200)
   UDP_REQUEST_HEAD = 27,    // bytes of a request without its extension
-  UDP_REQUEST_MIN = 64,     // a shorter one is no use: its answer may not be longer
+  UDP_REQUEST_MIN = 64,     // shorter ones are useless, because no answer may be longer
   UDP_REQUEST_MAX = 27 + 255,
   UDP_EXTENSION_ALONE = 66,          // bytes that an extension has at least,
   UDP_EXTENSION_ATTACH = 102,        // and with ATTACH
@@ -55,7 +55,7 @@ typedef enum UdpAnswerType {
 typedef struct UdpAnswer {
   UdpAnswerType type;
   uint16_t sequence;          // ACCEPTED: of the server's first data datagram
-  uint16_t port;              // ACCEPTED: where everything goes from now on
+  uint16_t port;              // ACCEPTED: the port for all later datagrams
   const uint8_t *server_key;  // ACCEPTED: UDP_KEY_SIZE bytes; NULL when attached
   Code code;                  // REJECTED
   const char *text;           // REJECTED: `text_size` bytes; when written, a C string
@@ -64,8 +64,7 @@ typedef struct UdpAnswer {
   const uint8_t *cookie;  // CHALLENGE: UDP_COOKIE_SIZE bytes
 } UdpAnswer;
 
-/// Returns whether a datagram belongs to the connection protocol: three zero bytes, and
-/// more.
+/// Returns whether a datagram belongs to the connection protocol: three zero bytes, and more.
 bool udp_is_connecting(const uint8_t *bytes, size_t size);
 
 /// Reads a request, but not its extension. ERR_MALFORMED for a datagram that gets no
@@ -93,8 +92,8 @@ int udp_read_answer(const uint8_t *bytes, size_t size, UdpAnswer *answer);
 size_t udp_write_answer(uint8_t out[UDP_ANSWER_MAX], size_t request_size,
                         const UdpAnswer *answer);
 
-/// The server's knowledge for judging a request by the rules that need no state (the table
-/// of section 16, down to the extension).
+/// The server's data for judging a request by the rules that need no state (the table of
+/// section 16, down to the extension).
 typedef struct UdpDoor {
   const UdpCookies *cookies;
   bool is_hash_good;  // the request's protocol hash is one that HELLO could have

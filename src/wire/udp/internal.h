@@ -19,21 +19,21 @@ struct UdpLink {
   // Input.
   bool is_throttled;  // see udp_link_throttle
   bool has_late;      // `late` is still to be acknowledged
-  uint64_t late;      // the number of one that came too late for the bits of the newest
+  uint64_t late;  // number of a datagram that came too late for the bits of the newest
   uint64_t ack_due_us;   // UDP_NEVER: nothing waits for an acknowledgement
   uint32_t ack_waiting;  // datagrams
   UdpWindow window;
   UdpLatest latest;
   UdpStreamIn in;
-  Reader items;  // of the datagram received last, what udp_link_next has not read
+  Reader items;  // unread items of the newest datagram, for udp_link_next
 
   // Output.
   uint16_t first_sent;
   uint16_t order;            // of the last LATEST
-  uint8_t packets_in_a_row;  // datagrams with packets that the stream has let go first
-  bool is_probing;           // a probe is to be sent
+  uint8_t packets_in_a_row;  // datagrams in a row that had packets but no stream
+  bool is_probing;           // a probe has to be sent
   bool owes_response;
-  uint64_t response;      // PATH_RESPONSE that is owed
+  uint64_t response;      // PATH_RESPONSE that has to be sent
   uint64_t last_sent_us;  // anything at all,
   uint64_t last_used_us;  // and something of the owner's
   UdpSentRing sent;
@@ -44,9 +44,9 @@ struct UdpLink {
 
   // The end.
   bool is_closed;  // by this side,
-  bool is_over;    // or by the other
+  bool is_over;    // this side or the other has ended the link
   bool owes_close;
-  uint8_t closes;  // times that CLOSE may still be said
+  uint8_t closes;  // number of times that CLOSE may still be sent
   uint16_t close_code;
 
   UdpLinkStats stats;  // as far as it is counted
@@ -64,8 +64,7 @@ int udp_ack_receive(UdpLink *link, uint16_t ack, uint64_t bits, uint64_t now_us)
 /// Finds the lost datagrams.
 void udp_ack_detect(UdpLink *link, uint64_t now_us);
 
-/// Makes room for one more datagram if too many are on their way: the oldest one counts as
-/// lost.
+/// Makes room for one more datagram if too many are on their way: the oldest one counts as lost.
 void udp_ack_make_room(UdpLink *link);
 
 /// link.c: gives back memory when the link is at rest.

@@ -31,14 +31,13 @@ typedef struct UdpKeys {
   uint8_t channel[UDP_CHANNEL_SIZE];
 } UdpKeys;
 
-/// Chooses the fastest code for this processor. The owner of the process calls it once
-/// before the others; more calls do no harm. Returns 0, or ERR_INVALID where
-/// libsodium cannot work.
+/// Chooses the fastest code for this processor. The owner of the process calls it once before the
+/// others; more calls do no harm. Returns 0, or ERR_INVALID where libsodium cannot work.
 int udp_keys_init(void);
 
-/// The key by which a client may attach: of its connection `conn` under the server's
-/// `secret`, and of a `nonce` that is random and new for each key, so that the nonce is all
-/// that has to be kept.
+/// Computes the key with which a client may attach, from its connection `conn`, the
+/// server's `secret`, and a `nonce` that is random and new for each key. The server has to
+/// keep only the nonce.
 void udp_offer_key(const uint8_t secret[UDP_KEY_SIZE], uint64_t nonce, uint32_t conn,
                    uint8_t key[UDP_KEY_SIZE]);
 
@@ -49,20 +48,20 @@ typedef struct UdpCookies {
   uint8_t now[UDP_KEY_SIZE], before[UDP_KEY_SIZE];
 } UdpCookies;
 
-/// `seed` is random and for this alone.
+/// `seed` is random and used for nothing else.
 void udp_cookies_init(UdpCookies *cookies, const uint8_t seed[UDP_KEY_SIZE],
                       uint64_t now_us);
 
-/// Goes on to the slot of `now_us`: to be called before the next two.
+/// Moves to the time slot of `now_us`. Call this before the next two functions.
 void udp_cookies_rotate(UdpCookies *cookies, uint64_t now_us);
 
-/// The cookie of a request from `origin` for protocol hash `hash`; nothing has to be kept
-/// of it.
+/// Computes the cookie of a request from `origin` for protocol hash `hash`. The server need
+/// not keep it.
 void udp_cookie_make(const UdpCookies *cookies, const UdpOrigin *origin, uint64_t hash,
                      uint8_t cookie[UDP_COOKIE_SIZE]);
 
 /// Returns whether `cookie` was made with the same arguments in this slot of time or the
-/// one before. Takes the same time for any fault.
+/// one before. Takes the same time for any wrong cookie.
 bool udp_cookie_is_good(const UdpCookies *cookies, const UdpOrigin *origin,
                         uint64_t hash, const uint8_t cookie[UDP_COOKIE_SIZE]);
 
@@ -75,12 +74,12 @@ bool udp_proof_is_good(const uint8_t key[UDP_KEY_SIZE],
                        const uint8_t client_key[UDP_KEY_SIZE],
                        const uint8_t proof[UDP_KEY_SIZE]);
 
-/// The X25519 public key of a secret one, which is 32 random bytes.
+/// Computes the X25519 public key of a secret key, which is 32 random bytes.
 void udp_public_key(const uint8_t secret[UDP_KEY_SIZE],
                     uint8_t public_key[UDP_KEY_SIZE]);
 
-/// The X25519 of one's own secret key and the other side's public key. False where that
-/// gives nothing secret (a point of small order).
+/// Computes X25519 of this side's secret key and the other side's public key. Returns false
+/// if the result is not secret (a point of small order).
 bool udp_shared_secret(const uint8_t secret[UDP_KEY_SIZE],
                        const uint8_t public_key[UDP_KEY_SIZE],
                        uint8_t shared[UDP_KEY_SIZE]);
@@ -102,7 +101,7 @@ void udp_keys_derive(UdpKeys *keys, UdpRole role, const UdpAgreement *agreement)
 void udp_seal(const uint8_t key[UDP_KEY_SIZE], uint64_t number, const uint8_t *head,
               size_t head_size, uint8_t *bytes, size_t size);
 
-/// Opens in place what udp_seal gave; `size` is without the tag that follows. False, and
-/// the bytes are zeros, when it is not authentic.
+/// Opens in place the bytes from udp_seal; `size` does not include the tag that follows.
+/// Returns false and zeroes the bytes if they are not authentic.
 bool udp_open(const uint8_t key[UDP_KEY_SIZE], uint64_t number, const uint8_t *head,
               size_t head_size, uint8_t *bytes, size_t size);

@@ -27,21 +27,20 @@
 #include "wire/udp/keys.h"
 
 enum {
-  UDP_PACKET_MAX = 1168,       // bytes of a packet, header included, that fits
-  UDP_LATEST_MAX = 1162,       // into a datagram without and with a key
-  UDP_STREAM_WINDOW = 262144,  // stream bytes sent and not acknowledged, or kept
-                               // until those before them come
-  UDP_STREAM_STRANGER = 8192,  // the same of one who is not trusted yet, and of all
-  UDP_STREAM_TOTAL =
-      64 << 20,  // once this is kept of streams that are counted together
+  UDP_PACKET_MAX = 1168,         // bytes of a packet, header included, that fits
+  UDP_LATEST_MAX = 1162,         // into a datagram without and with a key
+  UDP_STREAM_WINDOW = 262144,    // stream bytes sent and not acknowledged, or kept
+                                 // until those before them come
+  UDP_STREAM_STRANGER = 8192,    // the same for a stranger, and for all links
+  UDP_STREAM_TOTAL = 64 << 20,   // once the links that are counted together keep this
   UDP_STREAM_UNSENT = 64 << 10,  // stream bytes that wait to be sent for the first time
-  UDP_QUEUE_BYTES = 64 << 10,    // of packets that wait for their turn
+  UDP_QUEUE_BYTES = 64 << 10,    // bytes of queued packets
   UDP_ACK_DELAY_US = 25 * 1000,  // an acknowledgement waits no longer,
   UDP_ACK_DATAGRAMS = 8,         // and not for more datagrams than that
   UDP_KEEPALIVE_US = 5 * 1000000,  // of silence, then PROBE
   UDP_STUCK_US = 3 * 1000000,      // without an acknowledgement: UDP does not pass
   UDP_GONE_US = 60 * 1000000,      // and will not any more
-  UDP_CLOSE_MAX = 3,               // times that CLOSE is said
+  UDP_CLOSE_MAX = 3,               // number of times that CLOSE is sent
 };
 #define UDP_NEVER UINT64_MAX
 
@@ -67,29 +66,30 @@ typedef struct UdpLinkParams {
 
 UdpLink *udp_link_new(const UdpLinkParams *params, uint64_t now_us);
 
-/// Of a stranger's stream no more than UDP_STREAM_STRANGER bytes are kept until those
-/// before them come; from now on up to UDP_STREAM_WINDOW.
+/// Trusts the other side: from now on the link keeps up to UDP_STREAM_WINDOW bytes of the
+/// stream that came out of order, instead of UDP_STREAM_STRANGER.
 void udp_link_trust(UdpLink *link);
 
 /// Frees it and wipes its keys. NULL is allowed.
 void udp_link_free(UdpLink *link);
 
-/// Takes new limits of the queue into use; what waits already may stay.
+/// Sets new limits of the queue; packets that wait already may stay.
 void udp_link_set_queue(UdpLink *link, uint32_t capacity, UdpOverflow overflow);
 
 // --- Input ---
 
 typedef enum UdpTaken {
-  UDP_REFUSED,  // not of this connection, forged, taken before, too old, or beyond the
+  UDP_REFUSED,  // not of this connection, forged, a duplicate, too old, or beyond the
                 // window of the stream: nothing has changed
   UDP_TAKEN,    // authentic
-  UDP_NEWEST,   // and newer than all before: an address that it came from may be right
-  UDP_BROKEN,   // authentic, and breaks the protocol: udp_link_close(CODE_PROTOCOL) is
-                // the answer; nothing has changed but that the number is used
+  UDP_NEWEST,   // authentic and newer than all before: its sender's address may be the
+                // right one
+  UDP_BROKEN,   // authentic, but breaks the protocol: answer with
+                // udp_link_close(CODE_PROTOCOL); only its number has been taken
 } UdpTaken;
 
-/// Takes a datagram, which is opened in place: `bytes` have to stay until udp_link_next has
-/// given all. They are changed even where it is refused.
+/// Takes a datagram and opens it in place: `bytes` have to stay until udp_link_next has
+/// returned all items. Changes the bytes even if it refuses the datagram.
 UdpTaken udp_link_receive(UdpLink *link, uint64_t now_us, uint8_t *bytes, size_t size);
 
 typedef enum UdpArrivalKind {
@@ -108,14 +108,14 @@ typedef struct UdpArrival {
   uint16_t code;   // CLOSE
 } UdpArrival;
 
-/// The next thing that came; false when there is no more. LATEST packets that are out of
-/// date, duplicates and acknowledgements are dealt with inside. Between two calls
-/// everything else may be called; what was not asked for when the next datagram is
-/// received is lost, so only a link that is being closed may be left in the middle.
+/// Stores the next arrival; returns false when there is none. The link itself handles
+/// outdated LATEST packets, duplicates and acknowledgements. You may call all other
+/// functions between two calls. The next udp_link_receive drops the arrivals that were not
+/// taken, so only a link that is being closed may stop in the middle.
 bool udp_link_next(UdpLink *link, UdpArrival *arrival);
 
-/// Keeps what comes of the stream until udp_link_unthrottle (after which udp_link_next gives
-/// it); the other side stops when the window is full.
+/// Keeps arriving stream bytes until udp_link_unthrottle; after that udp_link_next returns
+/// them. The other side stops when the window is full.
 void udp_link_throttle(UdpLink *link);
 void udp_link_unthrottle(UdpLink *link);
 
@@ -139,39 +139,40 @@ typedef struct UdpLinkQueue {
 } UdpLinkQueue;
 UdpLinkQueue udp_link_queued(const UdpLink *link);
 
-/// Forgets what waits in the queue and returns how many packets that were.
+/// Drops all queued packets and returns their number.
 uint32_t udp_link_drop_queued(UdpLink *link);
 
-/// Stream bytes that udp_link_stream_write takes now: within UDP_STREAM_WINDOW and
-/// UDP_STREAM_UNSENT.
+/// Returns the number of stream bytes that udp_link_stream_write takes now: within
+/// UDP_STREAM_WINDOW and UDP_STREAM_UNSENT.
 size_t udp_link_stream_room(const UdpLink *link);
 
-/// Appends to the stream and returns how many of the bytes were taken (copied): not more
-/// than udp_link_stream_room. Not for attached links.
+/// Appends bytes to the stream and returns the number of bytes that it copied, at most
+/// udp_link_stream_room. Not for attached links.
 size_t udp_link_stream_write(UdpLink *link, const void *bytes, size_t size);
 
 /// Stream bytes written and not yet acknowledged.
 size_t udp_link_stream_unacknowledged(const UdpLink *link);
 
-/// The next datagram that may be sent now, at most UDP_DATAGRAM_MAX bytes in `out`, for
-/// the address of the other side. Returns its size, 0 when there is none.
+/// Writes the next datagram that may be sent now to the other side, at most
+/// UDP_DATAGRAM_MAX bytes. Returns its size; 0: none.
 size_t udp_link_produce(UdpLink *link, uint64_t now_us, uint8_t *out);
 
-/// A datagram with PATH_CHALLENGE and nothing else, for another address from which a
-/// datagram of `came` bytes came that was UDP_NEWEST. Returns its size; 0 when it would be
-/// longer than that one, because an unproven address never gets more bytes than came from it.
+/// Writes a datagram with only a PATH_CHALLENGE, for a new address that has sent a datagram
+/// of `came` bytes that was UDP_NEWEST. Returns its size; 0 if it would be longer than
+/// `came`, because an unproven address never gets more bytes than it has sent.
 size_t udp_link_produce_challenge(UdpLink *link, uint64_t now_us, uint64_t value,
                                   size_t came, uint8_t *out);
 
-/// When udp_link_produce may have something next, if nothing comes and nothing is queued:
-/// in the past for at once. UDP_NEVER once it is closed and CLOSE has been said.
+/// Returns the time for the next call of udp_link_produce if nothing arrives and nothing is
+/// queued before; a time in the past for at once. UDP_NEVER once the link is closed and
+/// CLOSE has been sent.
 uint64_t udp_link_deadline(const UdpLink *link);
 
 // --- The end, and how it is ---
 
-/// Ends the connection: queue and stream are dropped, and udp_link_produce gives CLOSE;
-/// again for datagrams that still come, UDP_CLOSE_MAX times in all. Nothing is given by
-/// udp_link_next any more. After the first time, or CLOSE from the other side, it does nothing.
+/// Ends the connection: drops queue and stream, and makes udp_link_produce write CLOSE, again for
+/// each datagram that still comes, UDP_CLOSE_MAX times in all. udp_link_next returns nothing
+/// more. Does nothing after the first call, or after CLOSE from the other side.
 void udp_link_close(UdpLink *link, Code code);
 
 /// Returns whether either side has closed it.
@@ -179,11 +180,12 @@ bool udp_link_is_closed(const UdpLink *link);
 
 typedef enum UdpPassing {
   UDP_PASSES,
-  UDP_STUCK,  // nothing was acknowledged for UDP_STUCK_US, though there was something to
-  UDP_GONE,   // nor for UDP_GONE_US
+  UDP_STUCK,  // nothing was acknowledged for UDP_STUCK_US, although acknowledgements were
+              // due
+  UDP_GONE,  // nor for UDP_GONE_US
 } UdpPassing;
 
-/// Returns whether datagrams arrive. Stuck links go on probing, once a second.
+/// Returns whether datagrams arrive. A stuck link continues to probe, once a second.
 UdpPassing udp_link_passing(const UdpLink *link, uint64_t now_us);
 
 typedef struct UdpLinkStats {
@@ -191,7 +193,7 @@ typedef struct UdpLinkStats {
   uint64_t rtt_newest_us;  // the last sample, with its wait for an acknowledgement
   uint64_t rtt_min_us;     // of about the last 10 s
   uint64_t rtt_deviation_us;
-  uint64_t rate;  // bytes a second that the line was seen to deliver; 0: not known
+  uint64_t rate;  // measured delivery rate of the line in bytes a second; 0: not known
   uint64_t sent;  // datagrams
   uint64_t sent_bytes;
   uint64_t received;  // datagrams that were authentic and new

@@ -8,7 +8,7 @@
 
 enum {
   STREAM_PIECE_MIN = 64,  // bytes; a smaller rest of a datagram is left empty
-  STREAM_TURN = 8,        // every so many datagrams with packets one is the stream's
+  STREAM_TURN = 8,        // the stream has one of so many datagrams while packets wait
 };
 
 /// A datagram in the making.
@@ -200,8 +200,7 @@ size_t udp_link_produce_challenge(UdpLink *link, uint64_t now_us, uint64_t value
   return finish(link, &draft, out, now_us);
 }
 
-// Returns when waiting bytes may be sent; UDP_NEVER if an acknowledgement has to come
-// first.
+// Returns when waiting bytes may be sent; UDP_NEVER if an acknowledgement has to come first.
 static uint64_t pace_deadline(const UdpLink *link) {
   const UdpRate *rate = &link->rate;
   const bool has_packets = link->queue.count > 0;

@@ -89,8 +89,8 @@ static void reserve(UdpQueue *queue, uint32_t size) {
   queue->capacity = capacity;
 }
 
-// Puts the packet in the place of the one with its key: true when that is done. One of
-// another size is taken out.
+// Replaces the packet that has the same key; returns true if that was possible. Removes a
+// packet of another size instead.
 static bool replace(UdpQueue *queue, const void *packet, uint16_t size, uint32_t key) {
   for (uint32_t at = queue->head; at < queue->tail;) {
     Head head = head_at(queue, at);

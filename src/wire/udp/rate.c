@@ -13,7 +13,7 @@
 enum {
   // Bytes.
   FIRST_WINDOW = 10 * UDP_DATAGRAM_MAX,  // as RFC 6928
-  LEAST_WINDOW = 4 * UDP_DATAGRAM_MAX,   // delayed acknowledgements do not stop it
+  LEAST_WINDOW = 4 * UDP_DATAGRAM_MAX,   // least window that delayed ACKs do not stop
   SPARE = 3 * UDP_DATAGRAM_MAX,          // in the window, so that it need not be exact
   ARRIVED_MAX = UDP_ACK_DATAGRAMS * UDP_DATAGRAM_MAX,  // and not yet acknowledged
   WINDOW_MAX = 4 << 20,                                // about UDP_SENT_MAX datagrams
@@ -22,18 +22,18 @@ enum {
   FIRST_RTT_US = 100 * 1000,
   HOUSE_RTT_US = 10 * 1000,
   PROBE_RTT_US = 200 * 1000,
-  FILTER_ROUNDS = 5,  // of each half: the draft has 10 in all
-  LOW_ROUNDS = 3,     // far below the best: the line is narrower
-  FULL_ROUNDS = 3,    // without growth: the line is full
-  DRAIN_RTTS = 2,     // that it takes at most to get rid of what probing queued
+  FILTER_ROUNDS = 5,  // rounds of each half of a filter: the draft has 10 in all
+  LOW_ROUNDS = 3,     // rounds far below the best rate: the line has become narrower
+  FULL_ROUNDS = 3,    // rounds without growth: the line is full
+  DRAIN_RTTS = 2,     // the longest time, in round trips, to drain the queue of a probe
   // Of loss, and queues.
   LOSS_MAX = 200,       // thousandths that are made good
-  QUEUE_PERCENT = 112,  // of the least round trip: more, and there is a queue
+  QUEUE_PERCENT = 112,  // percent of the least round trip; above it, a queue exists
   // Gains.
   GAINS = 8,           // of PROBE_RATE, a round trip each
-  WINDOW_GAIN = 200,   // percent of what fills the line
+  WINDOW_GAIN = 200,   // percent of the bytes that fill the line
   STARTUP_GAIN = 289,  // percent: 2 / ln 2, the least that doubles the rate
-  PACE_PERCENT = 98,   // so that a best that was luck makes no queue that stays
+  PACE_PERCENT = 98,   // below 100, so that an overestimate causes no lasting queue
 };
 static const uint64_t SECOND = 1000000;
 static const uint64_t MIN_RTT_HALF_US = 5 * UINT64_C(1000000);
@@ -117,8 +117,8 @@ void udp_rate_on_rtt(UdpRate *rate, uint64_t rtt_us, uint64_t now_us) {
 
 // --- Conclusions ---
 
-// A round that the line alone has limited is over. Rounds that are all far below what was
-// best before say that the line has become narrower.
+// Ends a round that only the line has limited. Several rounds far below the best earlier
+// rate mean that the line has become narrower.
 static void end_round(UdpRate *rate) {
   const bool is_low = rate->round_best < udp_rate_best(rate) * 3 / 4;
   rate->low_rounds = is_low ? rate->low_rounds + 1 : 0;
@@ -135,8 +135,8 @@ static void end_round(UdpRate *rate) {
   }
 }
 
-// The best rate of the rounds. A sample that the application limited tells only what the
-// line can do at least, and a round of such is none.
+// The best rate of the rounds. A sample that the application limited gives only a lower
+// bound of the rate, and a round of such samples does not count.
 static void filter(UdpRate *rate, const UdpRateSample *sample, bool is_round,
                    uint64_t now_us) {
   if (is_round && !rate->is_round_limited) end_round(rate);
@@ -148,8 +148,8 @@ static void filter(UdpRate *rate, const UdpRateSample *sample, bool is_round,
   rate->round_best = most(rate->round_best, best);
 }
 
-// Loss without a queue is random: the line takes as much as before and delivers less of it.
-// A sender that sent no more than is delivered would get less and less.
+// Loss without a queue is random: the line accepts as many bytes as before and delivers
+// fewer. A sender that adapted to the delivered bytes would become slower and slower.
 static void watch_loss(UdpRate *rate, const UdpRateSample *sample, bool is_round) {
   rate->round_acked += sample->acked;
   rate->round_lost += sample->lost;
@@ -175,8 +175,8 @@ static void watch_startup(UdpRate *rate, bool is_round, uint64_t now_us) {
   }
 }
 
-// How long the pace stays as it is: a round trip, and not less than the delay of
-// acknowledgements, or it would be over before it is noticed.
+// Returns the time for which the pace stays the same: a round trip, but at least the delay
+// of acknowledgements, because its effect would not be visible before.
 static uint64_t step_us(const UdpRate *rate) {
   return most(udp_rate_min_rtt(rate), UDP_ACK_DELAY_US);
 }

@@ -19,7 +19,7 @@ typedef enum UdpPhase {
 typedef struct UdpRate {
   uint64_t delivered;          // bytes acknowledged so far,
   uint64_t delivered_us;       // when the last were,
-  uint64_t first_sent_us;      // and when the newest of those was sent
+  uint64_t first_sent_us;      // and when the newest of these was sent
   uint64_t app_limited_until;  // of `delivered`: the line is not full so far; 0: it is
   uint64_t round_end;          // of `delivered`: a round trip is over
   uint64_t best[2];     // bytes a second: the most of these rounds, and of those before
@@ -40,7 +40,7 @@ typedef struct UdpRate {
   uint64_t pace;                // bytes a second
   uint32_t window;              // bytes that may be on their way
   uint8_t phase;                // UdpPhase
-  uint8_t gain;                 // which one of PROBE_RATE
+  uint8_t gain;                 // index of the present gain in PROBE_RATE
   uint8_t rounds;               // in these best[0]
   uint8_t low_rounds;           // whose best was far below `best`
   uint8_t full_rounds;          // without much growth
@@ -51,7 +51,7 @@ typedef struct UdpRate {
 typedef struct UdpRateSample {
   uint64_t prior_delivered;
   uint64_t prior_us;
-  uint64_t send_us;  // it took so long to send what was delivered
+  uint64_t send_us;  // the time in which the delivered bytes were sent
   uint32_t acked;    // bytes
   uint32_t lost;     // bytes
   bool is_app_limited;
@@ -83,15 +83,13 @@ void udp_rate_on_send(UdpRate *rate, UdpSent *sent, uint32_t flying, uint64_t no
 /// `flying` bytes.
 void udp_rate_limited(UdpRate *rate, uint32_t flying);
 
-/// Counts `sent` as delivered into `sample`, which is zero-initialised for each
-/// acknowledgement.
+/// Counts `sent` as delivered into `sample`, which is zero-initialised for each acknowledgement.
 void udp_rate_on_ack(UdpRate *rate, UdpRateSample *sample, const UdpSent *sent,
                      uint64_t now_us);
 
 /// Notes a measured round trip.
 void udp_rate_on_rtt(UdpRate *rate, uint64_t rtt_us, uint64_t now_us);
 
-/// Draws the conclusions of an acknowledgement, after which `flying` bytes are on their
-/// way.
+/// Draws the conclusions of an acknowledgement, after which `flying` bytes are on their way.
 void udp_rate_update(UdpRate *rate, const UdpRateSample *sample, uint32_t flying,
                      uint64_t now_us);

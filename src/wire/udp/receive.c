@@ -1,6 +1,5 @@
 // The input: opens a datagram, judges it as a whole, and then takes it, so that one that is
-// forged or breaks a rule changes nothing. The owner's requests read its items a second
-// time.
+// forged or breaks a rule changes nothing. The owner's requests read its items a second time.
 #include <string.h>
 
 #include "base/err.h"
@@ -43,7 +42,7 @@ static Judgement judge(const UdpLink *link, Reader items, bool *is_asking) {
   return judgement;
 }
 
-// `number`, which has been taken, is to be acknowledged: soon, or at once.
+// Notes that `number`, which has been taken, has to be acknowledged, soon or at once.
 static void owe_ack(UdpLink *link, uint64_t number, bool is_next, uint64_t now_us) {
   link->ack_waiting++;
   if (link->window.next - 1 - number > UDP_ACK_BITS) {

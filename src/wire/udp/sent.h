@@ -7,9 +7,9 @@
 enum { UDP_SENT_MAX = 4096 };  // numbers that the ring spans at most, a power of two
 
 typedef enum UdpSentState {
-  UDP_SENT_SETTLED,  // acknowledged, or nothing that would be
+  UDP_SENT_SETTLED,  // acknowledged, or needs no acknowledgement
   UDP_SENT_FLYING,   // on its way
-  UDP_SENT_LOST,     // taken for lost; an acknowledgement shows that it was not
+  UDP_SENT_LOST,     // considered lost; an acknowledgement may still prove the opposite
 } UdpSentState;
 
 typedef struct UdpSent {
@@ -28,8 +28,8 @@ typedef struct UdpSent {
 typedef struct UdpSentRing {
   UdpSent *items;        // number `n` is at n modulo capacity
   uint32_t capacity;     // power of two
-  uint64_t first;        // the oldest number that matters,
-  uint64_t next;         // and one more than the last: equal when nothing does
+  uint64_t first;        // the oldest number that is still needed,
+  uint64_t next;         // and one more than the last; equal if none is needed
   uint64_t flying_from;  // nothing before it is on its way
   uint32_t flying_bytes;
   uint32_t flying;

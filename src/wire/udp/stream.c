@@ -9,7 +9,7 @@
 
 enum {
   FIRST_CAPACITY = 256,
-  GAPS_MAX = 1024,  // about as many as there can be datagrams in flight in a window
+  GAPS_MAX = 1024,  // limit of gaps, about the number of datagrams in a window
 };
 
 // --- The ring ---

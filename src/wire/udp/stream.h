@@ -9,8 +9,7 @@
 
 #include "wire/udp/ranges.h"
 
-/// A ring of bytes by their place in the stream. It holds a window of it and grows with
-/// that.
+/// A ring of bytes by their place in the stream. It holds a window of it and grows with that.
 typedef struct UdpBytes {
   uint8_t *bytes;
   uint32_t capacity;  // power of two
@@ -47,10 +46,11 @@ void udp_stream_out_lose(UdpStreamOut *out, uint64_t start, uint64_t end);
 
 /// The bytes that one side receives. A zero-initialised one is at the beginning.
 typedef struct UdpStreamIn {
-  UdpBytes kept;            // what came and was not handed out, by `held`
-  uint64_t base;            // the first byte that was not handed out
-  UdpRanges held;           // from `base` on
-  bool is_narrow;           // no more than UDP_STREAM_STRANGER bytes of it
+  UdpBytes kept;   // bytes that have arrived and were not handed out, as listed in
+                   // `held`
+  uint64_t base;   // the first byte that was not handed out
+  UdpRanges held;  // from `base` on
+  bool is_narrow;  // no more than UDP_STREAM_STRANGER bytes of it
   _Atomic uint64_t *total;  // bytes of the memory of several streams; NULL: not counted
 } UdpStreamIn;
 

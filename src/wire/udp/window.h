@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { UDP_WINDOW_SIZE = 1024 };  // numbers that far behind the newest are too old
+enum { UDP_WINDOW_SIZE = 1024 };  // numbers further behind the newest are too old
 
 typedef struct UdpWindow {
   uint64_t next;    // one more than the newest number taken; at first, the first one
