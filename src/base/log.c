@@ -1,7 +1,6 @@
-// The log. A line is put together in a Buf and goes out in one write(2), so that lines
-// of several processes on one terminal do not mix. Text is for people: local time,
-// `key=value`, quotes only where they are needed. JSON is for machines: UTC, one object
-// a line.
+// The log. A line is put together in a Buf and goes out in one write(2), so that lines of several
+// processes on one terminal do not mix. Text is for people: local time, `key=value`, quotes only
+// where they are needed. JSON is for machines: UTC, one object a line.
 //
 // A slow reader does not block the server: a line that finds no room after a short wait is
 // lost and counted. Standard error is shared with other processes, so it is not made

@@ -80,11 +80,10 @@ int log_level_parse(const char *name);
 
 bool log_is_on(LogLevel level);
 
-/// Writes one line, or counts it as lost where standard error is not read: a later line
-/// reports how many were. Field values may hold any bytes: hidden characters
-/// (text_is_hidden) and broken UTF-8 are escaped, so no peer can forge a line, reverse
-/// the text or send a terminal sequence. Newlines in `message` of script tracebacks are
-/// kept in text (indented) and escaped in JSON.
+/// Writes one line, or counts it as lost where standard error is not read: a later line reports
+/// how many were. Field values may hold any bytes: hidden characters (text_is_hidden) and broken
+/// UTF-8 are escaped, so no peer can forge a line, reverse the text or send a terminal sequence.
+/// Newlines in `message` of script tracebacks are kept in text (indented) and escaped in JSON.
 void log_write(LogLevel level, const char *message, const LogField *fields);
 
 LogField log_str(const char *key, const char *text);

@@ -1,6 +1,5 @@
-// Allocation that never returns NULL: exhaustion aborts with a message, so no caller
-// writes a branch that no test can take. Sizes that a peer can influence are checked
-// before they get here.
+// Allocation that never returns NULL: exhaustion aborts with a message, so no caller writes a
+// branch that no test can take. Sizes that a peer can influence are checked before they get here.
 #pragma once
 
 #include <stddef.h>

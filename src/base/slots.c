@@ -1,7 +1,6 @@
-// Objects behind generation-tagged ids. Free slots form a queue: the one freed longest
-// ago is taken first, and only when RESTING others wait behind it (or when there is no
-// more room), so an id comes round again after 4096 * RESTING uses at the soonest, and
-// ids stay small for long.
+// Objects behind generation-tagged ids. Free slots form a queue: the one freed longest ago is
+// taken first, and only when RESTING others wait behind it (or when there is no more room), so an
+// id comes round again after 4096 * RESTING uses at the soonest, and ids stay small for long.
 #include "base/slots.h"
 
 #include <assert.h>

@@ -1,7 +1,6 @@
-// Objects behind ids: 20 bits of index and 12 of generation, so that a stale id finds
-// nothing instead of another object. Index 0 is never given out, so 0 means "none"; the
-// first ids are 1, 2, 3. Freed slots wait their turn, which keeps a generation from
-// coming round quickly.
+// Objects behind ids: 20 bits of index and 12 of generation, so that a stale id finds nothing
+// instead of another object. Index 0 is never given out, so 0 means "none"; the first ids are 1,
+// 2, 3. Freed slots wait their turn, which keeps a generation from coming round quickly.
 #pragma once
 
 #include <stddef.h>

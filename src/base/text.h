@@ -17,8 +17,7 @@ enum { NAME_MAX_BYTES = 64 };
 /// up, or 0 when there is no well-formed one.
 size_t text_read_char(const char *text, size_t size, uint32_t *code);
 
-/// Returns whether a character is a control character (C0, DEL or C1), which a terminal
-/// may obey.
+/// Returns whether a character is a control character (C0, DEL or C1), which a terminal may obey.
 static inline bool text_is_control(uint32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0);
 }
@@ -39,8 +38,7 @@ size_t text_cut(const char *text, size_t size, size_t max);
 /// Returns the value of a hexadecimal digit, or -1 for any other character.
 int text_hex_digit(char c);
 
-/// Returns whether the bytes are well-formed UTF-8 (RFC 3629: no surrogates, no overlong
-/// forms).
+/// Returns whether the bytes are well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms).
 bool text_is_utf8(const char *text, size_t size);
 
 /// Returns how many values JSON text has at most, without separators in strings. For other

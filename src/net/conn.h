@@ -35,7 +35,7 @@ typedef enum End {
   END_NONE,
   END_ORDERLY,
   END_CUT,     // the other side stopped in the middle of something
-  END_SLOW,    // it does not read what it is sent
+  END_SLOW,    // it does not read its output
   END_BROKEN,  // by an error
 } End;
 
@@ -55,7 +55,7 @@ typedef struct Outbox {
   GroupRef *groups;
   uint16_t group_count, group_capacity;
   bool is_urgent;     // this iteration flushes its whole stream
-  bool is_condemned;  // it did not read, so it gets only the last words
+  bool is_condemned;  // did not read, so it gets only CLOSING or the like
   Backlog *backlog;   // owned; NULL while the connection keeps up
   NetSent sent;       // messages so far
 } Outbox;

@@ -110,7 +110,7 @@ struct NetPart {
 /// Adds a part, which the Net frees.
 void net_add_part(Net *net, NetPart *part, const NetPartOps *ops);
 
-/// Has the part hand what it has to all remotes.
+/// Makes the part share its data with all remotes.
 void net_share(const Net *net, const NetPart *part);
 
 /// Adds a remote, and has the parts share with it.

@@ -40,7 +40,7 @@ static int by_cost(const void *a, const void *b) {
   return (one < other) - (one > other);
 }
 
-// A text peer may type for long; its line is short meanwhile.
+// Returns bytes times age, so a short line that a text peer types slowly costs little.
 static uint64_t cost_of(const Conn *conn, uint64_t now_ms) {
   uint64_t age_ms = now_ms - conn->in.since_ms;
   if (age_ms > NET_PACKET_DEADLINE_MS) age_ms = NET_PACKET_DEADLINE_MS;

@@ -210,7 +210,7 @@ NetSent net_sent_in_all(const Net *net);
 /// enough; zeros when it keeps up.
 NetSent net_queued(const Net *net, ConnId conn);
 
-/// Returns the same of all connections.
+/// Returns the same numbers for all connections.
 NetSent net_queued_in_all(const Net *net);
 
 /// Makes a set of connections that get the same bytes. `drops` reports its `tag`.

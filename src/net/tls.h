@@ -14,7 +14,7 @@ enum {
   TLS_FINGERPRINT_SIZE = 96,  // "AB:CD:...", of SHA-256, and its NUL
 };
 
-/// One sentence, without full stop, that says what is wrong and how to mend it.
+/// One sentence, without full stop, with the error and its remedy.
 typedef struct TlsProblem {
   char text[TLS_PROBLEM_SIZE];
 } TlsProblem;

@@ -2,8 +2,8 @@
 // docs/protocol.md, section 16, is the contract; the bytes and the state of one connection
 // are in wire/udp/handshake.h and wire/udp/link.h.
 //
-// Nothing is kept for an address that has not shown that it gets what it is sent, and it is
-// never sent more than came from it.
+// The server keeps nothing for an address that has not proven that it receives answers, and
+// never sends it more bytes than it has received from it.
 #pragma once
 
 #include "net/net.h"

@@ -47,11 +47,11 @@ struct Watch {
   List directories;     // of Directory, open
   uint32_t open_count;  // handles that are not closed yet
   bool is_polling;      // some directory could not be watched
-  bool has_warned;      // of that
+  bool has_warned;      // has logged that some directory could not be watched
   bool is_closing;
   bool has_changed;   // a change of a file is to be reported
   uint64_t first_ms;  // time of the first event since the last look; 0: none came
-  uint64_t name;      // then: a hash of its path; 0: there are several
+  uint64_t name;      // then: a hash of the file's path; 0: several files
   Timer timer;
 };
 

@@ -33,8 +33,7 @@ uint32_t batch_number(Relay *relay);
 /// Takes over commands as a new batch. It continues before all older batches.
 Batch *batch_push(Relay *relay, Commands *commands, uint32_t number);
 
-/// Removes and returns the newest batch, which must exist. The caller puts it back or frees
-/// it.
+/// Removes and returns the newest batch, which must exist. The caller puts it back or frees it.
 Batch *batch_pop(Relay *relay);
 void batch_put(Relay *relay, Batch *batch);
 void batch_free(Batch *batch);
@@ -78,8 +77,7 @@ typedef struct EarlyJoins {
 /// that is gone.
 void script_join_begin(Relay *relay, Peer *peer, const Command *command);
 
-/// Reports the outcome of a join. `why` is NULL when the peer has joined. Does nothing for
-/// id 0.
+/// Reports the outcome of a join. `why` is NULL when the peer has joined. Does nothing for id 0.
 void script_join_end(Relay *relay, uint32_t id, Code code, const char *why);
 
 /// Keeps a command that follows an undecided join of the same batch and peer. Returns
@@ -93,8 +91,7 @@ void script_joins_free(Relay *relay);
 /// Keeps COMMAND_JOIN for a peer that on_connect has not accepted yet.
 void script_join_keep(Relay *relay, const Command *command);
 
-/// Queues the kept joins of a peer that has received WELCOME before on_connect's later
-/// commands.
+/// Queues the kept joins of a peer that has received WELCOME before on_connect's later commands.
 void script_joins_welcome(Relay *relay, uint32_t peer);
 
 /// Ends the kept joins of a rejected peer.

@@ -1,6 +1,5 @@
-// Plugin channels (docs/protocol.md, section 8): a client or the script serves a channel
-// under a name, and answers packets of other clients. A name keeps its number while the
-// server runs.
+// Plugin channels (docs/protocol.md, section 8): a client or the script serves a channel under a
+// name, and answers packets of other clients. A name keeps its number while the server runs.
 
 #include <string.h>
 
@@ -69,8 +68,7 @@ static const char *open_fault(Relay *relay, const Peer *peer, uint16_t number,
   return number ? NULL : new_name_fault(relay, peer);
 }
 
-// Returns whether the relay's own rules let the peer serve the channel; sends an ERROR
-// if not.
+// Returns whether the relay's own rules let the peer serve the channel; sends an ERROR if not.
 static bool check_open(Relay *relay, Peer *peer, Text name, const Packet *request) {
   Code code;
   const char *why = open_fault(relay, peer, number_of(relay, name), &code);

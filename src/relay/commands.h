@@ -53,8 +53,7 @@ typedef struct Command {
 /// Commands in one run of memory.
 typedef Buf Commands;
 
-/// Appends a command with copies of its texts and ids. A NUL follows the copies of name and
-/// body.
+/// Appends a command with copies of its texts and ids. A NUL follows the copies of name and body.
 void commands_push(Commands *commands, const Command *command);
 
 /// Reads the command at `*at` (start at 0) and advances `*at`; returns false at the end.

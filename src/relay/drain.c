@@ -9,8 +9,7 @@ enum {
   CAPTURED_IN_A_ROW = 500,
 };
 
-// Removes an event from the counts of its peer, and releases the peer if few events are
-// left.
+// Removes an event from the counts of its peer, and releases the peer if few events are left.
 static void uncount(Relay *relay, Peer *peer, const Event *event, bool is_ahead) {
   if (!peer || !event_is_counted(event->type)) return;
   peer->relay.queued--;

@@ -32,8 +32,7 @@ void captured_put_newest_first(Relay *relay);
 /// Removes the next captured event, which must exist; its data stays until the next one.
 void captured_take(Relay *relay, Event *event);
 
-/// Adds `change` to the counts of captured events of the event's peer (may be NULL) and
-/// room.
+/// Adds `change` to the counts of captured events of the event's peer (may be NULL) and room.
 void captured_count(Relay *relay, Peer *peer, const Event *event, int change);
 
 /// Frees the data of the captured event that was taken last.

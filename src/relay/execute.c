@@ -42,8 +42,7 @@ static Outgoing message_of(const Command *command, uint32_t room, bool is_packed
 
 // --- To rooms and everybody ---
 
-// Collects the connections of a command's exceptions in relay->except; returns their
-// number.
+// Collects the connections of a command's exceptions in relay->except; returns their number.
 static uint32_t collect_except(Relay *relay, const Command *command, Room *room) {
   uint32_t count = 0;
   audience_count(relay, room, command->flags);

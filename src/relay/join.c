@@ -128,8 +128,7 @@ bool join_is_due(Relay *relay, const Event *join) {
   return false;
 }
 
-// Returns the room to join; creates it if its kind has auto_create. Returns NULL after an
-// ERROR.
+// Returns the room to join; creates it if its kind has auto_create. Returns NULL after an ERROR.
 static Room *find_or_create(Relay *relay, Peer *peer, Text name,
                             const Packet *request) {
   uint32_t id = relay_find_room(relay, name);

@@ -1,7 +1,6 @@
-// Rooms, their members, and the messages between them. The session is below, the script
-// above. The relay queues an event only if a hook for it is set, so a relay without
-// handlers never enters the script. This interface identifies peers and rooms by id; 0 is
-// none.
+// Rooms, their members, and the messages between them. The session is below, the script above.
+// The relay queues an event only if a hook for it is set, so a relay without handlers never
+// enters the script. This interface identifies peers and rooms by id; 0 is none.
 //
 // The packets of a peer are handled in order. While one of them waits for the script, later
 // ones wait too.
@@ -126,8 +125,7 @@ uint32_t relay_hook(uint8_t type);
 /// Returns whether the program handles the event, alone or before the script.
 bool relay_program_wants(const Relay *relay, const Event *event);
 
-/// Returns whether the script has a handler for the event, or needs the event for its own
-/// state.
+/// Returns whether the script has a handler for the event, or needs the event for its own state.
 bool relay_script_wants(const Relay *relay, const Event *event);
 
 /// Queues a copy of an event for the script, and counts it for its peer. During a drain the
@@ -166,9 +164,8 @@ void relay_set_over(Relay *relay);
 // Answers of the script to CONNECT, JOIN, RENAME, CHANNEL_OPEN and BROADCAST. They take
 // effect at once, before the handler's commands.
 
-/// Accepts a peer under a well-formed name (size 0: its own), or rejects it if the name is
-/// in use. Returns false when it was rejected or is gone. A `reason`, here and below, may
-/// be NULL.
+/// Accepts a peer under a well-formed name (size 0: its own), or rejects it if the name is in
+/// use. Returns false when it was rejected or is gone. A `reason`, here and below, may be NULL.
 bool relay_accept(Relay *relay, uint32_t peer, Text name);
 void relay_reject(Relay *relay, uint32_t peer, Code code, const char *reason);
 
@@ -179,8 +176,7 @@ void relay_postpone(Relay *relay, uint32_t peer, const char *reason, uint16_t re
 void relay_created(Relay *relay, uint32_t room);
 void relay_not_created(Relay *relay, uint32_t room);
 
-/// Answer the JOIN of `event`. relay_admit checks again that the room exists and is not
-/// full.
+/// Answer the JOIN of `event`. relay_admit checks again that the room exists and is not full.
 void relay_admit(Relay *relay, const Event *event);
 void relay_refuse(Relay *relay, const Event *event, Code code, const char *reason);
 
@@ -273,8 +269,7 @@ void relay_rollback(Relay *relay, RelayMark mark);
 
 // --- Kinds ---
 
-/// Replace all kinds by those set between begin and end. Each room gets the new kind of its
-/// name.
+/// Replace all kinds by those set between begin and end. Each room gets the new kind of its name.
 void relay_kinds_begin(Relay *relay, uint32_t game_hooks);
 void relay_kind_set(Relay *relay, Text name, const RoomKind *kind);
 void relay_kinds_end(Relay *relay);

@@ -19,7 +19,7 @@ typedef enum RoomState {
   ROOM_GONE,     // empty and deleted; readable until ROOM_DELETE has been handled
 } RoomState;
 
-/// Whether somebody else decides when a room appears.
+/// Whether a batch decides when the room appears.
 typedef enum RoomHold {
   ROOM_FREE,
   ROOM_HELD,   // its on_create has not ended

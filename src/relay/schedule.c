@@ -1,6 +1,5 @@
-// Selects the next event, and charges its handler to a source. The script reads the clock
-// once for each handler. This file reads it every SCHEDULE_LOOK pieces of work without a
-// handler.
+// Selects the next event, and charges its handler to a source. The script reads the clock once
+// for each handler. This file reads it every SCHEDULE_LOOK pieces of work without a handler.
 
 #include "relay/schedule.h"
 

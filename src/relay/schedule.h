@@ -1,11 +1,9 @@
-// Decides which event the script gets next, so that no source delays the others
-// (schedule.c).
+// Decides which event the script gets next, so that no source delays the others (schedule.c).
 //
-// The order is: (1) events that a handler causes, because they precede the next event of
-// its room or peer; (2) urgent events of the layer above; (3) the first class: ticks,
-// timers, verdicts, answers and ends of connections; (4) the second class: messages and
-// packets, one of each source at a time. All events of a source that takes much time are in
-// the second class.
+// The order is: (1) events that a handler causes, because they precede the next event of its room
+// or peer; (2) urgent events of the layer above; (3) the first class: ticks, timers, verdicts,
+// answers and ends of connections; (4) the second class: messages and packets, one of each source
+// at a time. All events of a source that takes much time are in the second class.
 #pragma once
 
 #include <stdbool.h>

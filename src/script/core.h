@@ -1,7 +1,6 @@
-// The flat table perigee.core: the functions of the server that the Lua half calls. Each
-// function checks its arguments, makes one call into the relay, and pushes the result.
-// Peers, rooms and timers are integers. Failures that occur in production return nil,
-// message, code.
+// The flat table perigee.core: the functions of the server that the Lua half calls. Each function
+// checks its arguments, makes one call into the relay, and pushes the result. Peers, rooms and
+// timers are integers. Failures that occur in production return nil, message, code.
 #pragma once
 
 #include <lauxlib.h>

@@ -27,8 +27,7 @@ static int answer(lua_State *L, AnswerPart part, int status, Text fields, Text b
   return queue(L, &command);
 }
 
-// answer(conn, status, fields, body): a whole answer; each of the fields is "Name:
-// value\r\n"
+// answer(conn, status, fields, body): a whole answer; each of the fields is "Name: value\r\n"
 static int core_answer(lua_State *L) {
   return answer(L, ANSWER_WHOLE, luaL_checkint(L, 2), core_text(L, 3), core_text(L, 4));
 }

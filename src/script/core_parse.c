@@ -18,9 +18,8 @@ static ParseFile check_file(lua_State *L, int at) {
   return file;
 }
 
-// parse_ahead(texts): requests that a thread parse files (path -> text), instead of those
-// of the last call; returns whether all of them are parsed. If not, the input `again`
-// follows.
+// parse_ahead(texts): requests that a thread parse files (path -> text), instead of those of the
+// last call; returns whether all of them are parsed. If not, the input `again` follows.
 static int core_parse_ahead(lua_State *L) {
   Host *host = core_host(L);
   luaL_checktype(L, 1, LUA_TTABLE);

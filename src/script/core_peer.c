@@ -34,8 +34,7 @@ static int core_peer_set_name(lua_State *L) {
   }
 }
 
-// name_problem(peer, name): why the peer cannot be accepted under the name (nil: its own),
-// or nil
+// name_problem(peer, name): why the peer cannot be accepted under the name (nil: its own), or nil
 static int core_peer_name_problem(lua_State *L) {
   Text name = {0};
   if (!lua_isnoneornil(L, 2)) name = core_text(L, 2);

@@ -111,8 +111,7 @@ static int core_packet(lua_State *L) {
   return queue_to_target(L, host, &command);
 }
 
-// error(peer, code, flags, ref, text): ERROR, as the answer to a REQUEST with these
-// flags
+// error(peer, code, flags, ref, text): ERROR, as the answer to a REQUEST with these flags
 static int core_error(lua_State *L) {
   Command command = {.type = COMMAND_ERROR,
                      .id = core_id(L, 1),

@@ -65,6 +65,5 @@ CostsDue costs_due(Costs *costs, uint64_t now_us, bool is_slow);
 /// Returns the time that 99 of 100 calls did not exceed, rounded up a little.
 uint64_t cost_p99(const Cost *cost);
 
-/// Stores the handlers with the longest single calls, the longest first; returns their
-/// number.
+/// Stores the handlers with the longest single calls, the longest first; returns their number.
 size_t costs_slowest(const Costs *costs, const Cost **out, size_t size);

@@ -1,9 +1,8 @@
 // The Lua state of a game. host_call is the only way into it. Private to src/script.
 //
-// A handler runs on a coroutine that the next handler reuses. When a handler waits, the Lua
-// half keeps its coroutine, and host_call creates another one. Later the Lua half returns
-// the kept coroutine from another handler ("wakes" it). Then host_call resumes it with its
-// original event.
+// A handler runs on a coroutine that the next handler reuses. When a handler waits, the Lua half
+// keeps its coroutine, and host_call creates another one. Later the Lua half returns the kept
+// coroutine from another handler ("wakes" it). Then host_call resumes it with its original event.
 //
 // Between calls the main state's stack is empty.
 #pragma once
@@ -93,8 +92,7 @@ struct Host {
   void *events_data;
 };
 
-/// Creates the state and starts the Lua half in it. Returns false with `fault` set on
-/// failure.
+/// Creates the state and starts the Lua half in it. Returns false with `fault` set on failure.
 bool host_init(Host *host);
 void host_deinit(Host *host);
 

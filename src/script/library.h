@@ -1,5 +1,4 @@
-// Loads Lua modules of the product: from the binary or, for their developers, from a
-// folder.
+// Loads Lua modules of the product: from the binary or, for their developers, from a folder.
 #pragma once
 
 #include <lua.h>

@@ -16,7 +16,7 @@ typedef struct Item {
   bool is_good;  // `code` is bytecode
 } Item;
 
-// The thread writes it until the thread has ended, then the loop.
+// The parser thread owns this until it ends; then the loop does.
 struct ParseSet {
   atomic_bool is_unwanted;
   Parser *parser;  // NULL: the parser was freed

@@ -97,8 +97,7 @@ typedef struct ScriptOptions {
   bool is_shuffled;
 } ScriptOptions;
 
-/// Creates a script. Relay and net are not owned and must outlive it. script_load reports
-/// errors.
+/// Creates a script. Relay and net are not owned and must outlive it. script_load reports errors.
 Script *script_new(const ScriptOptions *options, Relay *relay, Net *net,
                    const ScriptEvents *events, void *data);
 void script_free(Script *script);
@@ -113,9 +112,8 @@ void script_log_costs(const Script *script);
 /// begin at once.
 bool script_has_work(const Script *script);
 
-/// Loads the game for the first time: runs its top level, reports its configuration, sets
-/// the relay's kinds. Returns NULL, or an error with file and line, valid until
-/// script_free.
+/// Loads the game for the first time: runs its top level, reports its configuration, sets the
+/// relay's kinds. Returns NULL, or an error with file and line, valid until script_free.
 const char *script_load(Script *script);
 
 /// Runs on_start in the next drain.
@@ -147,8 +145,7 @@ void script_handle(Script *script, const Event *event);
 /// reload ignores the result of the check of the files.
 void script_reload(Script *script, uint32_t token, bool is_forced);
 
-/// Requests a reload if a file of the game has changed since the last one, even a failed
-/// one.
+/// Requests a reload if a file of the game has changed since the last one, even a failed one.
 void script_refresh(Script *script);
 
 /// Returns the files of the game and of the last failed load, ended by NULL; valid until

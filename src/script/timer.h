@@ -1,5 +1,4 @@
-// Timers of the script. A timer queues an event when it fires, unless its last event still
-// waits.
+// Timers of the script. A timer queues an event when it fires, unless its last event still waits.
 #pragma once
 
 #include <stdbool.h>

@@ -1,8 +1,7 @@
-// A timer of the thread's processor time sets a debug hook; Lua allows that in signal
-// handlers. The interrupt of script/guard would end compiled code, too. But it needs
-// LuaJIT's only profiler, which the simulated servers use. Therefore the caller switches
-// the JIT off for limited functions. Code that does not check hooks, such as C code, ends
-// with the process.
+// A timer of the thread's processor time sets a debug hook; Lua allows that in signal handlers.
+// The interrupt of script/guard would end compiled code, too. But it needs LuaJIT's only
+// profiler, which the simulated servers use. Therefore the caller switches the JIT off for
+// limited functions. Code that does not check hooks, such as C code, ends with the process.
 #include "script/tool_modules.h"
 
 #include <lauxlib.h>

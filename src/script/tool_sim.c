@@ -61,8 +61,7 @@ static void push_lines(lua_State *L, const SimOps *ops, SimServer *server) {
   }
 }
 
-// Returns a server with a loaded game; or pushes nil, the error and the log, and returns
-// NULL.
+// Returns a server with a loaded game; or pushes nil, the error and the log, and returns NULL.
 static SimServer *load(lua_State *L, const SimOptions *options) {
   const SimOps *ops = world_of(L)->ops;
   SimServer *server = ops->open(options);

@@ -11,7 +11,7 @@ typedef struct Dev Dev;
 /// session are not owned. Pages hear of nothing before dev_set.
 Dev *dev_open(Net *net, Session *session, const char *public);
 
-/// Switches it on or off, as `watch` says.
+/// Switches the watch on or off.
 void dev_set(Dev *dev, bool is_on);
 
 /// Reports the end of a reload to pages.

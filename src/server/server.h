@@ -33,7 +33,7 @@ typedef struct ServerOptions {
   /// Reports that the layers are about to be freed.
   void (*closing)(void *data);
   const AdminEvents *api;  // handles the control API, with `data`
-  /// Handles a line of the control socket, which control_reply answers. Of programs.
+  /// Handles a line of the control socket, which control_reply answers.
   void (*request)(void *data, ControlToken token, const char *line);
   /// Reports the end of a reload that server_reload has requested.
   void (*reloaded)(void *data, uint32_t token, bool is_good, const char *report);

@@ -142,8 +142,7 @@ bool handshake_knows(const Session *session, uint64_t hash) {
   return hash == 0;
 }
 
-// Names both hashes, because people compare them with the output of `perigee schema
-// --hash`.
+// Names both hashes, because people compare them with the output of `perigee schema --hash`.
 static const char *hash_fault(const Session *session, uint64_t hash,
                               char text[FAULT_SIZE]) {
   if (session->hash_count > 0)

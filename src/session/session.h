@@ -84,8 +84,7 @@ typedef struct SessionEvents {
   /// A connected or suspended peer has ended (PEER_CLOSED). The relay calls session_forget
   /// when it does not need it any more. A peer that was never accepted ends without this.
   void (*disconnect)(void *data, Peer *peer, Code reason);
-  /// A connected peer has lost its connection (PEER_SUSPENDED); `resume` or `disconnect`
-  /// follows.
+  /// A connected peer has lost its connection (PEER_SUSPENDED); `resume` or `disconnect` follows.
   void (*suspend)(void *data, Peer *peer, Code reason);
   /// A suspended peer is resumed (PEER_CONNECTED), on a new connection that has got its
   /// WELCOME. Packets sent during this call go before the RELIABLE ones that are resent.
@@ -124,10 +123,9 @@ void session_postpone(Session *session, uint32_t peer, const char *reason,
 
 #define NAME_IN_USE_TEXT "the name is in use"
 
-/// Checks whether the peer may have the name; returns 0, ERR_INVALID
-/// (TEXT_PEER_NAME_RULE) or ERR_EXISTS (another peer has it, and
-/// SessionLimits.unique_names forbids that). `reserved`: how often the name is reserved
-/// for this peer.
+/// Checks whether the peer may have the name; returns 0, ERR_INVALID (TEXT_PEER_NAME_RULE) or
+/// ERR_EXISTS (another peer has it, and SessionLimits.unique_names forbids that). `reserved`: how
+/// often the name is reserved for this peer.
 int session_check_name(const Session *session, const Peer *peer, Text name,
                        uint32_t reserved);
 

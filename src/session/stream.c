@@ -1,7 +1,6 @@
-// The RELIABLE packets of a session in both directions: it counts and acknowledges received
-// ones, and keeps sent ones until the peer acknowledges them. Kept packets have the order of the
-// bytes on the connection, because all RELIABLE packets have one place among the
-// priorities.
+// The RELIABLE packets of a session in both directions: it counts and acknowledges received ones,
+// and keeps sent ones until the peer acknowledges them. Kept packets have the order of the bytes
+// on the connection, because all RELIABLE packets have one place among the priorities.
 
 #include "session/internal.h"
 

@@ -1,7 +1,6 @@
 // Throttles peers whose events wait for the script, and peers that send more than rate_limit
-// allows: the server does not read from them for a while. Their packets wait in the
-// connection's buffer and then at the peer. Meanwhile neither silence nor a missing PONG
-// ends the peer.
+// allows: the server does not read from them for a while. Their packets wait in the connection's
+// buffer and then at the peer. Meanwhile neither silence nor a missing PONG ends the peer.
 
 #include "base/log.h"
 #include "session/internal.h"

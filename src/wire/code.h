@@ -39,6 +39,5 @@ typedef enum Code {
 /// Shortest time until the clients of a server that stops try again, in seconds.
 enum { STOP_RETRY_S = 1 };
 
-/// Returns the name of a code as docs/protocol.md spells it; "Unknown" for other numbers.
-/// Static.
+/// Returns the name of a code as docs/protocol.md spells it; "Unknown" for other numbers. Static.
 const char *code_name(Code code);

@@ -13,8 +13,7 @@
 
 // --- Paths ---
 
-// Takes one character off `rest`; a negative result is a bad one. `is_encoded`: it
-// came as %XX.
+// Takes one character off `rest`; a negative result is a bad one. `is_encoded`: it came as %XX.
 static int next_char(Text *rest, bool *is_encoded) {
   char c = rest->bytes[0];
   uint32_t size = 1;
@@ -140,8 +139,7 @@ void http_date(char date[HTTP_DATE_SIZE], int64_t unix_s) {
            (unsigned)at.tm_min % 100, (unsigned)at.tm_sec % 100);
 }
 
-// Reads the numbers and the month, and writes the date again to see that nothing else
-// differs.
+// Reads the numbers and the month, and writes the date again to see that nothing else differs.
 bool http_read_date(Text text, int64_t *unix_s) {
   char copy[HTTP_DATE_SIZE], month[4], again[HTTP_DATE_SIZE];
   if (text.size != HTTP_DATE_SIZE - 1) return false;

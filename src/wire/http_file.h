@@ -42,8 +42,7 @@ bool http_is_known(const HttpRequest *request, const HttpVersion *version);
 
 typedef enum HttpPart { PART_WHOLE, PART_RANGE, PART_IMPOSSIBLE } HttpPart;
 
-/// Returns which part of `size` bytes the client wants, by Range and If-Range. Several
-/// ranges, or a range of other units, mean the whole. Sets `first` and `count`, except for
-/// PART_IMPOSSIBLE.
+/// Returns which part of `size` bytes the client wants, by Range and If-Range. Several ranges, or
+/// a range of other units, mean the whole. Sets `first` and `count`, except for PART_IMPOSSIBLE.
 HttpPart http_read_part(const HttpRequest *request, const HttpVersion *version,
                         uint64_t size, uint64_t *first, uint64_t *count);

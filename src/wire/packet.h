@@ -39,10 +39,9 @@ typedef struct Packet {
   const uint8_t *payload;  // inside the bytes that were read; not owned
 } Packet;
 
-/// Reads the packet at the start of `bytes`. Returns its size, 0 if a part of it has not
-/// arrived, ERR_TOO_LARGE if its length is over `max_payload`, ERR_MALFORMED if the header
-/// breaks a rule. Judges the header before the payload arrives. Fills `packet` only if the
-/// result is positive.
+/// Reads the packet at the start of `bytes`. Returns its size, 0 if a part of it has not arrived,
+/// ERR_TOO_LARGE if its length is over `max_payload`, ERR_MALFORMED if the header breaks a rule.
+/// Judges the header before the payload arrives. Fills `packet` only if the result is positive.
 int64_t packet_read(const uint8_t *bytes, size_t size, uint32_t max_payload,
                     Packet *packet);
 

@@ -42,7 +42,7 @@ typedef struct Reliable {
 /// Releases the kept packets.
 void reliable_deinit(Reliable *stream);
 
-/// Returns the packets that are sent and not acknowledged.
+/// Returns the number of packets that were sent and not acknowledged.
 static inline uint32_t reliable_waiting(const Reliable *stream) {
   return stream->sent - stream->acked;
 }

@@ -16,7 +16,7 @@ local live_schema = {
 local current -- perigee.schema.Schema of the live version; nil: it has none
 local by_name, by_number = {}, {}
 local is_careful -- whether fields that the schema does not have are errors
-local known = {} -- what clients may have, that of the live version first: { hash, lines }
+local known = {} -- schemas that clients may have, that of the live version first: { hash, lines }
 
 local making -- the schema being made, with its encoders and module: { text, found, writer, made }
 

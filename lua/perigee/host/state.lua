@@ -219,8 +219,7 @@ end
 
 
 --- Takes a snapshot of a room's state. The tables keep their identity, so other references to them (in
---- perigee.state, another room, a handler that waits) stay valid, whether the snapshot is restored or
---- not.
+--- perigee.state, another room, a handler that waits) stay valid, whether the snapshot is restored or not.
 ---@param object perigee.Room
 ---@return perigee.Snapshot
 function state.remember(object)

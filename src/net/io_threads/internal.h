@@ -74,7 +74,7 @@ struct IoThread {
   uint64_t taken_now;
   Buf flow;          // ConnIds of those stopped by STOP_FLOW
   bool is_awaiting;  // the thread waits for the main thread to take events
-  uint64_t takes;    // of the mailbox when that began
+  uint64_t takes;    // value of mailbox_takes when is_awaiting was set
   GroupId *groups;   // of its Net, by the index of the main thread's
   uint32_t group_capacity;
   // The main thread's.

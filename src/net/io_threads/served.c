@@ -135,7 +135,7 @@ static void on_drops(void *data, void *conn_data, uint32_t tag, uint32_t dropped
   up->queued = queued;
 }
 
-// The main thread ends the connection, as it may have an answer for it.
+// Leaves the end of the connection to the main thread, which may have an answer for it.
 static void on_ending(void *data, void *conn_data, Code code) {
   UpFault *up = add_event(data, &PROXY_INPUT, conn_data, proxy_close, sizeof *up);
   up->code = code;

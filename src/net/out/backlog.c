@@ -95,7 +95,7 @@ static void shrink(Buf *buf) {
   *buf = small;
 }
 
-// Moves what is live to the front, once at least half of a lane is dead or gone.
+// Moves live messages to the front once at least half of a lane is dead or gone.
 static void lane_compact(Lane *lane) {
   if (lane->at + lane->dead_bytes < 4096 ||
       (lane->at + lane->dead_bytes) * 2 < lane->bytes.size)

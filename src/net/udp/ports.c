@@ -234,7 +234,7 @@ static UdpServer *bind_all(const char *host, uint16_t *port, uint32_t count, int
   return server;
 }
 
-// Accepts nobody any more; the ports close after the last connection that is alone.
+// Accepts no more connections; the ports close after the last connection by UDP alone.
 static void stop(NetPart *part) { ((UdpServer *)part)->is_stopping = true; }
 
 // Ends all connections.

@@ -137,7 +137,7 @@ struct UdpServer {
   uint32_t offer_capacity;
   UdpCookies cookies;
   UdpTotals totals;  // without losses of current connections,
-  UdpTotals losses;  // which were summed at the next time
+  UdpTotals losses;  // losses of current connections when they were last summed
   uint64_t losses_ms;
   Buf input;  // stream bytes while they are handed up
   Egress *egress;

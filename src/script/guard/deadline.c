@@ -145,9 +145,8 @@ static bool is_in_own(lua_State *L, lua_Debug *at) {
   return is_own;
 }
 
-// Interrupts Lua code. Code of the host continues until it returns to the script, so that
-// it completes its work. If it takes too long, it is ended, too, because the server must
-// not hang.
+// Interrupts Lua code. Code of the host continues until it returns to the script, so that it
+// completes its work. If it takes too long, it is ended, too, because the server must not hang.
 static void on_interrupt(lua_State *L, lua_Debug *at) {
   Host *host = running;
   interrupt_seen();

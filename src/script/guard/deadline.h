@@ -1,5 +1,4 @@
-// Limits one call of a handler: its time, and the size of the Lua heap. Private to
-// src/script.
+// Limits one call of a handler: its time, and the size of the Lua heap. Private to src/script.
 //
 // Two places check clock and heap. Running Lua code is interrupted (interrupt.h) when its
 // time seems to be over or the heap exceeds the limit. C functions that can run long charge

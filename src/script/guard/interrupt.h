@@ -28,8 +28,7 @@ typedef void InterruptTick(const void *place);
 /// profiler of the process. Then the caller must switch the state's JIT off.
 bool interrupt_open(lua_State *L, InterruptTick *tick);
 
-/// Closes a state on the thread that has opened it. With the thread's last state its ticks
-/// end.
+/// Closes a state on the thread that has opened it. With the thread's last state its ticks end.
 void interrupt_close(lua_State *L);
 
 /// Requests one more tick after `us` > 0 microseconds of real time, instead of the last

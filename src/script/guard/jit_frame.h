@@ -8,9 +8,8 @@
 // its first version 2.1 that is not a beta.
 //
 // Before either error LuaJIT allocates memory, to enlarge the table for the key or for the
-// string. Therefore the allocator updates the frame. It uses private members of LuaJIT,
-// whose places jit_frame_open checks. tests/c/script/guard/test_memory.c crashes without
-// it.
+// string. Therefore the allocator updates the frame. It uses private members of LuaJIT, whose
+// places jit_frame_open checks. tests/c/script/guard/test_memory.c crashes without it.
 #pragma once
 
 #include <lua.h>

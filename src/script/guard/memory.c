@@ -6,10 +6,10 @@
 #include "script/host.h"
 
 enum {
-  STEP_KB = 64,        // KiB of allocation that one step of the collector balances
-  SETTLE_US = 2000,    // time limit of memory_settle
-  CYCLES = 2,          // full cycles that free all garbage of the beginning
-  GRACE = 4 << 20,     // bytes that a call may add to a heap that others have filled
+  STEP_KB = 64,      // KiB of allocation that one step of the collector balances
+  SETTLE_US = 2000,  // time limit of memory_settle
+  CYCLES = 2,        // full cycles that free all garbage that exists at their beginning
+  GRACE = 4 << 20,   // bytes that a call may add to a heap that others have filled
   WARN_PERCENT = 80,   // percentage of the limit
   WARN_US = 60000000,  // time between two warnings
 };

@@ -1,8 +1,7 @@
 // Returns memory to the system after the Lua heap has shrunk. LuaJIT's allocator unmaps only
-// segments that are entirely free, so one live block in each segment retains them all. A
-// round therefore allocates the free blocks, has the system drop the pages within them, and
-// frees them again: the allocator keeps their addresses, without resident memory.
-// Private to src/script.
+// segments that are entirely free, so one live block in each segment retains them all. A round
+// therefore allocates the free blocks, has the system drop the pages within them, and frees them
+// again: the allocator keeps their addresses, without resident memory. Private to src/script.
 #pragma once
 
 #include <lua.h>

@@ -192,8 +192,7 @@ static const char *read_escape(Pattern *pattern, const char *at, Unit *unit) {
   return at + 1;
 }
 
-// Reads the unit at `at`, which is not the end. Returns the position behind it; NULL on an
-// error.
+// Reads the unit at `at`, which is not the end. Returns the position behind it; NULL on an error.
 static inline const char *read_unit(Pattern *pattern, const char *at, Unit *unit) {
   unit->cost = 1;
   switch (*at) {
@@ -217,8 +216,7 @@ static inline char byte_at(const Pattern *pattern, const char *at) {
 
 // --- Many bytes ---
 
-// Returns the first byte from `at` on for which unit_has is not `wanted`; NULL when
-// stopped.
+// Returns the first byte from `at` on for which unit_has is not `wanted`; NULL when stopped.
 static const char *pass_slices(Pattern *pattern, const Unit *unit, const char *at,
                                bool wanted) {
   size_t slice = unit->cost < SLICE_STEPS ? SLICE_STEPS / unit->cost : 1;
@@ -469,8 +467,7 @@ PatternResult pattern_match(Pattern *pattern, const char *at) {
 
 // --- Searching ---
 
-// Returns whether each match begins with a byte of the unit, so that the search can skip
-// others.
+// Returns whether each match begins with a byte of the unit, so that the search can skip others.
 static bool read_lead(Pattern *pattern, Unit *unit) {
   const char *at = pattern->text;
   if (at < pattern->text_end && *at == '(') at++;

@@ -16,8 +16,7 @@ static int has_level(lua_State *of, int level) {
   return lua_getstack(of, level, &at);
 }
 
-// Returns the number of levels, by bisection, because lua_getstack takes time with the
-// level.
+// Returns the number of levels, by bisection, because lua_getstack takes time with the level.
 static int depth_of(lua_State *of) {
   int low = 0, high = DEPTH_PLAIN;
   while (has_level(of, high)) {

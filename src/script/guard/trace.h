@@ -8,8 +8,7 @@
 /// like luaL_traceback.
 void trace_push(lua_State *L, lua_State *of, const char *message, int level);
 
-/// Pushes "file:line: " of the script's innermost function, or "" without one on this
-/// coroutine.
+/// Pushes "file:line: " of the script's innermost function, or "" without one on this coroutine.
 void trace_push_where(lua_State *L);
 
 /// Implements debug.traceback.

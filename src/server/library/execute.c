@@ -153,7 +153,7 @@ static void for_each_ready(perigee_server *self, const Order *order,
   }
 }
 
-// Ends an order all of whose on_creates have ended.
+// Ends an order after all its on_creates have ended.
 static void finish(perigee_server *self, Order *order) {
   Relay *relay = relay_of(self);
   int code = PERIGEE_SERVER_REFUSED;

@@ -10,7 +10,7 @@ enum {
   ORDER_LIMIT = 3,        // numbers later than a lost one, while none has overtaken
   LOSS_ROUNDS = 16,       // after which the window narrows (RFC 8985, 6.2)
   FIRST_RTT_US = 200000,  // before the first sample
-  RTT_MAX_US = 10000000,  // of a sample: in a longer one a machine was asleep
+  RTT_MAX_US = 10000000,  // longest valid sample; in a longer one, a machine was asleep
   LEAST_MARGIN_US = 1000,
   PROBE_MAX_US = 1000000,
 };

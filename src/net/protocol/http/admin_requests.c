@@ -1,7 +1,7 @@
 // /mcp and /api: hands requests up; answers come down at once or later, whole or as streams.
 #include "net/protocol/http/admin_port.h"
 
-// Appends what is handed up of the head.
+// Appends the parts of the head that are handed up.
 static void put_head(Buf *text, const HttpRequest *request) {
   static const char *const FIELDS[] = {"accept", "content-type", "mcp-session-id",
                                        "mcp-protocol-version", "last-event-id"};
