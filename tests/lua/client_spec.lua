@@ -458,6 +458,15 @@ describe("coroutines", function()
     c:close()
   end)
 
+  it("a call with a bad argument says so at the caller's line", function()
+    local c = with()
+    local _, problem = pcall(function() c:send_packet("chat", 1) end)
+    assert.matches("client_spec.lua:%d+: client:send_packet: number expected, got string$", problem)
+    _, problem = pcall(function() c:send_packet(70000, 1) end)
+    assert.matches("client_spec.lua:%d+: client:send_packet: the number is out of range$", problem)
+    c:close()
+  end)
+
   it("a call that waits in a bare callback says what to do", function()
     local c = with()
     local timer, problem = uv.new_timer(), nil

@@ -58,7 +58,10 @@ end
 function calls:_begin(method, ...)
   local core = self._core
   if not core then return refusal(self, "Over") end
-  local result, code = core[method](core, ...)
+  local ok, result, code = pcall(core[method], core, ...)
+  if not ok then
+    error(("%sclient:%s: %s"):format(describe.where(), method, result:match "%((.+)%)$" or result), 0)
+  end
   if result then return result end
   return refusal(self, code)
 end
