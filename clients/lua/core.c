@@ -174,7 +174,7 @@ static void set_text(lua_State *L, const char *name, const char *text) {
   lua_setfield(L, -2, name);
 }
 
-// info(): a table with what is known of the session.
+// info(): a table of facts about the session.
 static int client_info(lua_State *L) {
   const PerigeeClient *client = core_client(L, 1);
   PerigeeStats stats;

@@ -28,7 +28,7 @@ static size_t find_handle(const Loop *loop, const Handle *handle) {
   return i;
 }
 
-// Sets whether the environment of the loop has the client at index 2.
+// Adds the client at index 2 to the environment of the loop, or removes it.
 static void keep_client(lua_State *L, int is_kept) {
   lua_getfenv(L, 1);
   lua_pushvalue(L, 2);

@@ -69,7 +69,7 @@ local function options_of(given, known)
 end
 
 
--- Returns what is wrong with the options, and its code; or nil, and the schema that they name.
+-- Returns an error in the options and its code; or nil and the schema that they name.
 local function check(given)
   if given.token and #given.token > 65535 then return "a token is at most 65535 bytes", "Protocol" end
   if given.token and given.token:find("\0", 1, true) then return "a token has no NUL byte", "Protocol" end

@@ -53,7 +53,7 @@ local function check_name(what, kind, name)
   end
 end
 
--- Compiles a schema with a module, which raises what is wrong with it.
+-- Compiles a schema with a module, which raises an error for a wrong schema.
 local function compile(module, ...)
   local ok, check, shown = pcall(module.compile, ...)
   if not ok then

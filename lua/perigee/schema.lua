@@ -49,7 +49,7 @@ end
 ---@field module string? as JavaScript, once made: see schema/to_js.lua
 
 
---- Reads a schema. Raises "path:line:column: message" and the line with a caret for what is wrong with it.
+--- Reads a schema. Raises errors as "path:line:column: message", with the line and a caret.
 ---@param text string
 ---@param path string for errors
 ---@return perigee.schema.Schema

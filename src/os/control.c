@@ -154,7 +154,7 @@ void control_reply(Control *control, ControlToken token, const char *text,
 
 // --- The socket ---
 
-// Returns whether `path` is a directory that nobody but this user can put something in.
+// Returns whether `path` is a directory in which only this user can create files.
 static int check_directory(const char *path) {
   struct stat info;
   if (lstat(path, &info) != 0) return -errno;

@@ -106,7 +106,7 @@ static uint64_t count_receivers(const Relay *relay, const Command *command) {
   return room ? room->count : 0;
 }
 
-// The first message to a room always passes, whatever its size and the room's.
+// The first message to a room always passes, independent of the sizes of message and room.
 static int count_delivery(Relay *relay, const Command *command) {
   bool is_message = command->type == COMMAND_MESSAGE ||
                     command->type == COMMAND_RELAY || command->type == COMMAND_PACKET;

@@ -177,7 +177,7 @@ static bool is_ambiguous(const HttpRequest *request) {
          http_field(request, "transfer-encoding");
 }
 
-// The request line has one space in each of its two places.
+// Returns whether exactly one space separates the three parts of the request line.
 static bool is_plain_line(const char *bytes, const HttpRequest *request,
                           const http_parser *parser) {
   const char *method = http_method_str((enum http_method)parser->method);

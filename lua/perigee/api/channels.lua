@@ -325,7 +325,7 @@ end
 --- Closes the channels of other versions, except those that this version has opened too.
 ---@param number integer
 ---@return perigee.ChannelEntry[] ended
----@return integer closed how many names nobody serves any more
+---@return integer closed the number of names that lost their server
 function channels.revoke(number)
   local ended, closed = {}, 0
   for _, entry in next, by_name do

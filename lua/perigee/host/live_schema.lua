@@ -45,7 +45,7 @@ end
 function live_schema.prepare(text, path)
   local time = core.read_clock() + SLICE
   if (not making or making.text ~= text) and not pcall(begin_making, text, path) then
-    return true -- live_schema.parse raises what is wrong
+    return true -- live_schema.parse raises the error
   end
   return make_until(time)
 end
@@ -228,7 +228,7 @@ end
 ---@param value any
 ---@param is_answer boolean?
 ---@return boolean ok
----@return any value or what is wrong with it
+---@return any value or an error
 function live_schema.check(name, value, is_answer)
   local message = by_name[name]
   if not message or is_answer and not message.answer then

@@ -101,8 +101,8 @@ local function read_line(self, line)
 end
 
 
---- Returns the contents of a recording: `head`, `turns` (lists of entries) and `hashes` by turn; or nil
---- and what is wrong.
+--- Returns the contents of a recording: `head`, `turns` (lists of entries) and `hashes` by turn; or nil and
+--- an error.
 ---@param lines fun(): string?
 ---@return { head: table, turns: table[], hashes: table<integer, integer> }?
 ---@return string? problem

@@ -128,8 +128,8 @@ tool("errors", "The newest errors in the server's log; those of handlers with fi
     return result(log_lines(core.levels.error, arguments))
   end)
 
--- Runs this program with arguments and an input. Returns its exit code and what it printed, or nil and
--- what is wrong.
+-- Runs this program with arguments and an input. Returns its exit code and what it printed, or nil and an
+-- error.
 local function run_child(arguments, input)
   if running >= CHILDREN_MAX then
     return nil, "too many run already"

@@ -1,5 +1,5 @@
---- JSON Schema, the part of it that tools need. A schema is compiled once, when a tool is registered, to
---- a function that reports what is wrong with a value and where.
+--- JSON Schema, the part of it that tools need. A schema is compiled once, when a tool is registered, to a
+--- function that reports the errors in a value with their places.
 ---
 --- Understood: type, properties, required, additionalProperties, items, prefixItems, enum, const, minimum,
 --- maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, minItems, maxItems,
@@ -83,7 +83,7 @@ local function length(text)
   return count
 end
 
--- A check is a function (value, path, errors, depth) that adds what is wrong to `errors`.
+-- A check is a function (value, path, errors, depth) that adds its findings to `errors`.
 
 local function add(errors, path, text, ...)
   if #errors < ERRORS_MAX then

@@ -78,7 +78,7 @@ for _, fn in ipairs { FIND.list, FIND.record, find } do
 end
 
 
---- Returns what is wrong with the names of fields in a value that can be encoded; nil if nothing is.
+--- Returns the error in the field names of a value that can be encoded, or nil.
 ---@param of table a type, see schema/types.lua
 ---@param value any
 ---@param path string of the value

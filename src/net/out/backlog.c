@@ -209,8 +209,8 @@ static size_t byte_limit(const Net *net) {
                                                         : NET_BACKLOG_SHARE;
 }
 
-// Messages that overflow may not drop have a space of their own, so that droppable ones do not
-// condemn a connection.
+// Messages that must not be dropped have a space of their own, so that the other ones do
+// not end a connection.
 static bool has_room_kept(Conn *conn, const Waiting *item, size_t bytes) {
   uint32_t count = conn->net->limits.channel_capacity + BACKLOG_KEPT_SPARE;
   if (conn->out.backlog->kept < count &&

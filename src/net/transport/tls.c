@@ -30,7 +30,7 @@ typedef struct Tls {
   bool is_reading;    // the user wants input
   bool is_writing;    // the transport below has `writing`
   bool is_busy;       // with the bytes of `write`
-  bool is_over;       // it reads nothing more: close_notify or a failure
+  bool is_over;       // reads nothing more, after close_notify or a failure
   bool is_failed;     // it writes nothing more either
   bool is_ended;      // it has reported read_end
   bool is_finishing;  // close_notify was sent

@@ -39,7 +39,7 @@ enum {
   UDP_ACK_DATAGRAMS = 8,         // and not for more datagrams than that
   UDP_KEEPALIVE_US = 5 * 1000000,  // of silence, then PROBE
   UDP_STUCK_US = 3 * 1000000,      // without an acknowledgement: UDP does not pass
-  UDP_GONE_US = 60 * 1000000,      // and will not any more
+  UDP_GONE_US = 60 * 1000000,      // without one: UDP will not pass any more
   UDP_CLOSE_MAX = 3,               // number of times that CLOSE is sent
 };
 #define UDP_NEVER UINT64_MAX

@@ -12,7 +12,7 @@ local game = {
 
 -- Somebody wants in. `return false, "reason"` would keep them out.
 function game.on_connect(peer)
-  peer:join "guess:1" -- made by joining it, because the kind has auto_create
+  peer:join "guess:1" -- the join creates the room, because the kind has auto_create
 end
 
 -- A player of nc asks for another name, with /name. Names are for show here: this game keeps wins in
