@@ -2,15 +2,16 @@
 // after the command's name.
 #include "app/cli.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "app/operate.h"
-#include "app/parent.h"
 #include "app/remote.h"
 #include "app/run.h"
 #include "base/mem.h"
@@ -363,11 +364,15 @@ static bool asks_for_help(char **arguments) {
   return false;
 }
 
-// `perigee --child-of PID COMMAND ...` is how this program starts itself.
+// `perigee --child-of PID COMMAND ...` is how this program starts itself: the child ends, as with
+// SIGTERM, when PID, its parent, ends in any way. libuv runs none of our code between fork and exec,
+// so the child asks for that. It looks at the parent afterwards, to notice one that has ended before.
 static char **follow_parent(char **arguments) {
   if (arguments[0] == NULL || strcmp(arguments[0], "--child-of") != 0) return arguments;
   const char *pid = arguments[1];
-  return pid != NULL && parent_follow(pid) ? arguments + 2 : NULL;
+  bool follows = pid != NULL && prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 &&
+                 strtol(pid, NULL, 10) == getppid();
+  return follows ? arguments + 2 : NULL;
 }
 
 static int dispatch(char **arguments) {

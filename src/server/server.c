@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "net/io_threads.h"
+#include "net/tls.h"
 #include "net/udp.h"
 #include "os/child.h"
 #include "os/signals.h"
@@ -21,7 +22,6 @@
 #include "server/descriptors.h"
 #include "server/dev.h"
 #include "server/game_path.h"
-#include "server/tls_files.h"
 #include "server/web_files.h"
 
 enum { FREE_PORT_TRIES = 64 };  // for a number that is free for TCP and UDP
@@ -64,10 +64,27 @@ static void answer(const Server *server, uint32_t token, bool is_good,
     server->options.reloaded(server->options.data, token, is_good, report);
 }
 
+// Serves TLS with the present files of tls_cert and tls_key, or without TLS when both settings are
+// empty. Returns false with a sentence when the files are wrong; then those in use stay.
+static bool apply_tls(Net *net, const Config *config, TlsProblem *problem) {
+  const char *cert = config_text(config, KEY_TLS_CERT);
+  const char *key = config_text(config, KEY_TLS_KEY);
+  if (*cert != '\0' && *key != '\0') return net_tls_load(net, cert, key, problem);
+  if (*cert == '\0' && *key == '\0') {
+    net_tls_off(net);
+    return true;
+  }
+  snprintf(problem->text, sizeof problem->text,
+           "%s is given and %s is not; give both or neither",
+           *cert != '\0' ? "tls_cert" : "tls_key",
+           *cert != '\0' ? "tls_key" : "tls_cert");
+  return false;
+}
+
 // The certificate may have changed even where the game does not load.
 static bool reread_tls(Server *server, TlsProblem *problem) {
   if (server->options.has_dev_tls ||
-      tls_files_apply(server->engine.net, &server->engine.config, problem))
+      apply_tls(server->engine.net, &server->engine.config, problem))
     return true;
   log_error("TLS goes on as it was", log_str("error", problem->text));
   return false;
@@ -250,7 +267,7 @@ static int start_tls(Server *server) {
     return net_tls_dev(net, server->fingerprint)
                ? 0
                : fail(server, "--tls-dev: OpenSSL cannot make a certificate");
-  if (tls_files_apply(net, &server->engine.config, &problem)) return 0;
+  if (apply_tls(net, &server->engine.config, &problem)) return 0;
   return fail(server, "%s", problem.text);
 }
 
