@@ -35,7 +35,7 @@ local goals = {
   conn_flags = { what = "flags of Conn", before = 13, goal = 5 },
   lua_root_files = { what = "files in the root of lua/perigee", before = 58, goal = 11 },
   lines = { -- without those of embedding and the control API
-    what = "lines of src and lua", before = 73096, goal = 69096, allowed = 69800,
+    what = "lines of src and lua", before = 73096, goal = 69096, allowed = 69760,
   },
   -- scripts/words.lua
   own_terms = { what = "terms that only this project uses", before = 25, goal = 0, allowed = 2 },
