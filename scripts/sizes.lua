@@ -1,6 +1,6 @@
--- Fails for a file over 600 lines or a function over 80, in src/, clients/c/, clients/lua/ and lua/, and prints the ten
--- longest functions so that they are seen. Fails also where there is more of something than
--- scripts/goals.lua allows. Run from the root: luajit scripts/sizes.lua [--report]
+-- Fails for a file over 600 lines or a function over 80, in src/, clients/c/, clients/lua/ and
+-- lua/, and prints the ten longest functions so that they are seen. Fails also where there is more
+-- of something than scripts/goals.lua allows. Run from the root: luajit scripts/sizes.lua [--report]
 -- Goes by layout: a function ends at the first `}` or `end` that is as deep as its first line.
 package.path = "scripts/?.lua;" .. package.path
 local c_source = require "c_source"

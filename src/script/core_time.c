@@ -14,8 +14,8 @@ static uint64_t ms_of(lua_Number seconds) { return (uint64_t)(seconds * 1000 + 1
 // rounding, so two moments that are 10,000 ms apart are exactly 10 apart
 static int core_now(lua_State *L) {
   uint64_t ms = net_now_ms(core_host(L)->net);
-  uint64_t steps = ((ms % 1000 << 20) + 500) / 1000;
-  lua_pushnumber(L, (lua_Number)(ms / 1000) + (lua_Number)steps / (1 << 20));
+  uint64_t steps = (ms / 1000 << 20) + ((ms % 1000 << 20) + 500) / 1000;
+  lua_pushnumber(L, (lua_Number)steps / (1 << 20));
   return 1;
 }
 

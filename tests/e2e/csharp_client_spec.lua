@@ -99,7 +99,8 @@ describe("the C# client", function()
     end
     Process.write_file(folder .. "/sizes.c", "#include <perigee.h>\n#include <stdio.h>\nint main(void) {"
       .. table.concat(lines, "\n") .. "}\n")
-    assert.equal(sizes, shell.run(("gcc -Iinclude -o %s/sizes %s/sizes.c && %s/sizes"):format(folder, folder, folder)))
+    local compile = ("gcc -Iinclude -o %s/sizes %s/sizes.c"):format(folder, folder)
+    assert.equal(sizes, shell.run(compile .. " && " .. folder .. "/sizes"))
 
     local header, binding = shell.read "include/perigee.h", shell.read "clients/csharp/Perigee.cs"
     header = header:gsub("// %-%-%- Without sockets.-\n// %-%-%- ", "")
