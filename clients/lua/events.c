@@ -213,7 +213,7 @@ static void set_missed(lua_State *L, const PerigeeEvent *event) {
   set_data(L, "data", event);
 }
 
-// What events are called, and what fills in their fields; NULL: they have none.
+// Maps each event of C to its name in Lua and to the function that sets its fields (NULL: no fields).
 static const struct {
   const char *type;
   void (*set)(lua_State *L, const PerigeeEvent *event);

@@ -31,7 +31,7 @@ static void measure(Load *load, uint64_t (*work)(Load *load, uint64_t until_ns))
          (double)use.busiest_ns / 1e3 / count);
 }
 
-// What each publisher of a room has sent, and how much of that is on its way.
+// Counts the broadcasts and the missing deliveries of each publisher of a room.
 typedef struct Publishers {
   uint32_t numbers[PUBLISHERS_MAX];
   uint64_t missing[PUBLISHERS_MAX];  // deliveries of the newest burst

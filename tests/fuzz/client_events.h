@@ -1,4 +1,4 @@
-// What a program does with the events of a client.
+// Handles the events of a client as a program would.
 #pragma once
 
 #include <perigee.h>

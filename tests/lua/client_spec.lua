@@ -1,5 +1,5 @@
 --- What only the client in Lua has, against a fake server in the same loop: how calls return, events,
---- handlers, coroutines. What all clients do is in tests/stories.
+--- handlers, coroutines. tests/stories has the behaviour that all clients share.
 
 local uv = require "luv"
 local client = require "perigee.client"

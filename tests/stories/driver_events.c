@@ -199,7 +199,7 @@ static void print_pace(const App *app, const PerigeeEvent *event) {
   printf(",\"speed\":%g,\"delay\":%u", match.speed_percent / 100.0, match.input_delay);
 }
 
-// What a game does by itself; returns whether an application sees it.
+// Does the part of a game that needs no step of a story; returns whether the application sees the event.
 static bool play(const App *app, const PerigeeEvent *event) {
   char text[32];
   PerigeeMatch match;

@@ -1,4 +1,4 @@
-// What only the client in JavaScript has of matches. What all clients do is in tests/stories.
+// What only the client in JavaScript has of matches. The behaviour that all clients share is tested in tests/stories.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
