@@ -1,4 +1,5 @@
-// What only the client in JavaScript has of matches. The behaviour that all clients share is tested in tests/stories.
+// What only the client in JavaScript has of matches.
+// tests/stories has the behaviour that all clients share.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
