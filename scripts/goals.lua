@@ -34,9 +34,8 @@ local goals = {
   conn_fields = { what = "fields of Conn", before = 49, goal = 24 },
   conn_flags = { what = "flags of Conn", before = 13, goal = 5 },
   lua_root_files = { what = "files in the root of lua/perigee", before = 58, goal = 11 },
-  lines = { -- without those of embedding and the control API
-    what = "lines of src and lua", before = 73096, goal = 69096, allowed = 69760,
-  },
+  -- A figure to watch without a limit, because features add lines.
+  lines = { what = "lines of src and lua without embedding and the control API", before = 73096 },
   -- scripts/words.lua
   own_terms = { what = "terms that only this project uses", before = 25, goal = 0, allowed = 2 },
   sentences = { what = "sentences without a subject, and the like", goal = 0, allowed = 265 },
@@ -73,6 +72,7 @@ end
 
 -- How a figure stands: a fault, something to lower, or nothing.
 local function judge(goal, value)
+  if not goal.goal then return end
   local limit = math.max(goal.allowed or goal.goal, goal.goal)
   if value > limit then return "fault", limit end
   if goal.allowed and value < goal.allowed then return "lower", limit end
@@ -83,8 +83,8 @@ local function print_report()
   print(("%-64s %7s %7s %7s %7s"):format("", "before", "now", "goal", "allowed"))
   for _, name in ipairs(order) do
     local goal, figure = goals[name], figures[name]
-    print(("%-64s %7s %7d %7d %7s"):format(goal.what, goal.before or "-", figure.value,
-      goal.goal, goal.allowed or "-"))
+    print(("%-64s %7s %7d %7s %7s"):format(goal.what, goal.before or "-", figure.value,
+      goal.goal or "-", goal.allowed or "-"))
     for _, line in ipairs(figure.details) do print("    " .. line) end
   end
 end
