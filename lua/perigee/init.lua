@@ -9,10 +9,12 @@ local fixed = require "perigee.fixed"
 local live_schema = require "perigee.host.live_schema"
 local mcp = require "perigee.mcp"
 local pending = require "perigee.host.pending"
+local requests = require "perigee.host.requests"
 local rooms = require "perigee.api.rooms"
 local systems = require "perigee.world.systems"
 local targets = require "perigee.api.targets"
 local tasks = require "perigee.host.tasks"
+local timers = require "perigee.host.timers"
 local world = require "perigee.world"
 
 local perigee = {
@@ -35,17 +37,17 @@ end
 
 
 function perigee.after(seconds, fn)
-  return tasks.after(seconds, fn)
+  return timers.after(seconds, fn)
 end
 
 
 function perigee.every(seconds, fn)
-  return tasks.every(seconds, fn)
+  return timers.every(seconds, fn)
 end
 
 
 function perigee.spawn(fn, ...)
-  tasks.spawn(nil, fn, ...)
+  timers.spawn(nil, fn, ...)
 end
 
 
@@ -55,7 +57,7 @@ function perigee.stats()
   stats.busiest = core.busiest()
   stats.timers, stats.waiting = pending.count()
   stats.systems = systems.stats()
-  stats.late_answers = tasks.late_answers()
+  stats.late_answers = requests.late_answers()
   stats.invalid_messages = live_schema.invalid
   return stats
 end

@@ -10,8 +10,10 @@ local options = require "perigee.api.options"
 local peer_host = require "perigee.api.peer"
 local pending = require "perigee.host.pending"
 local registry = require "perigee.host.registry"
+local requests = require "perigee.host.requests"
 local targets = require "perigee.api.targets"
 local tasks = require "perigee.host.tasks"
+local timers = require "perigee.host.timers"
 local journal = require "perigee.host.journal"
 
 local CODES = core.codes
@@ -146,9 +148,9 @@ end
 
 -- Fails the requests that wait for an answer on a channel, unless it has been opened again by then.
 local function drop_requests_later(id)
-  tasks.after(0, function()
+  timers.after(0, function()
     if not by_id[id] then
-      tasks.drop_channel(id)
+      requests.drop_channel(id)
     end
   end)
 end
@@ -291,7 +293,7 @@ function channels.request(peer, channel, packet_type, bytes, timeout)
   if not ok then
     return nil, message, code
   end
-  return tasks.wait_answer(peer, ref, timeout, channel)
+  return requests.wait(peer, ref, timeout, channel)
 end
 
 

@@ -14,6 +14,7 @@ local send_options = require "perigee.api.options"
 local pending = require "perigee.host.pending"
 local registry = require "perigee.host.registry"
 local rooms = require("perigee.api.rooms").api
+local requests = require "perigee.host.requests"
 local tasks = require "perigee.host.tasks"
 
 local TO_PEER = core.targets.peer
@@ -99,7 +100,7 @@ function Peer:ask(name, value, timeout)
   if not ok then
     return nil, message, code
   end
-  return tasks.wait_answer(self._id, ref, timeout or ASK_TIMEOUT)
+  return requests.wait(self._id, ref, timeout or ASK_TIMEOUT)
 end
 
 
@@ -176,7 +177,7 @@ function Peer:stats()
   if not stats then
     return nil, "the peer is gone", "ConnectionClosed"
   end
-  stats.late_answers = tasks.late_answers(self._id)
+  stats.late_answers = requests.late_answers(self._id)
   return stats
 end
 

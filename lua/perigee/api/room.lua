@@ -9,7 +9,7 @@ local matches = require "perigee.lockstep.host"
 local messages = require "perigee.host.messages"
 local options = require "perigee.api.options"
 local registry = require "perigee.host.registry"
-local tasks = require "perigee.host.tasks"
+local timers = require "perigee.host.timers"
 
 local TO_ROOM, TO_PEER = core.targets.room, core.targets.peer
 local KICKED = core.codes.Kicked
@@ -131,7 +131,7 @@ function Room:after(seconds, fn)
   if is_gone(self) then
     return no_room()
   end
-  return tasks.after(seconds, fn, self)
+  return timers.after(seconds, fn, self)
 end
 
 
@@ -139,7 +139,7 @@ function Room:every(seconds, fn)
   if is_gone(self) then
     return no_room()
   end
-  return tasks.every(seconds, fn, self)
+  return timers.every(seconds, fn, self)
 end
 
 
@@ -147,7 +147,7 @@ function Room:spawn(fn, ...)
   if is_gone(self) then
     return no_room()
   end
-  tasks.spawn(self, fn, ...)
+  timers.spawn(self, fn, ...)
   return true
 end
 

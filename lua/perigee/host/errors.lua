@@ -279,7 +279,7 @@ end
 function errors.failed(event, peer, room, problem, traceback, is_over)
   journal.run()
   if event == EVENTS.tick then
-    tasks.end_tick(room)
+    tasks.ticking[room] = nil
   end
   local text = with_whole_names(without_caller(errors.shorten(errors.text(problem)), traceback))
   if event == EVENTS.load or event == EVENTS.reload then

@@ -13,7 +13,7 @@ local messages = require "perigee.host.messages"
 local options = require "perigee.api.options"
 local peer_host = require "perigee.api.peer"
 local registry = require "perigee.host.registry"
-local tasks = require "perigee.host.tasks"
+local requests = require "perigee.host.requests"
 local verdict = require "perigee.host.verdict"
 
 local of_room, peers, room_objects = live.of_room, registry.peers, registry.rooms
@@ -71,7 +71,7 @@ end
 
 function on.channel_closed(peer, _, _, _, _, _, _, _, channel)
   ran[1] = nil
-  tasks.drop_channel(channel, peer)
+  requests.drop_channel(channel, peer)
 end
 
 -- Messages ---------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ end
 
 function on.response(peer, _, body, _, _, _, ref, packet_type, channel)
   ran[1] = nil
-  return tasks.answer(peer, ref, body, channel, packet_type)
+  return requests.answer(peer, ref, body, channel, packet_type)
 end
 
 return on

@@ -8,7 +8,7 @@ local live = require "perigee.host.live"
 local network = require "perigee.world.network"
 local peer_host = require "perigee.api.peer"
 local registry = require "perigee.host.registry"
-local tasks = require "perigee.host.tasks"
+local requests = require "perigee.host.requests"
 local verdict = require "perigee.host.verdict"
 
 local of_room, peers, room_objects = live.of_room, registry.peers, registry.rooms
@@ -78,7 +78,7 @@ function on.forget(peer)
     peer_host.keep(peer)
     registry.forget_peer(peer)
   end
-  tasks.drop_peer(peer)
+  requests.drop_peer(peer)
 end
 
 
@@ -91,7 +91,7 @@ function on.disconnect(peer, _, _, code)
     object = peer_host.keep(peer)
   end
   registry.forget_peer(peer)
-  tasks.drop_peer(peer)
+  requests.drop_peer(peer)
   network.leave(peer)
   if events.recording then
     events.record { type = "Disconnected", peer = object, reason = code_names[code] }

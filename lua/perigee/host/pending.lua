@@ -1,6 +1,7 @@
 --- The entries of the core's timers, by id, by the room with which they end, and by the request whose answer
---- they wait for. This file only keeps them; tasks.lua uses them.
+--- they wait for. timers.lua calls their functions, tasks.lua resumes those that wait.
 
+local core = require "perigee.core"
 local fault = require "perigee.util.fault"
 
 local REF_MAX = 65535
@@ -17,6 +18,7 @@ local REF_MAX = 65535
 ---@field interval number? seconds between firings of one that repeats
 ---@field args table? with its size in n
 ---@field co thread? that waits; the rest of the entry is then as core.wait gave it
+---@field is_awaited boolean? whether it waits for values, and not only for its time
 ---@field requested integer? the peer whose answer it waits for
 ---@field request_ref integer? the number of the request
 
@@ -54,6 +56,31 @@ function pending.remove(entry)
       requests[entry.requested] = nil
     end
   end
+end
+
+
+--- Sets the timer of an entry, and adds the entry. The time of its call is charged to the handler that waits,
+--- or to its room.
+---@param entry perigee.TimerEntry
+---@param delay number seconds
+---@return boolean owned whether what the running handler starts ends with its version
+function pending.set(entry, delay)
+  local peer, room = 0, entry.room and entry.room.id or 0
+  if entry.co then
+    peer, room = entry.peer, entry.room_id
+  end
+  local id, owned = core.timer_set(delay, entry.interval or 0, peer, room)
+  entry.id, entry.due = id, core.now() + delay
+  pending.add(entry)
+  return owned
+end
+
+
+--- Cancels the timer of an entry, and removes the entry.
+---@param entry perigee.TimerEntry
+function pending.cancel(entry)
+  core.timer_cancel(entry.id)
+  pending.remove(entry)
 end
 
 

@@ -30,7 +30,7 @@ function on.tick(_, room, _, passed_us, left_out)
   end
   if backoff.is_on(room) then
     return
-  elseif tasks.is_ticking(room) then
+  elseif tasks.ticking[room] then
     errors.log(core.levels.warn, "on_tick still waits; the next was left out")
     return
   end
@@ -50,7 +50,7 @@ function on.tick(_, room, _, passed_us, left_out)
       events.end_tick()
     end
   end
-  tasks.end_tick(room)
+  tasks.ticking[room] = nil
   backoff.forget(room)
 end
 

@@ -12,7 +12,7 @@ local matches = require "perigee.lockstep.match"
 local recorders = require "perigee.lockstep.recorder"
 local registry = require "perigee.host.registry"
 local backoff = require "perigee.host.backoff"
-local tasks = require "perigee.host.tasks"
+local timers = require "perigee.host.timers"
 local journal = require "perigee.host.journal"
 local wire = require "perigee.lockstep.wire"
 
@@ -70,13 +70,13 @@ function host.set_timer(entry)
   if at == entry.wakes then
     return
   elseif entry.timer then
-    tasks.cancel(entry.timer)
+    timers.cancel(entry.timer)
   end
   entry.wakes, entry.timer = at, nil
   if at then
     local delay = math.max(0, math.ceil((at - core.now()) * 1000 - 0.01) + 0.5) / 1000
     entry.timer = { fn = wake, label = "lockstep", room = entry.room, is_host = true }
-    tasks.begin(entry.timer, delay)
+    timers.begin(entry.timer, delay)
     entry.timer.owned = false -- a match outlives the version that began it
   end
 end
@@ -101,7 +101,7 @@ end
 function host.begin_task(entry, label, fn, resting, on_failure)
   local task = { fn = fn, label = label, room = entry.room, is_host = true, rests = resting,
     on_failure = on_failure }
-  tasks.begin(task, 0)
+  timers.begin(task, 0)
   task.owned = false
 end
 

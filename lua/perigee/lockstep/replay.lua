@@ -4,7 +4,7 @@
 local core = require "perigee.core"
 local host = require "perigee.lockstep.host"
 local rooms = require("perigee.api.rooms").api
-local tasks = require "perigee.host.tasks"
+local timers = require "perigee.host.timers"
 local wire = require "perigee.lockstep.wire"
 
 local replay = {}
@@ -27,7 +27,7 @@ end
 --- Makes the room, in the next iteration of the loop.
 ---@param head table of the recording
 function replay.begin(head)
-  tasks.begin({ label = "a replay", is_host = true, fn = function()
+  timers.begin({ label = "a replay", is_host = true, fn = function()
     local room = rooms.get(head.room) or assert(rooms.create(head.room))
     playing = host.replay(room, head.match, head.seed)
     if playing then

@@ -8,6 +8,7 @@ local json = require "perigee.mcp.json"
 local live = require "perigee.host.live"
 local sessions = require "perigee.mcp.sessions"
 local tasks = require "perigee.host.tasks"
+local timers = require "perigee.host.timers"
 local journal = require "perigee.host.journal"
 
 local calls = {}
@@ -70,7 +71,7 @@ local function close(call)
   call.is_over = true
   call.session.calls[key_of(call.id)] = nil
   journal.push(reopen, call)
-  tasks.stop(call.timer)
+  timers.stop(call.timer)
 end
 
 local function answer(call, message, outcome)
@@ -127,13 +128,13 @@ function calls.start(call)
     label = "MCP timeout", is_host = true,
     fn = function()
       ran[1] = call.handler
-      tasks.stop(call.task)
+      timers.stop(call.task)
       answer_failure(call, ("timeout: %s did not answer within %s s"):format(call.name,
         call.seconds))
     end,
   }
-  tasks.begin(call.task, 0)
-  tasks.begin(call.timer, call.seconds)
+  timers.begin(call.task, 0)
+  timers.begin(call.timer, call.seconds)
 end
 
 
@@ -143,7 +144,7 @@ end
 function calls.cancel(session, id)
   local call = session.calls[key_of(id)]
   if call and not call.is_over then
-    tasks.stop(call.task)
+    timers.stop(call.task)
     close(call)
     exchange.skip(call.exchange)
     audit(call, "cancelled")

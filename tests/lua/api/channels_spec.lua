@@ -37,7 +37,7 @@ describe("asking whoever serves a plugin channel", function()
     assert.same({ core.targets.peer, 9, 1004, 1, "code", HIGH, REQUEST_RELIABLE }, { unpack(sent, 1, 7) })
     local wrong = { peer = 9, ref = sent[8], data = "x", channel = 1005 }
     assert.equal("ended", fake_core.call(core, host, "response", wrong))
-    assert.equal(1, require("perigee.host.tasks").late_answers())
+    assert.equal(1, require("perigee.host.requests").late_answers())
     fake_core.wake(core, host, "response", { peer = 9, ref = sent[8], data = "done", channel = 1004 })
     assert.same({ "done" }, answer)
   end)
