@@ -7,38 +7,42 @@
 
 /// The waiting commands of one handler.
 typedef struct Batch {
-  struct Batch *below;  // batch that continues after this one
+  struct Batch *below;  // next older batch
   uint32_t number;
   Commands commands;
-  size_t at;              // bytes of commands that are carried out
-  size_t captured_below;  // bytes of captured events below the awaited one
-  bool is_awaiting;       // waits for a handler; otherwise for the next slice
+  size_t at;              // bytes of carried out commands
+  size_t captured_below;  // bytes of captured events below the one that the batch waits
+                          // for
+  bool is_awaiting;       // waits for a handler; false: for the next slice
 } Batch;
 
 typedef struct Batches {
   Batch *top;  // newest batch
   uint32_t count;
-  uint32_t last;     // number of the newest batch ever
-  uint32_t current;  // number of the batch that is carried out now; 0: none
+  uint32_t last;     // number of the newest batch so far
+  uint32_t current;  // number of the running batch; 0: none
   bool is_awaiting;  // its last command waits for a handler
-  Event payer;       // event of the last handler; remaining commands are charged to it
+  Event payer;       // event of the last handler, which is charged for the remaining
+                     // commands
 } Batches;
 
-/// Queues an event. The commands behind the current one wait until its handler has ended.
+/// Queues an event. The commands after the current one wait until the event's handler
+/// has ended.
 void batch_await(Relay *relay, const Event *event);
 
 /// Returns the number of the next batch.
 uint32_t batch_number(Relay *relay);
 
-/// Takes over commands as a new batch. It continues before all older batches.
+/// Moves commands into a new batch. That batch precedes all older batches.
 Batch *batch_push(Relay *relay, Commands *commands, uint32_t number);
 
-/// Removes and returns the newest batch, which must exist. The caller puts it back or frees it.
+/// Removes and returns the newest batch, which must exist. The caller puts the batch
+/// back or frees it.
 Batch *batch_pop(Relay *relay);
 void batch_put(Relay *relay, Batch *batch);
 void batch_free(Batch *batch);
 
-/// Notes that a captured event was taken. A batch may have waited for it.
+/// Reports that a captured event was taken. A batch may have waited for that event.
 void batch_note_taken(Relay *relay);
 
 /// Returns whether the batch of that number still has commands.
@@ -53,12 +57,12 @@ void batch_continue(Relay *relay);
 
 // --- script_join.c ---
 
-/// A join by the script whose outcome is not known yet.
+/// A join by the script with an unknown outcome.
 typedef struct ScriptJoin {
   struct ScriptJoin *next;  // next join of the same peer
   uint32_t id;
   uint32_t batch;   // number of its batch
-  Command command;  // id, room and token
+  Command command;  // the COMMAND_JOIN, with its id, room and token
   Commands held;    // later commands of the batch for the same peer
 } ScriptJoin;
 
@@ -73,15 +77,15 @@ typedef struct EarlyJoins {
   Commands joins;
 } EarlyJoins;
 
-/// Carries out COMMAND_JOIN for a peer that has received WELCOME. `peer` is NULL for a peer
-/// that is gone.
+/// Carries out COMMAND_JOIN for a peer that has received WELCOME. `peer` is NULL if the
+/// peer has ended.
 void script_join_begin(Relay *relay, Peer *peer, const Command *command);
 
 /// Reports the outcome of a join. `why` is NULL when the peer has joined. Does nothing for id 0.
 void script_join_end(Relay *relay, uint32_t id, Code code, const char *why);
 
-/// Keeps a command that follows an undecided join of the same batch and peer. Returns
-/// whether it did.
+/// Keeps a command behind an undecided join of the same batch and peer. Returns true if
+/// it has kept the command.
 bool script_join_holds(Relay *relay, const Command *command);
 
 /// Ends the joins of a peer whose session is over.

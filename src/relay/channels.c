@@ -8,7 +8,7 @@
 #include "relay/internal.h"
 #include "relay/notify.h"
 
-// Returns the plugin channel of a number, or NULL when the number is not one.
+// Returns the plugin channel of a number, or NULL if no plugin channel has the number.
 static PluginChannel *find(const Relay *relay, uint16_t channel) {
   if (channel < CHANNEL_PLUGIN_FIRST || channel > CHANNEL_PLUGIN_LAST) return NULL;
   return (PluginChannel *)&relay->channels.list[channel - CHANNEL_PLUGIN_FIRST];
@@ -38,8 +38,8 @@ static uint16_t number_new(Relay *relay, Text name) {
 
 // --- Served by clients ---
 
-// Returns why a client may not add a name, or NULL. The relay never frees names. Therefore
-// a limit exists for each network and for all clients.
+// Returns why a client may not add a name, or NULL. Names have one limit for each
+// network and one for all clients, because the relay never frees names.
 static const char *new_name_fault(Relay *relay, const Peer *peer) {
   char network[ADDRESS_SIZE];
   address_network(peer->address, network);
@@ -53,7 +53,8 @@ static const char *new_name_fault(Relay *relay, const Peer *peer) {
                "before";
 }
 
-// Returns why the peer may not serve the channel of that number (0: new), or NULL.
+// Returns why the peer may not serve the channel of that number (0: a new channel), or
+// NULL.
 static const char *open_fault(Relay *relay, const Peer *peer, uint16_t number,
                               Code *code) {
   const PluginChannel *channel = find(relay, number);
@@ -138,7 +139,7 @@ void channel_close(Relay *relay, Peer *peer, const Packet *packet) {
   }
   channel->peer = 0;
   relay->channels.changes++;
-  // The script stops waiting for answers of this peer.
+  // Answers that the script expects from this peer will not arrive.
   if (relay->is_scripted)
     relay_emit(
         relay,
@@ -210,8 +211,8 @@ static void refuse(Relay *relay, Peer *peer, const Packet *packet) {
                 "nobody serves this channel");
 }
 
-// Passes a packet to the script, as a packet on the channel that it serves or as the
-// response to its request.
+// Passes a packet to the script, either as a packet on a channel that the script
+// serves, or as the response to the script's request.
 static void to_server(Relay *relay, Peer *peer, const Packet *packet) {
   EventType type = packet->flags & PACKET_RESPONSE ? EVENT_RESPONSE : EVENT_CHANNEL;
   Event event = relay_packet_event(type, peer, packet);
@@ -226,7 +227,8 @@ static void to_on_packet(Relay *relay, Peer *peer, const Packet *packet) {
     refuse(relay, peer, packet);
 }
 
-// `sender` is the id of the client; NULL for packets to clients.
+// `sender`: the client's id for a packet to the server of a channel; NULL for a packet
+// to a client.
 static void send_to(Relay *relay, Peer *peer, const Packet *packet,
                     const uint32_t *sender) {
   Outgoing outgoing = {.packet = *packet,

@@ -7,15 +7,16 @@
 enum { CHANNEL_PLUGIN_COUNT = CHANNEL_PLUGIN_LAST - CHANNEL_PLUGIN_FIRST + 1 };
 
 typedef struct PluginChannel {
-  uint32_t peer;    // id of the peer that serves it; 0: none
-  bool is_scripts;  // the script serves it
+  uint32_t peer;    // id of the serving peer; 0: none
+  bool is_scripts;  // whether the script serves the channel
 } PluginChannel;
 
 typedef struct PluginChannels {
-  Names names;     // names ever served -> 1 + index in `list`
+  Names names;     // all names so far -> 1 + index in `list`
   Names networks;  // network -> number of new names from its peers
-  PluginChannel list[CHANNEL_PLUGIN_COUNT];  // by number, less CHANNEL_PLUGIN_FIRST
-  uint32_t count;                            // names
+  PluginChannel list[CHANNEL_PLUGIN_COUNT];  // channel at index number -
+                                             // CHANNEL_PLUGIN_FIRST
+  uint32_t count;                            // number of names
   uint32_t changes;  // changes of the set of served channels, modulo 2^32
 } PluginChannels;
 

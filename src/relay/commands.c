@@ -1,11 +1,14 @@
-// A record is a Command, its exceptions, its name, its body and its packed form, rounded up so
-// that the next Command is aligned.
+// A record consists of a Command, its exceptions, its name, its body and its packed
+// form. Its size is rounded up so that the next Command is aligned.
 
 #include "relay/commands.h"
 
 #include <string.h>
 
-enum { KEEP_BYTES = 4 << 20 };  // memory that is not freed when all commands are cut
+enum {
+  KEEP_BYTES = 4 << 20
+};  // memory that stays allocated when all commands are
+    // removed
 
 static size_t except_bytes(const Command *command) {
   return command->except_count * sizeof *command->except;

@@ -15,14 +15,14 @@ typedef enum CommandType {
   COMMAND_PACKET,   // target, id, channel, packet_type, body, except
   COMMAND_ERROR,    // peer `id`, code, flags and ref of the request, body: text
   COMMAND_CLOSE,    // peer `id`, code, body: text
-  COMMAND_RENAME,   // peer `id`, flags: its Framing, name: reserved before
+  COMMAND_RENAME,   // peer `id`, flags: its Framing, name: the reserved name
   COMMAND_JOIN,     // peer `id`, room, token
   COMMAND_LEAVE,    // peer `id`, room, code, body: text
-  COMMAND_ROOM_CREATE,    // room `id`, reserved before
+  COMMAND_ROOM_CREATE,    // room `id`, which is reserved
   COMMAND_ROOM_DELETE,    // room `id`
-  COMMAND_ROOM_META,      // room `id`, name: key, body: its JSON, flags: 1 sets, 0
-                          // removes it
-  COMMAND_CHANNEL_OPEN,   // plugin channel `id`, of relay_channel
+  COMMAND_ROOM_META,      // room `id`, name: key, body: JSON value, flags: 1 sets the
+                          // value, 0 removes it
+  COMMAND_CHANNEL_OPEN,   // plugin channel `id`, from relay_channel
   COMMAND_CHANNEL_CLOSE,  // plugin channel `id`
   COMMAND_TYPE_COUNT,     // first type of the layer above (see RelayHost)
 } CommandType;
@@ -30,7 +30,7 @@ typedef enum CommandType {
 typedef enum Target { TARGET_PEER, TARGET_ROOM, TARGET_ALL } Target;
 
 typedef struct Command {
-  uint8_t type;    // CommandType, or one of the layer above
+  uint8_t type;    // CommandType, or a type of the layer above
   uint8_t target;  // Target
   uint8_t priority;
   uint8_t flags;  // packet flags
@@ -44,7 +44,7 @@ typedef struct Command {
   uint64_t key;       // hash of the send option `key`; 0: none
   uint32_t value_at;  // offset of the value's JSON in a message's body; 0: no value
   Text name;
-  Text body;               // of a message: its JSON; empty where no receiver needs it
+  Text body;               // JSON of a message; empty if no receiver needs it
   Text packed;             // binary form of a message whose `packet_type` is not 0
   const uint32_t *except;  // peer ids
   uint32_t except_count;

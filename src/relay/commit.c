@@ -3,7 +3,8 @@
 // event is the next one, and the batch continues when the handler has ended or waits.
 // Therefore clients see the effects of commands in order.
 //
-// The end of a slice also pauses a batch. Nothing else happens before the batch continues.
+// At the end of a slice, a batch pauses too, and nothing else happens before it
+// continues.
 
 #include "relay/internal.h"
 
@@ -79,7 +80,7 @@ static void commit_commands(Relay *relay, Pace pace) {
   handler_clear(&relay->handler);
 }
 
-// A refused join has set has_join without queuing a command.
+// Checks has_join as well, because a refused join sets it without queuing a command.
 static void commit(Relay *relay, Pace pace) {
   if (relay->handler.commands.size > 0 || relay->handler.has_join)
     commit_commands(relay, pace);

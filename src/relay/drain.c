@@ -1,11 +1,12 @@
-// The order of events. A packet is handled at once unless an event of its peer waits.
-// Otherwise it is queued and handled in a drain.
+// The order of events. The relay handles a packet at once unless earlier events of its
+// peer wait. Otherwise it queues the packet and handles it in a drain.
 
 #include "relay/internal.h"
 
 enum {
-  // Captured events in a row before queued ones are handled, because handlers may cause
-  // events without end. In a simulation no slice ends this.
+  // Captured events handled in a row before a queued one, because handlers may cause
+  // events without end. The end of a slice does not help in a simulation, which has no
+  // slices.
   CAPTURED_IN_A_ROW = 500,
 };
 
@@ -29,8 +30,8 @@ static void defer(Relay *relay, Peer *peer, Event event) {
   event_queue(relay, peer, &event);
 }
 
-// Returns whether a packet of the peer can be handled now: no event of the peer waits, and
-// no handler has remaining commands, which precede it.
+// Returns whether a packet of the peer can be handled now: no earlier event of the peer
+// waits, and no handler has remaining commands, which would precede the packet.
 static bool is_next(const Relay *relay, const Peer *peer) {
   return peer->relay.queued == 0 && !relay->batches.top;
 }
@@ -74,8 +75,8 @@ static void end(Relay *relay, Peer *peer, Code reason) {
     session_forget(relay->session, peer);
 }
 
-// During a drain the script or a queued packet has ended the peer. Then its queued events
-// are obsolete.
+// Called in a drain when the script or a queued packet ends a peer. Queued events of
+// that peer are then obsolete.
 void drain_disconnect(void *data, Peer *peer, Code reason) {
   Relay *relay = data;
   if (relay->is_draining || peer->relay.queued == 0)
@@ -84,7 +85,7 @@ void drain_disconnect(void *data, Peer *peer, Code reason) {
     defer(relay, peer, (Event){.type = EVENT_GONE, .a = reason});
 }
 
-// Returns whether queued events precede captured ones this time.
+// Returns whether it is time for a queued event to precede the captured ones.
 static bool is_late(const Relay *relay) {
   return !relay->batches.top &&
          (relay->captured.row >= CAPTURED_IN_A_ROW || relay->captured.has_kept_waiting);
@@ -137,7 +138,7 @@ static bool take_queued(Relay *relay, Event *event) {
   return is_taken;
 }
 
-// Removes the next event and sets *peer to its peer or NULL. Before that, carries out
+// Removes the next event and sets *peer to its peer or NULL. First carries out
 // remaining commands, which precede all waiting events.
 static bool take(Relay *relay, Event *event, Peer **peer) {
   captured_free_data(relay);
@@ -165,8 +166,8 @@ static Packet packet_of(const Event *event) {
   };
 }
 
-// Handles one of the relay's own events. Replaces it with the first event that it causes;
-// returns false when it causes none.
+// Handles one of the relay's own events, and replaces it with the first event that it
+// causes. Returns false if it causes none.
 static bool handle_own(Relay *relay, Event *event, Peer *peer) {
   if (!peer || peer->relay.is_gone) return false;
   Packet packet = packet_of(event);
@@ -183,7 +184,7 @@ static bool handle_own(Relay *relay, Event *event, Peer *peer) {
   return has_caused;
 }
 
-// --- Events that still matter ---
+// --- Obsolete events ---
 
 // Returns whether the sender of a waiting packet is still in its room.
 static bool is_still_member(Relay *relay, Peer *peer, const Event *event) {

@@ -51,10 +51,10 @@ static void capture(Relay *relay, const Event *event) {
   captured_count(relay, peer, event, 1);
 }
 
-// Captures events of commands outside of drains, too.
+// Also captures events that commands cause outside of drains.
 void relay_emit(Relay *relay, const Event *event) {
   Event **receiver = &relay->captured.receiver;
-  if (*receiver) {  // neither copied nor counted, because it does not wait
+  if (*receiver) {  // neither copied nor counted, because this event does not wait
     **receiver = *event;
     *receiver = NULL;
   } else if (relay->is_draining || relay->batches.current != 0) {
@@ -75,8 +75,8 @@ bool captured_concerns(const Relay *relay, const Event *event) {
   return false;
 }
 
-// Captured events are a stack. Puts the events of the last handler on top, its first event
-// topmost.
+// Puts the events of the last handler on top of the stack of captured events, with its
+// first event topmost.
 void captured_put_newest_first(Relay *relay) {
   if (relay->captured.end == relay->captured.events.size) return;
   Event *list = (Event *)(void *)relay->captured.events.data;

@@ -6,20 +6,20 @@
 
 /// Events that handlers and queued packets cause. They precede queued events.
 typedef struct Captured {
-  Buf events;        // stack of Event structs, which own their data
-  size_t end;        // offset of the events that the running handler causes
-  uint32_t row;      // events taken in this drain since the last queued one
-  void *taken_data;  // data of the event taken last; NULL: none
-  Event
-      *receiver;  // place for the first event of the queued packet that is handled now;
-                  // NULL: no packet is handled, or it has caused its first event
+  Buf events;    // stack of Event structs, which own their data
+  size_t end;    // offset where the events of the running handler begin
+  uint32_t row;  // captured events in a row since the last queued one, in this drain
+  void *taken_data;  // data of the last taken event; NULL: none
+  // Place for the first event that the current queued packet causes. NULL: no packet is
+  // being handled, or it has already caused an event.
+  Event *receiver;
   bool has_kept_waiting;  // queued events had to wait for remaining commands
 } Captured;
 
-/// Queues an event of `peer` (NULL: of none) outside of drains.
+/// Queues an event of `peer` (NULL: of no peer) outside of drains.
 void event_queue(Relay *relay, Peer *peer, const Event *event);
 
-/// Returns whether a peer counts its events of that type while they wait.
+/// Returns whether waiting events of that type count towards their peer's limits.
 bool event_is_counted(uint8_t type);
 
 /// Returns whether a captured event concerns the peer of `event`, one of that peer's
@@ -29,10 +29,12 @@ bool captured_concerns(const Relay *relay, const Event *event);
 /// Moves the events of the last handler before those of earlier handlers.
 void captured_put_newest_first(Relay *relay);
 
-/// Removes the next captured event, which must exist; its data stays until the next one.
+/// Removes the next captured event, which must exist. Its data stays valid until the
+/// next call.
 void captured_take(Relay *relay, Event *event);
 
-/// Adds `change` to the counts of captured events of the event's peer (may be NULL) and room.
+/// Adds `change` to the numbers of captured events of the event's peer (may be NULL)
+/// and room.
 void captured_count(Relay *relay, Peer *peer, const Event *event, int change);
 
 /// Frees the data of the captured event that was taken last.

@@ -1,5 +1,6 @@
-// The queue appends records at the end of its memory and removes them at the beginning. A
-// record is an Event and its data, rounded up so that the next Event is aligned.
+// A queue appends records at the end of its memory and removes them at the beginning. A
+// record consists of an Event and its data. Its size is rounded up so that the next
+// Event is aligned.
 
 #include "relay/events.h"
 
@@ -12,8 +13,8 @@ void events_deinit(Events *events) {
   events->at = 0;
 }
 
-// Reuses the memory of taken events only when it is half of the queue. Therefore each byte
-// moves once at most, on average.
+// Reuses the memory of taken events only when it is half of the queue, so that on
+// average each byte moves at most once.
 void events_push(Events *events, const Event *event) {
   if (events->at > 0 && events->at >= events->bytes.size / 2) {
     buf_consume(&events->bytes, events->at);

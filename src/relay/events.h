@@ -9,9 +9,9 @@
 #include "base/buf.h"
 #include "wire/reader.h"
 
-// X(constant, name): the names are those that the Lua half sees in core.events. The comments
-// list the fields of an event. In RESUME, `b` counts missed unreliable messages, and `ref` has
-// the number of packets sent again. JOIN's `a` may be 0: then a client joins.
+// X(constant, name): core.events contains these names for the Lua half. The comments
+// list the fields of an event. In RESUME, `b` counts missed unreliable messages and
+// `ref` counts packets sent again. In JOIN, `a` is 0 if a client joins.
 #define EVENT_MAP(X)                                                                   \
   X(EVENT_DEFERRED, "deferred")           /* the relay's own: a waiting packet */      \
   X(EVENT_DEFERRED_LINE, "deferred_line") /* the relay's own: a waiting line */        \
@@ -39,20 +39,21 @@
   X(EVENT_CHANNEL_OPEN, "channel_open") /* peer, flags, ref, data: name; a verdict */  \
   X(EVENT_CHANNEL_CLOSED, "channel_closed") /* peer, channel */
 
-/// Types from EVENT_TYPE_COUNT on belong to the layer above (see RelayHost), but for the last
-/// one.
+/// Types from EVENT_TYPE_COUNT on belong to the layer above (see RelayHost), except
+/// EVENT_PROGRAM.
 typedef enum EventType {
 #define X(constant, name) constant,
   EVENT_MAP(X)
 #undef X
       EVENT_TYPE_COUNT,
-  EVENT_PROGRAM = UINT8_MAX,  // the program that embeds the server has commands to give
+  EVENT_PROGRAM = UINT8_MAX,  // the program that embeds the server wants to give
+                              // commands
 } EventType;
 
-/// When an event of the layer above is handled.
+/// Place of an event of the layer above in the order.
 typedef enum EventOrder {
   ORDER_FIRST,       // before messages and packets
-  ORDER_BACKGROUND,  // alternating with those of peers, as one source
+  ORDER_BACKGROUND,  // alternating with the events of peers, as one source
   ORDER_URGENT,      // before all others
 } EventOrder;
 
@@ -60,8 +61,8 @@ typedef struct Event {
   uint32_t peer;
   uint32_t room;
   uint32_t a, b;
-  uint8_t type;      // EventType, or one of the layer above
-  uint8_t priority;  // priority of its packet
+  uint8_t type;      // EventType, or a type of the layer above
+  uint8_t priority;  // priority of the event's packet
   uint8_t flags;
   uint8_t order;  // EventOrder of a type of the layer above
   uint16_t channel;

@@ -1,5 +1,5 @@
-// Carries out a handler's commands. A command does nothing if an earlier one has ended its
-// peer or room.
+// Carries out a handler's commands. A command whose peer or room has ended does
+// nothing.
 
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "relay/internal.h"
 #include "relay/notify.h"
 
-// Returns the packet of a command, with the body as payload.
+// Returns the packet of a command, with the command's body as payload.
 static Outgoing outgoing_of(const Command *command, uint16_t channel, uint16_t type) {
   bool is_kept = command->flags & (PACKET_RELIABLE | PACKET_RESPONSE);
   return (Outgoing){
@@ -53,7 +53,8 @@ static uint32_t collect_except(Relay *relay, const Command *command, Room *room)
     Peer *peer = session_find(relay->session, id);
     if (!peer || !peer_has_session(peer)) continue;
     if (room && !member_find(peer, room->id)) continue;
-    if (peer->relay.excluded == relay->broadcast_number) continue;  // listed twice
+    if (peer->relay.excluded == relay->broadcast_number)
+      continue;  // the exception is listed twice
     audience_exclude(relay, peer, room, command->flags);
     if (peer->state == PEER_SUSPENDED) continue;
     buf_append(&relay->except, &peer->conn, sizeof peer->conn);
@@ -134,7 +135,7 @@ static void packet_to_peer(Relay *relay, const Command *command) {
   Peer *peer = session_find(relay->session, id);
   if (!peer) return;
   Outgoing packet = outgoing_of(command, command->channel, command->packet_type);
-  packet.id_count = id == server;  // 0: from the script
+  packet.id_count = id == server;  // 0: the script is the sender
   relay->stats.deliveries++;
   session_send(relay->session, peer, &packet);
 }
@@ -163,7 +164,7 @@ static void do_close(Relay *relay, const Command *command) {
     session_kick(relay->session, peer, (Code)command->code, command->body.bytes);
 }
 
-// An accepted peer may have the name already.
+// Skips the change if relay_accept has already given the peer this name.
 static void do_rename(Relay *relay, const Command *command) {
   Peer *peer = session_find(relay->session, command->id);
   name_release(relay, command);

@@ -1,6 +1,6 @@
-// The commands of the running handler. The relay checks a command when it is queued, so
-// that the script gets the error at the right place. When the handler ends, the relay
-// carries the commands out (execute.c) or discards them.
+// The commands of the running handler. The relay checks a command when the script
+// queues it, so that the error has the right line of the script. When the handler ends,
+// the relay carries out its commands (execute.c) or discards them.
 
 #include <assert.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static const Peer *find_peer(const Relay *relay, uint32_t id) {
   return peer_has_session(peer) || peer->state == PEER_CONNECTING ? peer : NULL;
 }
 
-// Returns a room that is open or will be after its on_create.
+// Returns a room that is open, or that opens after its on_create.
 static const Room *find_room(const Relay *relay, uint32_t id) {
   const Room *room = slots_find(&relay->rooms, id);
   return room && room->state <= ROOM_OPEN ? room : NULL;
@@ -175,8 +175,8 @@ int relay_command(Relay *relay, const Command *command) {
   return err;
 }
 
-// A peer will be in the room if it is now, if the handler may admit it, or if an earlier
-// command makes it join.
+// Assumes that a peer is in the room if it is a member, if the handler may admit it, or
+// if an earlier command makes it join.
 bool relay_needs_json(const Relay *relay, Target target, uint32_t id,
                       uint32_t joining) {
   if (!session_has_json(relay->session)) return false;
@@ -202,7 +202,8 @@ uint32_t relay_create(Relay *relay, Text name, int *err) {
   Room *room = room_reserve(relay, name, err);
   if (!room) return 0;
   relay->handler.has_new_room = true;
-  relay->handler.has_join = true;  // because its on_create may make peers join
+  relay->handler.has_join = true;  // because the new room's on_create may make peers
+                                   // join
   commands_push(&relay->handler.commands,
                 &(Command){.type = COMMAND_ROOM_CREATE, .id = room->id});
   return room->id;

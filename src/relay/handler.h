@@ -5,21 +5,22 @@
 
 typedef struct Handler {
   Commands commands;
-  bool has_join;          // peers may join rooms before one of them
-  bool has_new_room;      // COMMAND_ROOM_CREATE is among them
-  bool has_meta;          // COMMAND_ROOM_META is among them
-  bool has_room_message;  // a message to a room is among them
-  Buf names;              // names that it has given to peers (names.c)
-  uint64_t delivery;      // bytes that they deliver, counted once per receiver
+  bool has_join;  // a command may make peers join rooms before the following commands
+  bool has_new_room;      // commands contain a COMMAND_ROOM_CREATE
+  bool has_meta;          // commands contain a COMMAND_ROOM_META
+  bool has_room_message;  // commands contain a message to a room
+  Buf names;              // names that the handler has given to peers (names.c)
+  uint64_t delivery;  // bytes that the commands deliver, counted once for each receiver
 } Handler;
 
 /// Clears the commands after they have been carried out.
 void handler_clear(Handler *handler);
 
-/// Makes the rooms that the commands create invisible to other handlers (ROOM_CREATING).
+/// Hides the rooms that the commands create from other handlers (ROOM_CREATING).
 void handler_claim_rooms(Relay *relay);
 
-/// Reports that a COMMAND_ROOM_META is carried out or forgotten.
+/// Subtracts a COMMAND_ROOM_META that is carried out or discarded from its room's
+/// count.
 void handler_unqueue_meta(Relay *relay, const Command *command);
 
 /// Carries out a command.

@@ -15,10 +15,12 @@
 #include "relay/schedule.h"
 
 enum {
-  QUEUED_MAX = 64,           // waiting events of a peer; with more it is throttled,
-  QUEUED_BYTES = 256 << 10,  // and with more bytes of them,
-  QUEUED_LOW = 32,           // until this many wait, and half the bytes
-  SHRINK_BYTES = 4 << 20,    // bytes; a larger empty buffer is freed
+  QUEUED_MAX = 64,  // waiting events of a peer; with more, the peer is throttled
+  QUEUED_BYTES = 256 << 10,  // waiting bytes of a peer; with more, the peer is
+                             // throttled
+  QUEUED_LOW = 32,         // events below which the peer is read again; bytes: half of
+                           // QUEUED_BYTES
+  SHRINK_BYTES = 4 << 20,  // size above which an empty buffer is freed
 };
 
 struct Relay {
@@ -28,28 +30,27 @@ struct Relay {
   const RelayHost *host;  // not owned
   void *host_data;
   bool is_scripted;
-  bool is_draining;        // between relay_begin_drain and the end of the slice
-  bool is_over;            // the server has stopped: only ends of connections matter
-  bool has_released;       // this drain has released a throttled peer
-  uint32_t program_hooks;  // set by relay_set_program_hooks
-  uint32_t game_hooks;     // handlers of the program and of the script
+  bool is_draining;   // true from relay_begin_drain to the end of the slice
+  bool is_over;       // the server has stopped; only ends of connections are handled
+  bool has_released;  // this drain has released a throttled peer
+  uint32_t program_hooks;  // argument of relay_set_program_hooks
+  uint32_t game_hooks;     // hooks of the program and of the script together
   Slots rooms;             // Room by id; owned
   Names room_names;        // name -> id of a reserved, created or open room
   uint32_t open_rooms, failed_rooms;
   Kinds kinds;
-  Kinds next_kinds;  // between relay_kinds_begin and relay_kinds_end
+  Kinds next_kinds;  // kinds set between relay_kinds_begin and relay_kinds_end
   PluginChannels channels;
-  GroupId all[FORM_COUNT];    // all peers by form, like Room.groups; 0 until the first
-                              // message
-  uint32_t broadcast_number;  // number of the last broadcast; see Peer.excluded
+  GroupId all[FORM_COUNT];    // groups of all peers by form; 0 until the first message
+  uint32_t broadcast_number;  // number of the last broadcast; see PeerRelay.excluded
   Schedule schedule;
   Captured captured;
-  uint32_t ended_peer;  // peer whose DISCONNECT is handled now; freed afterwards
-  uint32_t ended_room;  // room whose ROOM_DELETE is handled now; freed afterwards
+  uint32_t ended_peer;  // peer whose DISCONNECT is being handled; freed afterwards
+  uint32_t ended_room;  // room whose ROOM_DELETE is being handled; freed afterwards
   Handler handler;      // running handler
   Batches batches;      // commands of handlers that have ended
   ScriptJoins joins;
-  Ticker ticker;  // the game's
+  Ticker ticker;  // ticker of the game
   Buf scratch;    // one payload; reused
   Buf except;     // ConnIds of one write; reused
   RelayStats stats;
@@ -63,7 +64,7 @@ Room *room_find_open(const Relay *relay, uint32_t id);
 /// Returns the peer's place in the room, or NULL.
 RoomRef *member_find(const Peer *peer, uint32_t room);
 
-/// Returns whether a handler of the room (or NULL) or the game takes messages
+/// Returns whether the room (or NULL) or the game has a handler for messages
 /// (HOOK_MESSAGE) or lines (HOOK_TEXT).
 bool relay_has_hook(const Relay *relay, const Room *room, uint32_t hook);
 
@@ -72,8 +73,8 @@ bool relay_has_hook(const Relay *relay, const Room *room, uint32_t hook);
 void schedule_init(Relay *relay);
 void schedule_deinit(Relay *relay);
 
-/// Queues an event of `peer` (may be NULL), outside of drains. Returns the source whose
-/// queue has it, or NULL when it precedes the events of all sources.
+/// Queues an event of `peer` (may be NULL) outside of drains. Returns the source whose
+/// queue contains it, or NULL if the event precedes those of all sources.
 const Source *schedule_push(Relay *relay, const Event *event, Peer *peer);
 
 /// Removes the next event; returns false when no event may be handled in this slice.
@@ -83,7 +84,8 @@ bool schedule_is_empty(const Relay *relay);
 void schedule_begin(Relay *relay);
 void schedule_end(Relay *relay);
 
-/// Charges pieces of work that no handler has done. Returns whether time is left.
+/// Charges pieces of work that were done without a handler. Returns whether time is
+/// left.
 bool schedule_work(Relay *relay, uint64_t pieces);
 bool schedule_is_over(const Relay *relay);
 
@@ -95,18 +97,18 @@ void source_end(Relay *relay, Source *source);
 
 // --- drain.c ---
 
-/// Implement SessionEvents.packet, .line and .disconnect. Handle them at once, or behind
-/// earlier events of the peer.
+/// Implement SessionEvents.packet, .line and .disconnect: handle the event at once, or
+/// behind earlier events of the peer.
 void drain_packet(void *data, Peer *peer, const Packet *packet);
 void drain_line(void *data, Peer *peer, const char *text, size_t size);
 void drain_disconnect(void *data, Peer *peer, Code reason);
 
 // --- control.c and lines.c ---
 
-/// The request of an answer that has none.
+/// Request without REQUEST, for packets that answer nothing.
 extern const Packet NO_REQUEST;
 
-/// Handle a packet or line of a peer that has no earlier events.
+/// Handle a packet or line of a peer without earlier events.
 void relay_packet(Relay *relay, Peer *peer, const Packet *packet);
 void relay_line(Relay *relay, Peer *peer, Text text);
 
@@ -119,5 +121,5 @@ void ticker_set(Relay *relay, Ticker *ticker, uint32_t room, double rate);
 void ticker_refresh_room(Relay *relay, Room *room);
 void ticker_refresh_game(Relay *relay);
 
-/// Notes that the event of a tick was taken, so the next one may be queued.
+/// Reports that the event of a tick was taken, so that the next one may be queued.
 void tick_taken(Relay *relay, const Event *event);

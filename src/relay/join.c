@@ -1,4 +1,5 @@
-// Joins and leaves: checks a join, has on_join decide, and applies the verdict.
+// Joins and leaves. Checks a join, asks on_join for the verdict, and applies the
+// verdict.
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -52,14 +53,14 @@ static Peer *find_peer(Relay *relay, const Event *join) {
   return peer && peer_has_session(peer) ? peer : NULL;
 }
 
-// Removes a join whose on_join has ended from its room's count.
+// Subtracts a join whose on_join has ended from its room's count.
 static Room *end_judged(Relay *relay, const Event *join) {
   Room *room = relay_room(relay, join->room);
   if (room && room->judged_joins > 0) room->judged_joins--;
   return room;
 }
 
-// Deletes a room that auto_create made for joins if all of them have failed.
+// Deletes a room that auto_create made, if all joins to it have failed.
 static void delete_unused(Relay *relay, Room *room) {
   if (room && room->is_for_join && room->state == ROOM_OPEN &&
       room->judged_joins + room->queued_joins == 0)

@@ -31,7 +31,8 @@ static RoomKind script_kind(const Relay *relay, const Room *room) {
   return kind ? *kind : (RoomKind){.hooks = relay->kinds.script_hooks & HOOKS_OF_ROOMS};
 }
 
-// HOOK_ROOM_CREATE of a kind means its on_create. Programs do not have that handler.
+// A kind's HOOK_ROOM_CREATE means that the kind has on_create, which programs do not
+// have.
 void kind_apply(const Relay *relay, Room *room) {
   room->kind = script_kind(relay, room);
   room->kind.hooks |=
@@ -60,7 +61,7 @@ bool relay_program_wants(const Relay *relay, const Event *event) {
   return event->type == EVENT_PROGRAM || relay->program_hooks & relay_hook(event->type);
 }
 
-// A script always gets the ends of peers and rooms, and events without a hook.
+// A script gets the ends of peers and rooms, and events without a hook, in any case.
 bool relay_script_wants(const Relay *relay, const Event *event) {
   uint32_t hook =
       relay_hook(event->type) & ~(uint32_t)(HOOK_DISCONNECT | HOOK_ROOM_DELETE);

@@ -5,7 +5,7 @@
 #include "relay/relay.h"
 
 enum {
-  // Events of rooms whose kind the game does not declare; the game's own handlers get them.
+  // Events that the game's own handlers get from rooms of undeclared kinds.
   HOOKS_OF_ROOMS = HOOK_JOIN | HOOK_LEAVE | HOOK_BROADCAST | HOOK_BACKPRESSURE |
                    HOOK_RESUME | HOOK_ROOM_CREATE | HOOK_ROOM_DELETE,
 };
@@ -20,7 +20,7 @@ typedef struct Kinds {
 void kinds_init(Kinds *kinds);
 void kinds_deinit(Kinds *kinds);
 
-/// Returns the kind of a room's name, or NULL when the game does not declare it.
+/// Returns the kind of a room's name, or NULL if the game does not declare the kind.
 const RoomKind *kind_find(const Relay *relay, Text name);
 
 /// Sets room->kind by the room's name.

@@ -7,7 +7,7 @@
 #include "relay/internal.h"
 #include "relay/notify.h"
 
-// Searches the peer's own rooms, because a deleted room has released its name.
+// Searches the peer's own rooms, because a deleted room has lost its name.
 static void on_leave(Relay *relay, Peer *peer, Text name) {
   for (uint32_t i = peer->relay.room_count; i-- > 0;) {
     Room *room = relay_room(relay, peer->relay.rooms[i].room);
@@ -19,7 +19,8 @@ static void on_leave(Relay *relay, Peer *peer, Text name) {
                 "you are not in this room");
 }
 
-// Sets *room to the room of a peer's lines (NULL: none); returns false after an ERROR.
+// Sets *room to the room that gets a peer's lines (NULL: none). Returns false after an
+// ERROR.
 static bool find_room(Relay *relay, Peer *peer, Room **room) {
   *room = NULL;
   if (peer->relay.last_room == 0) return true;

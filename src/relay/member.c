@@ -1,5 +1,5 @@
-// Adds and removes members: updates a room's members, a peer's rooms and the room's groups
-// together.
+// Adds and removes members. Keeps a room's members, a peer's rooms and the room's
+// groups consistent.
 
 #include <assert.h>
 #include <string.h>

@@ -36,13 +36,14 @@ void member_add(Relay *relay, Room *room, Peer *peer);
 void member_join_group(Relay *relay, Room *room, const Peer *peer);
 void member_remove(Relay *relay, Room *room, Peer *peer);
 
-/// Returns the open room of that id. Sends an ERROR and returns NULL when the room does not
-/// exist or the peer is not in it.
+/// Returns the open room of that id. Sends an ERROR and returns NULL if the room does
+/// not exist or the peer is not a member.
 Room *member_room(Relay *relay, Peer *peer, uint32_t room, const Packet *request);
 
 // --- join.c ---
 
-/// Returns why the peer cannot join the room (may be NULL) now, or CODE_CLOSED if it can.
+/// Returns CODE_CLOSED if the peer can join the room (may be NULL) now; otherwise the
+/// reason why not.
 Code join_fault(const Peer *peer, const Room *room, const char **why);
 
 /// Handles JOIN by name; `request` contains flags and ref.
@@ -51,14 +52,14 @@ void join_by_name(Relay *relay, Peer *peer, Text name, const Packet *request);
 /// Checks an EVENT_JOIN, and passes it to on_join or admits the peer.
 void join_room(Relay *relay, const Event *join);
 
-/// Returns whether a taken EVENT_JOIN goes to the script. Otherwise it has been handled, or
-/// waits for the end of on_create.
+/// Returns true if a taken EVENT_JOIN must go to the script. Otherwise the join has
+/// been handled, or waits for the end of on_create.
 bool join_is_due(Relay *relay, const Event *join);
 
-/// Why a peer leaves a room.
+/// Reason why a peer leaves a room.
 typedef struct Leave {
   Code code;
-  const char *reason;     // text for text peers and the log; "" or NULL: none
+  const char *reason;     // text for text peers and the log; "" or NULL: no text
   const Packet *request;  // the peer's LEAVE, or NULL
 } Leave;
 

@@ -1,5 +1,5 @@
-// New names of peers. A handler gives one with peer:set_name, which reserves it until
-// COMMAND_RENAME is carried out. Text peers request one with /name.
+// New names of peers. A handler gives a name with peer:set_name, which reserves the
+// name until COMMAND_RENAME is carried out. Text peers request a name with /name.
 
 #include "base/err.h"
 #include "relay/internal.h"

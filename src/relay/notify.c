@@ -7,8 +7,9 @@
 #include "relay/notify.h"
 
 enum {
-  BATCH_BYTES = 16 << 10,  // approximate bytes of packets in one message
-  // A list in a packet is at most this many times as long as in a line.
+  BATCH_BYTES = 16 << 10,  // approximate bytes of one message that consists of several
+                           // packets
+  // Entries in a packet's list, as a multiple of those in a line.
   PACKET_PER_LINE = 3,
 };
 
@@ -27,7 +28,8 @@ Outgoing notice_of(const Relay *relay, ControlType type) {
 void notify_peer(Relay *relay, Peer *peer, Outgoing notice, const Packet *request) {
   uint16_t type = notice.packet.type;
   if (type == CONTROL_JOINED || type == CONTROL_LEFT)
-    packet_answer(&notice.packet, request);  // not RELIABLE: a resume lists the rooms
+    packet_answer(&notice.packet, request);  // not RELIABLE, because a resume lists the
+                                             // rooms again
   else
     packet_answer_reliably(&notice.packet, request);
   notice.flags |= OUT_URGENT;
@@ -71,8 +73,8 @@ static Peer *member_at(const Relay *relay, const Room *room, uint32_t place) {
   return session_find(relay->session, room->members[place]);
 }
 
-// Appends JOINED with the other members that fit into one packet; returns the place of the
-// first one that does not.
+// Appends JOINED with as many other members as fit into one packet. Returns the place of
+// the first member that does not fit.
 static uint32_t put_joined(Relay *relay, Buf *buf, const Room *room, const Peer *peer) {
   buf_u32(buf, room->id);
   buf_str8(buf, room->name, room->name_size);
@@ -91,8 +93,8 @@ static uint32_t put_joined(Relay *relay, Buf *buf, const Room *room, const Peer 
   return place;
 }
 
-// Sends PEER_JOINED for the members from `place` on. Puts many in one message, because a
-// peer that joins a crowded room must not become a SlowConsumer.
+// Sends PEER_JOINED for the members from `place` on. Puts many packets into one
+// message, so that a peer that joins a crowded room does not become a SlowConsumer.
 static void send_more_members(Relay *relay, const Room *room, Peer *peer,
                               uint32_t place) {
   Buf batch = {0};
@@ -164,7 +166,7 @@ void notify_rooms(Relay *relay, Peer *peer, const Packet *request) {
   notify_peer(relay, peer, notice, request);
 }
 
-// A text peer gets one line about its own name, not one for each room.
+// A text peer gets one line about its own new name, not one for each room.
 static void notify_room_name(Relay *relay, const Room *room, const Peer *peer,
                              Text name) {
   control_peer_renamed(fresh(relay), room->id, peer->id, name);

@@ -1,4 +1,4 @@
-// Sending to peers and rooms.
+// Functions that send to peers and rooms.
 #pragma once
 
 #include "relay/members.h"
@@ -8,8 +8,8 @@
 /// Returns the control packet `type` with relay->scratch as its payload.
 Outgoing notice_of(const Relay *relay, ControlType type);
 
-/// Sends a notice to one peer as the answer to `request` (may be NULL). The peer gets it in
-/// order with the broadcasts.
+/// Sends a notice to one peer as the answer to `request` (may be NULL). The notice
+/// keeps its order with the broadcasts.
 void notify_peer(Relay *relay, Peer *peer, Outgoing notice, const Packet *request);
 
 /// Sends JOINED to a peer before it is added to the room, and PEER_JOINED to the members.
@@ -34,17 +34,17 @@ enum {
   FORMS_JSON = 1 << FORM_JSON | 1 << FORM_TEXT
 };
 
-/// The receivers of a packet: the members of a room, or all peers, that have one of some
-/// forms and are not in `except`.
+/// Receivers of a packet: the members of a room, or all peers, whose form is in `forms`
+/// and which are not in `except`.
 typedef struct Audience {
-  const Room *room;  // NULL: all peers
+  const Room *room;  // room whose members receive; NULL: all peers
   unsigned forms;    // mask of 1 << Form
   const ConnId *except;
   uint32_t except_count;
 } Audience;
 
-/// Counts a message before it is written to a room, or (NULL) to all peers. Suspended peers
-/// miss an unreliable one.
+/// Counts a message before it is written to a room, or to all peers (NULL). Suspended
+/// peers miss an unreliable message.
 void audience_count(Relay *relay, Room *room, uint8_t packet_flags);
 
 /// Excludes a peer from the last counted message.
@@ -58,14 +58,14 @@ void room_relay(Relay *relay, Room *room, Peer *peer, uint8_t priority, uint8_t 
                 Text data);
 
 /// Relays a BROADCAST of a peer or a line of a text peer. If the room has on_broadcast,
-/// queues an event instead.
+/// queues an event for that handler instead.
 void broadcast_from(Relay *relay, Peer *peer, Room *room, const Packet *packet,
                     Text data);
 
 /// Opens the groups of all peers unless they exist.
 void all_ensure(Relay *relay);
 
-/// Adds an accepted peer to those groups if they exist.
+/// Adds an accepted peer to the groups of all peers if they exist.
 void all_add(Relay *relay, const Peer *peer);
 
 // --- suspended.c ---

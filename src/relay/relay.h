@@ -1,6 +1,7 @@
-// Rooms, their members, and the messages between them. The session is below, the script above.
-// The relay queues an event only if a hook for it is set, so a relay without handlers never
-// enters the script. This interface identifies peers and rooms by id; 0 is none.
+// Rooms, their members, and the messages between them. The session is the layer below,
+// the script the layer above. The relay queues an event only if a hook for it is set,
+// so a relay without handlers never enters the script. This interface identifies peers
+// and rooms by id; 0 is none.
 //
 // The packets of a peer are handled in order. While one of them waits for the script, later
 // ones wait too.
@@ -16,7 +17,7 @@
 typedef struct Relay Relay;
 typedef struct Room Room;
 
-// X(constant, bit, name): the names are those that the Lua half sees in core.hooks.
+// X(constant, bit, name): core.hooks contains these names for the Lua half.
 #define HOOK_MAP(X)                                                                    \
   X(HOOK_CONNECT, 0, "connect")                                                        \
   X(HOOK_DISCONNECT, 1, "disconnect")                                                  \
@@ -34,7 +35,7 @@ typedef struct Room Room;
   X(HOOK_RESUME, 13, "resume")                                                         \
   X(HOOK_RENAME, 14, "rename")
 
-/// Bits of existing handlers. The game has all of them, a room kind those of rooms.
+/// Bits of existing handlers. A room kind uses the bits of room handlers only.
 enum Hooks {
 #define X(constant, bit, name) constant = 1 << bit,
   HOOK_MAP(X)
@@ -42,14 +43,13 @@ enum Hooks {
 };
 
 enum {
-  RELAY_ROOMS_PER_PEER = 256,     // rooms of a peer, also those that it waits to join
-                                  // because of on_create or, for joins by the script,
-                                  // on_join
+  RELAY_ROOMS_PER_PEER = 256,  // rooms of a peer; joins that wait for on_create, or
+                               // joins of the script that wait for on_join, count, too
   RELAY_CHANNELS_PER_PEER = 16,   // plugin channels that one peer serves at a time
-  RELAY_NAMES_PER_ADDRESS = 100,  // new names of plugin channels from one address, ever
-  RELAY_NAMES_OF_CLIENTS = 900,   // numbers for names of clients; the others are the
-                                  // script's
-  RELAY_COMMANDS_BYTES = 64 << 20,  // commands that one handler may queue
+  RELAY_NAMES_PER_ADDRESS = 100,  // new names of plugin channels from one address
+  RELAY_NAMES_OF_CLIENTS = 900,  // channel numbers for names of clients; the others are
+                                 // for the script
+  RELAY_COMMANDS_BYTES = 64 << 20,  // bytes of commands that one handler may queue
 };
 
 /// The text of ERROR and REJECTED with CODE_INTERNAL.
@@ -69,14 +69,14 @@ typedef struct RelayLimits {
   uint32_t max_rooms;
   uint32_t max_payload;
   double tick_rate;
-  uint64_t slice_us;  // time of handlers in one iteration of the loop; 0: no limit
+  uint64_t slice_us;  // time of all handlers in one iteration of the loop; 0: no limit
   uint64_t delivery;  // bytes that one handler may deliver; 0: no limit
 } RelayLimits;
 
 typedef struct RelayStats {
   uint64_t messages_in;    // broadcasts, messages and packets from clients
   uint64_t deliveries;     // messages handed to net, counted once per receiver
-  uint64_t dropped;        // deliveries that overflow dropped
+  uint64_t dropped;        // deliveries dropped because a queue was full
   uint64_t errors;         // failed handlers
   uint64_t names_refused;  // refused new names of plugin channels
   uint32_t peers, rooms;
@@ -86,11 +86,11 @@ typedef struct RelayStats {
 SessionEvents relay_session_events(void);
 
 /// Functions of the layer above for its own events and commands, whose types begin at
-/// EVENT_TYPE_COUNT and COMMAND_TYPE_COUNT. The relay orders them among its own, and does
-/// not interpret them.
+/// EVENT_TYPE_COUNT and COMMAND_TYPE_COUNT. The relay orders these among its own
+/// without interpreting them.
 typedef struct RelayHost {
-  /// Called before relay_next_event returns an event of the layer above. Returns false if
-  /// the event is obsolete.
+  /// Checks an event of the layer above before relay_next_event returns it. Returns
+  /// false if the event is obsolete.
   bool (*take)(void *data, const Event *event);
   /// Carries out a command of the layer above.
   void (*execute)(void *data, const Command *command);
@@ -98,25 +98,26 @@ typedef struct RelayHost {
   void (*discard)(void *data, const Command *command);
 } RelayHost;
 
-/// Creates a relay. relay_attach sets session and net, which it does not own and which must
-/// outlive it.
+/// Creates a relay. Call relay_attach next: it sets session and net, which the relay
+/// does not own and which must outlive it.
 Relay *relay_new(const RelayLimits *limits);
 void relay_attach(Relay *relay, Session *session, Net *net);
 void relay_free(Relay *relay);
 void relay_set_limits(Relay *relay, const RelayLimits *limits);
 
-/// Sets the functions of the layer above, before its first event or command. Does not copy
-/// `host`.
+/// Sets the functions of the layer above. Must precede that layer's first event or
+/// command. `host` is not copied and must stay valid.
 void relay_set_host(Relay *relay, const RelayHost *host, void *data);
 
 // --- Events ---
 
-/// Notes that a script exists. From now on the script gets disconnects and deleted rooms
-/// too, and must drain the queue in each iteration.
+/// Reports that a script exists. From now on, the script also gets disconnects and
+/// deleted rooms, and must drain the queue in each iteration.
 void relay_set_scripted(Relay *relay);
 
-/// Sets the Hooks of the program that embeds the server, for the game and for all rooms.
-/// Its handlers get the same events as scripts. Must be called before all other functions.
+/// Sets the hooks of the program that embeds the server, for the game and for all
+/// rooms. The program's handlers get the same events as scripts. Must be called before
+/// all other functions.
 void relay_set_program_hooks(Relay *relay, uint32_t hooks);
 
 /// Returns the hook that events of a type need; 0: none.
@@ -128,22 +129,23 @@ bool relay_program_wants(const Relay *relay, const Event *event);
 /// Returns whether the script has a handler for the event, or needs the event for its own state.
 bool relay_script_wants(const Relay *relay, const Event *event);
 
-/// Queues a copy of an event for the script, and counts it for its peer. During a drain the
-/// event is the next one.
+/// Queues a copy of an event for the script, and counts the event for its peer. During
+/// a drain, the event precedes all others.
 void relay_emit(Relay *relay, const Event *event);
 
-/// Begins a drain, which takes one slice of the loop's iteration.
+/// Begins a drain, which may take one slice of the loop's iteration.
 void relay_begin_drain(Relay *relay);
 
-/// Removes the next event for the script in this drain; returns false when no event is left
-/// or the slice has ended. Before that, handles the relay's own events and carries out a
-/// handler's remaining commands. Skips events whose peer or room is gone.
+/// Removes the next event for the script in this drain; returns false if no event is
+/// left or the slice has ended. First handles the relay's own events and carries out
+/// the remaining commands of handlers. Skips events whose peer or room is gone.
 bool relay_next_event(Relay *relay, Event *event);
 
 /// Charges the time from `started_us` to `now_us` (net_clock_us) to the sources of two
-/// events: `taken`, from relay_next_event, and `handled`, which differs when `taken` has
-/// woken a waiting handler. Returns the microseconds that the source of `handled` has used
-/// since the last whole second of the clock.
+/// events: `taken`, which relay_next_event returned, and `handled`, the event of the
+/// handler that ran. They differ if `taken` has resumed a waiting handler. Returns the
+/// microseconds that the source of `handled` has used since the last whole second of
+/// the clock.
 uint64_t relay_charge(Relay *relay, const Event *taken, const Event *handled,
                       uint64_t started_us, uint64_t now_us);
 
@@ -153,84 +155,91 @@ void relay_end_drain(Relay *relay);
 /// Returns whether events or commands wait for the next drain.
 bool relay_has_events(const Relay *relay);
 
-/// Returns whether an ORDER_URGENT event or commands wait.
+/// Returns whether an ORDER_URGENT event or a command waits.
 bool relay_has_urgent(const Relay *relay);
 
-/// Ends all ticks, because the server has stopped.
+/// Stops all ticks, because the server has stopped.
 void relay_set_over(Relay *relay);
 
 // --- Verdicts ---
 
-// Answers of the script to CONNECT, JOIN, RENAME, CHANNEL_OPEN and BROADCAST. They take
-// effect at once, before the handler's commands.
+// The script's answers to CONNECT, JOIN, RENAME, CHANNEL_OPEN and BROADCAST. An answer
+// takes effect at once, before the handler's commands.
 
-/// Accepts a peer under a well-formed name (size 0: its own), or rejects it if the name is in
-/// use. Returns false when it was rejected or is gone. A `reason`, here and below, may be NULL.
+/// Accepts a peer under a well-formed name (size 0: the name that it has), or rejects
+/// it if the name is used. Returns false if the peer was rejected or has ended.
+/// `reason`, here and below, may be NULL.
 bool relay_accept(Relay *relay, uint32_t peer, Text name);
 void relay_reject(Relay *relay, uint32_t peer, Code code, const char *reason);
 
-/// Rejects a peer for now. Its client may try again after `retry_s` seconds.
+/// Rejects a peer temporarily. Its client may try again after `retry_s` seconds.
 void relay_postpone(Relay *relay, uint32_t peer, const char *reason, uint16_t retry_s);
 
-/// End the creation of an EVENT_CREATE's room: open the room, or remove it.
+/// End the creation of an EVENT_CREATE's room: relay_created opens the room, the other
+/// one removes it.
 void relay_created(Relay *relay, uint32_t room);
 void relay_not_created(Relay *relay, uint32_t room);
 
-/// Answer the JOIN of `event`. relay_admit checks again that the room exists and is not full.
+/// Answer the JOIN of `event`. relay_admit checks again that the room exists and has a
+/// free place.
 void relay_admit(Relay *relay, const Event *event);
 void relay_refuse(Relay *relay, const Event *event, Code code, const char *reason);
 
-/// Grants the CHANNEL_OPEN of `event`, unless the channel has a server by now. relay_refuse
-/// is the other answer.
+/// Grants the CHANNEL_OPEN of `event`, unless the channel has a server by now. To
+/// refuse, call relay_refuse.
 void relay_serve(Relay *relay, const Event *event);
 
-/// Grants the name of the RENAME `event`. relay_refuse is the other answer.
+/// Grants the name of the RENAME `event`. To refuse, call relay_refuse.
 void relay_allow_name(Relay *relay, const Event *event);
 
 /// Relays `data` to the room of the BROADCAST `event`, with its peer, priority and flags.
 /// Does nothing when the peer has left the room.
 void relay_pass(Relay *relay, const Event *event, Text data);
 
-/// Answers the BROADCAST of `event` with ERROR Internal if it is a REQUEST.
+/// Answers the BROADCAST of `event` with ERROR Internal if it carries REQUEST.
 void relay_fail(Relay *relay, const Event *event);
 
 // --- Commands ---
 
-/// Queues a command of the running handler. Returns 0, or a negative error (ERR_NOT_FOUND:
-/// no such peer, room or member, or it is closed; ERR_TOO_LARGE: over max_payload;
-/// ERR_EXISTS, ERR_FULL: a join that cannot be; ERR_FULL: over RELAY_COMMANDS_BYTES;
-/// ERR_DELIVERY: over the limit of deliveries; ERR_INVALID: a packet on channel 0) and
-/// queues nothing. relay_create queues COMMAND_ROOM_CREATE. A COMMAND_PACKET to the peer
-/// that serves its plugin channel, or to peer 0, which is the same, arrives with sender 0.
+/// Queues a command of the running handler. Returns 0, or queues nothing and returns a
+/// negative error:
+///  ERR_NOT_FOUND: the peer, room or member does not exist or is closed
+///  ERR_TOO_LARGE: over max_payload
+///  ERR_EXISTS, ERR_FULL: the join is impossible
+///  ERR_FULL: over RELAY_COMMANDS_BYTES
+///  ERR_DELIVERY: over the limit of deliveries
+///  ERR_INVALID: a packet on channel 0
+/// To create a room, call relay_create. A COMMAND_PACKET to the peer that serves its
+/// plugin channel, named by id or as peer 0, arrives with sender 0.
 int relay_command(Relay *relay, const Command *command);
 
 /// Returns whether a packed message to a peer, a room (`id`) or all also needs its JSON
-/// form, because a receiver may not know the schema. `joining` is the peer that the running
-/// handler may admit, or 0.
+/// form, because a receiver may not know the schema. `joining`: id of the peer that the
+/// running handler may admit; 0: none.
 bool relay_needs_json(const Relay *relay, Target target, uint32_t id, uint32_t joining);
 
-/// Returns whether a peer may be in a room after the commands so far: it is a member, it is
-/// `joining` as above, or one of the commands is a join.
+/// Returns whether a peer may be in a room after the commands so far: it is a member,
+/// it is `joining` (see relay_needs_json), or a command makes it join.
 bool relay_may_have(const Relay *relay, uint32_t room, uint32_t peer, uint32_t joining);
 
 /// Reserves a room and queues its COMMAND_ROOM_CREATE. Returns its id, or 0 with `err` set:
 /// ERR_EXISTS, ERR_FULL (max_rooms), ERR_INVALID (the name).
 uint32_t relay_create(Relay *relay, Text name, int *err);
 
-/// Keeps a room that relay_create has just reserved from appearing. When its on_create has
-/// ended, well or not, EVENT_PROGRAM comes; see Room.hold.
+/// Keeps a room that relay_create has just reserved hidden. EVENT_PROGRAM follows when
+/// the room's on_create has ended or failed; see Room.hold.
 void relay_hold_room(Relay *relay, uint32_t room);
 
-/// Ends that after on_create has ended well: the room appears, or (drop) goes at once.
+/// Ends the hold after on_create has ended well: opens the room, or deletes it (drop).
 void relay_release_room(Relay *relay, uint32_t room);
 void relay_drop_room(Relay *relay, uint32_t room);
 
-/// Reserves a name for a peer and queues its COMMAND_RENAME. Does neither for the name that
-/// the peer has. Returns 0 or a negative error: ERR_NOT_FOUND (the peer is gone),
-/// ERR_INVALID (the name), ERR_EXISTS (another peer has it).
+/// Reserves a name for a peer and queues its COMMAND_RENAME; does nothing if the peer
+/// has that name. Returns 0 or a negative error: ERR_NOT_FOUND (the peer is gone),
+/// ERR_INVALID (the name), ERR_EXISTS (another peer has the name).
 int relay_rename(Relay *relay, uint32_t peer, Text name);
 
-/// Returns whether a peer, if it still exists, may be accepted under the name. Size 0: its
+/// Returns whether a peer that still exists may be accepted under the name. Size 0: its
 /// own name, or the one that the running handler has given it.
 bool relay_name_is_free(const Relay *relay, uint32_t peer, Text name);
 
@@ -242,15 +251,15 @@ Text relay_peer_name(const Relay *relay, const Peer *peer);
 /// ERR_EXISTS (a client serves it), ERR_FULL (all numbers have names).
 uint16_t relay_channel(Relay *relay, Text name, int *err);
 
-/// Carries out the handler's commands, in order. Commands that wait for another handler
-/// follow in relay_next_event.
+/// Carries out the handler's commands, in order. If a command waits for another
+/// handler, relay_next_event carries out the remaining commands.
 void relay_commit(Relay *relay);
 
-/// Does the same at the end of a handler, but only until the slice ends. The remaining
-/// commands follow in the next drains, before any other handler.
+/// Does the same at the end of a handler, but only until the slice ends. The next
+/// drains carry out the remaining commands before any other handler.
 void relay_begin_commit(Relay *relay);
 
-/// Begins a handler: its deliveries count from 0.
+/// Begins a handler and resets its count of deliveries.
 void relay_begin_handler(Relay *relay);
 
 /// A position among queued commands and reserved names. The zero value is the beginning.
@@ -261,7 +270,7 @@ typedef struct RelayMark {
 /// Returns the current position. Valid until the next commit.
 RelayMark relay_mark(const Relay *relay);
 
-/// Removes the commands behind the mark, and releases their reservations.
+/// Discards the commands behind the mark, and releases their reservations.
 void relay_forget(Relay *relay, RelayMark mark);
 
 /// Does the same, and counts a failed handler.
@@ -269,7 +278,8 @@ void relay_rollback(Relay *relay, RelayMark mark);
 
 // --- Kinds ---
 
-/// Replace all kinds by those set between begin and end. Each room gets the new kind of its name.
+/// Replace all kinds with the kinds set between begin and end. Each room gets the new
+/// kind of its name.
 void relay_kinds_begin(Relay *relay, uint32_t game_hooks);
 void relay_kind_set(Relay *relay, Text name, const RoomKind *kind);
 void relay_kinds_end(Relay *relay);
@@ -281,22 +291,22 @@ Session *relay_session(Relay *relay);
 /// Returns the room in any state (relay/room.h), or NULL.
 Room *relay_room(const Relay *relay, uint32_t room);
 
-/// Returns the number of the plugin channel of that name, or 0 when it has no server. Sets
-/// `peer` to the peer that serves it; 0: the script does.
+/// Returns the number of the plugin channel of that name, or 0 if nobody serves it.
+/// Sets `peer` to the serving peer, or to 0 if the script serves the channel.
 uint16_t relay_find_channel(const Relay *relay, Text name, uint32_t *peer);
 
 /// Returns the next served plugin channel after `*cursor` (start at 0), or 0. Its name is
 /// valid until a new name is added.
 uint16_t relay_next_channel(const Relay *relay, uint32_t *cursor, Text *name);
 
-/// Returns a number that differs after the set of served channels has changed.
+/// Returns a number that changes whenever the set of served channels changes.
 uint32_t relay_channel_changes(const Relay *relay);
 
 /// Returns the id of the reserved, created or open room of that name; 0: none.
 uint32_t relay_find_room(const Relay *relay, Text name);
 
-/// Returns the next room after `*cursor` (start at 0) that is reserved, being created,
-/// open or soft-deleted, or NULL.
+/// Returns the next room after `*cursor` (start at 0), or NULL. Includes rooms that are
+/// reserved, being created, open or soft-deleted.
 Room *relay_next_room(const Relay *relay, uint32_t *cursor);
 
 /// Reads the JSON of a key of a room's meta, including changes by the running handler;

@@ -1,4 +1,4 @@
-// The states of a room: reserved, created, open, soft-deleted, gone.
+// The states of a room: reserved, being created, open, soft-deleted, gone.
 
 #include "relay/room.h"
 
@@ -54,7 +54,7 @@ void room_unreserve(Relay *relay, Room *room) {
   room_free(relay, room);
 }
 
-// Queues the joins that waited for the end of on_create. They precede other events.
+// Queues the joins that waited for the end of on_create, before other events.
 static void requeue_joins(Relay *relay, Room *room) {
   for (size_t at = 0; at < room->waiting_joins.size; at += sizeof(Event)) {
     Event join;
@@ -67,7 +67,8 @@ static void requeue_joins(Relay *relay, Room *room) {
   buf_deinit(&room->waiting_joins);
 }
 
-// Ends an empty deleted room. A script can read it until it has handled ROOM_DELETE.
+// Ends an empty deleted room. A script can read the room until ROOM_DELETE has been
+// handled.
 static void end(Relay *relay, Room *room) {
   log_room("room deleted", room);
   relay->open_rooms--;
@@ -136,7 +137,8 @@ void relay_drop_room(Relay *relay, uint32_t id) {
   relay_release_room(relay, id);
 }
 
-// A handler between two commands of the creator may have deleted the room.
+// Checks the state, because a handler between two commands of the creator may have
+// deleted the room.
 void room_begin(Relay *relay, Room *room) {
   assert(room->state <= ROOM_CREATING || room->state == ROOM_DROPPED);
   if (room->state == ROOM_RESERVED) room->state = ROOM_CREATING;

@@ -10,20 +10,20 @@
 #include "relay/schedule.h"
 
 typedef enum RoomState {
-  ROOM_RESERVED,  // visible to the running handler alone, which creates it
-  ROOM_CREATING,  // hidden until on_create has ended; its name is taken
+  ROOM_RESERVED,  // visible only to the running handler, which creates the room
+  ROOM_CREATING,  // hidden until on_create has ended; its name is used
   ROOM_OPEN,
-  ROOM_DELETED,  // soft-deleted: ends when the last member leaves
-  ROOM_DROPPED,  // deleted before on_create has ended; ends with it
+  ROOM_DELETED,  // soft-deleted; ends when the last member leaves
+  ROOM_DROPPED,  // deleted before on_create has ended; ends at that moment
   ROOM_FAILED,   // on_create failed; exists until its waiting joins are refused
   ROOM_GONE,     // empty and deleted; readable until ROOM_DELETE has been handled
 } RoomState;
 
-/// Whether a batch decides when the room appears.
+/// Whether a batch decides when the room opens.
 typedef enum RoomHold {
   ROOM_FREE,
-  ROOM_HELD,   // its on_create has not ended
-  ROOM_READY,  // it has ended well
+  ROOM_HELD,   // on_create has not ended
+  ROOM_READY,  // on_create has ended well
 } RoomHold;
 
 /// The repeated tick of a room or of the game.
@@ -35,12 +35,12 @@ typedef struct Ticker {
   uint64_t last_us;      // time of the last tick
   uint64_t next_us;      // time of the next tick
   uint32_t skipped;      // ticks skipped since the queued one
-  bool is_queued;        // the event of the last tick waits
+  bool is_queued;        // the event of the last tick has not been taken
 } Ticker;
 
 enum {
   ROOM_META_BYTES = 64 << 10,  // limit of the keys and values of one room
-  ROOM_META_EXTRA = 6,  // bytes of Room.meta for each key besides it and its value
+  ROOM_META_EXTRA = 6,  // bytes in Room.meta for each key, in addition to key and value
 };
 
 struct Room {
@@ -49,23 +49,23 @@ struct Room {
   uint8_t hold;   // RoomHold
   uint8_t name_size;
   char name[NAME_MAX_BYTES + 1];
-  RoomKind kind;  // settings and hooks; the game's hooks if its kind is not declared
+  RoomKind kind;  // settings and hooks; for an undeclared kind, the game's hooks
   GroupId groups[FORM_COUNT];  // members by the form of their messages; 0 until the
-                               // first one
+                               // first member
   uint32_t *members;           // peer ids; owned
   uint32_t count;
   uint32_t capacity;   // places allocated in `members`
-  uint32_t suspended;  // suspended members
+  uint32_t suspended;  // number of suspended members
   Buf waiting_joins;   // Event structs of joins that wait for the end of on_create
-  Buf meta;  // keys and the JSON of their values, alternating, each with a u16 size and
-             // a NUL
-  size_t queued_meta;     // bytes of what queued commands add to it
-  uint32_t captured;      // captured events of the room
-  uint32_t queued_joins;  // queued EVENT_JOINs to the room
-  uint32_t judged_joins;  // joins whose on_join has not ended
-  bool is_for_join;       // auto_create made it, and no peer has joined it yet
+  Buf meta;  // keys and JSON values, alternating; each has a u16 size before it and a
+             // NUL behind it
+  size_t queued_meta;     // bytes that queued commands will add to `meta`
+  uint32_t captured;      // number of captured events of the room
+  uint32_t queued_joins;  // number of queued EVENT_JOINs to the room
+  uint32_t judged_joins;  // number of joins whose on_join has not ended
+  bool is_for_join;       // auto_create made the room, and no peer has joined it yet
   uint32_t batch;         // number of the batch that creates the room; 0: none
-  uint32_t unreliable;    // unreliable messages to the room so far, modulo 2^32
+  uint32_t unreliable;  // number of unreliable messages to the room so far, modulo 2^32
   Relay *relay;
   Timer timer;  // timer of auto_delete
   Ticker ticker;
@@ -76,12 +76,12 @@ static inline Text room_name(const Room *room) {
   return (Text){room->name, room->name_size};
 }
 
-/// Reads the JSON of the value under a key; returns false if there is none.
+/// Reads the JSON value of a key; returns false if the key does not exist.
 bool room_get_meta(const Room *room, Text key, Text *json);
 
-/// Stores the JSON of a value under a key; NULL removes it.
+/// Stores the JSON value of a key; NULL removes the key.
 void room_set_meta(Room *room, Text key, const Text *value);
 
-/// Reads the text of room->meta at `*at` (start at 0) and advances `*at`; returns false at
-/// the end.
+/// Reads the text at `*at` (start at 0) in room->meta and advances `*at`; returns false
+/// at the end.
 bool room_next_meta(const Room *room, size_t *at, Text *text);

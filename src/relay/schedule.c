@@ -1,5 +1,6 @@
-// Selects the next event, and charges its handler to a source. The script reads the clock once
-// for each handler. This file reads it every SCHEDULE_LOOK pieces of work without a handler.
+// Selects the next event and charges its handler to a source. The clock is read once
+// for each handler, and by this file after every SCHEDULE_LOOK pieces of work without a
+// handler.
 
 #include "relay/schedule.h"
 
@@ -11,10 +12,11 @@
 #include "relay/internal.h"
 
 enum {
-  COSTLY_MS = 1000,  // time in the second class after a source took too much
-  LOOK_SOURCES = 8,  // sources that are tried for an event that may be handled now
-  // Iterations without the second class after a handler that took many slices. A new
-  // connection needs this many to be accepted, read and answered.
+  COSTLY_MS = 1000,  // time that a source spends in the second class after it took too
+                     // much
+  LOOK_SOURCES = 8,  // sources tried in search of an event that may be handled now
+  // Iterations that skip the second class after a handler took many slices. Accepting,
+  // reading and answering a new connection takes this many.
   SKIPS_MAX = 3,
 };
 
@@ -41,7 +43,8 @@ void schedule_deinit(Relay *relay) {
   events_deinit(&schedule->first);
 }
 
-// Returns the source at the peer's index. The next peer of the same index reuses it.
+// Returns the source at the peer's index. A later peer with the same index reuses the
+// source.
 static Source *take_place(Relay *relay, Peer *peer) {
   Schedule *schedule = &relay->schedule;
   uint32_t index = peer->id & SLOTS_MAX;
@@ -60,7 +63,7 @@ static Source *source_of_peer(Relay *relay, Peer *peer) {
   return peer->relay.source ? peer->relay.source : take_place(relay, peer);
 }
 
-// Returns the source that an event is charged to. `peer` is the event's, or NULL.
+// Returns the source that pays for an event. `peer` is the event's peer or NULL.
 static Source *source_of(Relay *relay, const Event *event, Peer *peer) {
   if (event->type == EVENT_CONNECT) return &relay->schedule.newcomers;
   if (event->order == ORDER_BACKGROUND) return &relay->schedule.background;
@@ -80,8 +83,9 @@ size_t schedule_waiting_bytes(const Peer *peer) {
   return peer->relay.source ? events_bytes(&peer->relay.source->events) : 0;
 }
 
-// Returns the source in whose queue the event waits. Connecting peers are charged as one
-// source, because each alone would always be cheap. But each has a queue of its own.
+// Returns the source in whose queue the event waits. Each connecting peer has a queue
+// of its own, although all of them are charged as one source, because each of them
+// alone would always be cheap.
 static Source *queue_of(Relay *relay, const Event *event, Peer *peer) {
   return event->type == EVENT_CONNECT ? source_of_peer(relay, peer)
                                       : source_of(relay, event, peer);
@@ -115,7 +119,8 @@ static void push_to(Schedule *schedule, Source *source, const Event *event) {
   link_last(schedule, source);
 }
 
-// Keeps or frees the memory of the last event's source, if that has no more events.
+// Keeps or frees the memory of the last event's source if that source has no more
+// events.
 static void let_go(Schedule *schedule) {
   Source *source = schedule->taken;
   schedule->taken = NULL;
@@ -142,7 +147,7 @@ void source_end(Relay *relay, Source *source) {
 
 // --- Pushing ---
 
-// Returns whether the event is of the first class.
+// Returns whether the event belongs to the first class.
 static bool is_prompt(const Event *event) {
   static const bool IS_SECOND[EVENT_TYPE_COUNT] = {
       [EVENT_MESSAGE] = true, [EVENT_TEXT] = true,          [EVENT_PACKET] = true,
@@ -211,8 +216,8 @@ static void demote(Relay *relay, Source *source) {
   events_deinit(&second);
 }
 
-// An event that must wait for captured events does not delay other sources. In a simulation
-// all events keep their order.
+// Skips an event that must wait for captured events, so that it does not delay other
+// sources. In a simulation, all events keep their order.
 static bool take_first(Relay *relay, Event *event) {
   Schedule *schedule = &relay->schedule;
   if (schedule_is_over(relay) && schedule->has_first) return false;

@@ -1,6 +1,6 @@
-// Joins by the script (COMMAND_JOIN). Each has a record until its outcome is known. Until
-// then the record keeps the handler's later commands for that peer. A join with a token
-// ends with an event that reports the outcome.
+// Joins by the script (COMMAND_JOIN). Each join has a record until its outcome is
+// known. The record keeps the handler's later commands for the same peer. A join with a
+// token ends with an event that reports the outcome.
 
 #include <string.h>
 
@@ -25,7 +25,7 @@ void script_join_begin(Relay *relay, Peer *peer, const Command *command) {
     report(relay, command, CODE_CLOSED, "the peer is gone");
     return;
   }
-  // A limit exists, because the on_join of each join may cause the next one.
+  // Limits the joins, because the on_join of each join may cause another one.
   uint32_t count = 0;
   ScriptJoin **last = &peer->relay.joins;
   for (; *last; last = &(*last)->next) count++;

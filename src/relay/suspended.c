@@ -1,4 +1,5 @@
-// Suspended peers stay members of their rooms. broadcast.c counts the messages that they miss.
+// Suspended peers, which stay members of their rooms. broadcast.c counts the messages
+// that they miss.
 
 #include "relay/internal.h"
 #include "relay/notify.h"

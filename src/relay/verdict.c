@@ -1,5 +1,6 @@
-// The script's answers to CONNECT and BROADCAST; join.c has those to JOIN. An answer may
-// follow long after the event. Therefore these functions check peer and room again.
+// The script's answers to CONNECT and BROADCAST. join.c has the answers to JOIN. These
+// functions check peer and room again, because an answer may follow long after the
+// event.
 
 #include "base/log.h"
 #include "relay/internal.h"

@@ -1,5 +1,6 @@
-// Deadlines of a peer: HELLO, PING and its PONG, silence. Each peer has one timer. A packet
-// of the peer only stores its time, which the timer compares when it fires (keepalive.c).
+// Deadlines of a peer: HELLO, PING and its PONG, silence. Each peer has one timer. Each
+// packet from the peer stores its time, and the timer compares that time when it fires
+// (keepalive.c).
 
 #include "session/internal.h"
 
@@ -8,7 +9,7 @@ bool deadline_is_pinged(const Session *session, const Peer *peer) {
          peer->throttle.reasons == 0 && session->limits.ping_interval_ms > 0;
 }
 
-// Returns when the peer is closed because it has sent nothing, or was not resumed.
+// Returns the time at which the session closes a silent peer, or a suspended one.
 uint64_t deadline_of_silence(const Session *session, const Peer *peer) {
   if (peer->state == PEER_SUSPENDED)
     return peer->resume.lost_ms + session->limits.resume_timeout_ms;
@@ -18,8 +19,8 @@ uint64_t deadline_of_silence(const Session *session, const Peer *peer) {
   return limit > 0 ? peer->last_packet_ms + limit : UINT64_MAX;
 }
 
-// Rounds the time of a PING up, so that thousands of idle peers wake the loop a few times a
-// second, not once each. The step is a hundredth of the interval.
+// Rounds the time of a PING up to a hundredth of the interval, so that thousands of
+// idle peers wake the loop a few times a second, not once each.
 static uint64_t ping_batch(const Session *session, uint64_t due_ms) {
   uint64_t step = session->limits.ping_interval_ms / 100;
   return step > 1 ? (due_ms + step - 1) / step * step : due_ms;

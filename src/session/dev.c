@@ -1,5 +1,5 @@
-// While a game is being developed, its pages show its errors, and reload files that have
-// changed. Other clients get neither.
+// Development mode: a game's pages show the game's errors, and reload files that have
+// changed. Only WebSocket peers get these notices.
 
 #include <string.h>
 

@@ -26,7 +26,8 @@ void peer_free(Session *session, Peer *peer) {
 
 static void uncount(Session *session, const Peer *peer, Code code) {
   if (peer->state != PEER_HANDSHAKE) session->json -= peer_form(peer) != FORM_SCHEMA;
-  if (peer->state == PEER_SUSPENDED) {  // the end of its connection is counted already
+  if (peer->state == PEER_SUSPENDED) {  // its connection's end was counted when it was
+                                        // suspended
     session->suspended--;
     return;
   }
@@ -40,7 +41,7 @@ static void send_closing(Session *session, const Peer *peer, const Ending *endin
   if (peer->state == PEER_SUSPENDED) return;
   if (ending->text)
     send_ending(session, peer->conn, peer->framing, CONTROL_CLOSING, NULL, ending);
-  // The transport ends in order when the server stops.
+  // When the server stops, the transport ends as in an orderly close.
   Code code = ending->code == CODE_UNAVAILABLE ? CODE_CLOSED : ending->code;
   net_end(session->net, peer->conn, code, ending->text);
 }

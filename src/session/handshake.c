@@ -1,5 +1,6 @@
-// Makes peers of connections: limits on admission, HELLO, the decision of the layer above, and
-// WELCOME or REJECTED. A text peer sends no HELLO, so the decision follows at once.
+// Turns connections into peers: limits on admission, HELLO, the decision of the layer
+// above, and WELCOME or REJECTED. A text peer sends no HELLO, so the decision follows
+// at once.
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,16 +20,17 @@ static void make_uuid(Net *net, uint8_t uuid[UUID_SIZE]) {
 }
 
 static bool is_full(const Session *session) {
-  // A suspended peer keeps its place.
+  // A suspended peer still counts towards max_clients.
   return session->connected + session->suspended + session->connecting >=
          session->limits.max_clients;
 }
 
 // --- Admission ---
 
-// Returns why a new connection is refused, or NULL. `open` counts those of its kind.
-// Before HELLO an address has twice its limit where sessions can be resumed, because the
-// lost connection of a session may still count.
+// Returns why the server refuses a new connection, or NULL. `open` counts the open
+// connections of the same kind. If sessions can be resumed, an address may have twice
+// as many connections before HELLO, because the lost connection of a session may still
+// be counted.
 static const char *admission_fault(Session *session, Framing framing, uint32_t open,
                                    const char *address) {
   const SessionLimits *limits = &session->limits;
@@ -96,7 +98,8 @@ static Peer *add_peer(Session *session, ConnId conn, const ConnInfo *info) {
   return peer;
 }
 
-// Has the layer above decide. The peer may have ended afterwards.
+// Asks the layer above to accept or reject the peer. The peer may be closed when this
+// returns.
 static void request_verdict(Session *session, Peer *peer) {
   peer->state = PEER_CONNECTING;
   session->connecting++;
@@ -253,7 +256,7 @@ void handshake_welcome(Session *session, Peer *peer, const Packet *hello,
   session->scratch.size = 0;
   control_welcome(&session->scratch, &welcome);
   send_control(session, peer, CONTROL_WELCOME, hello, &session->scratch);
-  if (peer->is_renamed) {  // its client knows only the name in its HELLO
+  if (peer->is_renamed) {  // the client knows only the name that it sent in HELLO
     session->scratch.size = 0;
     control_peer_renamed(&session->scratch, 0, peer->id, peer_name(peer));
     send_control(session, peer, CONTROL_PEER_RENAMED, NULL, &session->scratch);

@@ -2,7 +2,10 @@
 
 #include "session/internal.h"
 
-enum { LATE_MS = 1000 };  // a timer that is later means that the process was stopped
+enum {
+  LATE_MS = 1000
+};  // a timer that is later than this means that the process was
+    // stopped
 
 static void on_silence(Session *session, Peer *peer) {
   if (peer->state == PEER_HANDSHAKE) {
@@ -20,7 +23,7 @@ static void send_ping(Session *session, Peer *peer, uint64_t now_ms) {
   uint32_t interval = session->limits.ping_interval_ms;
   Buf *buf = &session->scratch;
   peer->ping_sent_us = net_clock_us(session->net);
-  // A late PING leaves its peer the same time to answer.
+  // The peer gets the full time to answer a late PING.
   peer->next_ping_ms += interval;
   if (peer->next_ping_ms < now_ms + interval - interval / 10)
     peer->next_ping_ms = now_ms + interval;
@@ -33,7 +36,7 @@ void keepalive_on_deadline(void *data, uint64_t now_ms) {
   Peer *peer = data;
   Session *session = peer->owner;
   if (now_ms > peer->timer.due_ms + LATE_MS) {
-    // The packets that came meanwhile are read first.
+    // Reads the packets that arrived meanwhile first.
     timers_set(net_timers(session->net), &peer->timer, now_ms + LATE_MS,
                keepalive_on_deadline, peer);
     return;

@@ -40,7 +40,7 @@ SessionStats session_stats(const Session *session) {
   return stats;
 }
 
-// One block, because most names and addresses are short.
+// Name and address share one block, because most of them are short.
 void peer_set_texts(Peer *peer, Text name, const char *address) {
   size_t address_size = strlen(address) + 1;
   char *texts = mem_zalloc(name.size + 1 + address_size);

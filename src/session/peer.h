@@ -1,4 +1,4 @@
-// A peer: its state in the session, and in the relay.
+// A peer: its state in the session and in the relay.
 #pragma once
 
 #include <stdbool.h>
@@ -13,20 +13,20 @@
 typedef struct Session Session;
 
 typedef enum PeerState {
-  PEER_HANDSHAKE,   // no HELLO yet
-  PEER_CONNECTING,  // HELLO is good; on_connect decides
+  PEER_HANDSHAKE,   // no HELLO received yet
+  PEER_CONNECTING,  // HELLO is valid; on_connect decides
   PEER_CONNECTED,
   PEER_SUSPENDED,  // the connection is lost; a HELLO may resume the session
-  PEER_CLOSED,     // the session is over; readable until session_forget
+  PEER_CLOSED,     // session ended; readable until session_forget
 } PeerState;
 
 /// A peer's place in one room; owned by the relay.
 typedef struct RoomRef {
   uint32_t room;
-  uint32_t place;  // index in the room's members
-  uint32_t
-      unreliable;  // the room's count of unreliable messages when the connection was lost
-  bool is_suspended;  // the peer is suspended, and counted as such by the room
+  uint32_t place;  // index in the list of the room's members
+  // The room's count of unreliable messages when the connection was lost.
+  uint32_t unreliable;
+  bool is_suspended;  // whether the room counts the peer as suspended
 } RoomRef;
 
 /// Why the server does not read from a peer.
@@ -35,75 +35,77 @@ typedef enum ThrottleReason {
   THROTTLE_RATE = 2,   // it is over rate_limit
 } ThrottleReason;
 
-/// State of resume.c and stream.c, of a peer whose session can be resumed.
+/// State of a resumable peer, for resume.c and stream.c.
 typedef struct PeerResume {
   bool is_resumable;
-  bool has_last_token;  // the token that made this connection still counts, too
-  bool is_overfull;     // more RELIABLE packets wait than may; about to end
-  uint8_t lost_code;    // Code: why the connection was lost
+  bool has_last_token;  // `token_last`, which made this connection, is still valid
+  bool is_overfull;     // too many RELIABLE packets wait; the peer is about to end
+  uint8_t lost_code;    // Code; reason why the connection was lost
   uint8_t token_now[UUID_SIZE], token_last[UUID_SIZE];
-  uint64_t lost_ms;     // when that was
-  uint64_t ack_due_ms;  // 0: nothing to acknowledge
+  uint64_t lost_ms;     // time at which the connection was lost
+  uint64_t ack_due_ms;  // time of the next ACK; 0: no packet to acknowledge
   Reliable stream;
 } PeerResume;
 
 /// State of throttle.c.
 typedef struct PeerThrottle {
-  uint64_t at_ms;  // when `tokens` was true
-  double tokens;   // packets that it may send now; below 0: it has sent so many more
-  uint64_t readable_ms;  // when a peer over rate_limit is read from again; 0: it is not
-  uint32_t unlimited;  // RELIABLE packets that rate_limit passes over: after a resume,
-                       // those that may be sent again
-  uint8_t reasons;     // ThrottleReasons
-  bool was_slowed;     // by rate_limit, which was logged
+  uint64_t at_ms;  // time at which `tokens` was computed
+  double tokens;  // packets that the peer may send now; negative: packets sent over the
+                  // limit
+  uint64_t readable_ms;  // time at which reading continues after rate_limit; 0: not
+                         // throttled by it
+  uint32_t unlimited;    // RELIABLE packets exempt from rate_limit, because the client
+                         // may send them again after a resume
+  uint8_t reasons;       // bits of ThrottleReason
+  bool was_slowed;  // whether rate_limit has throttled the peer, which is logged once
 } PeerThrottle;
 
 /// State of the relay; the session only sets it to zeros.
 typedef struct PeerRelay {
-  RoomRef *rooms;  // in the order of joining; owned
+  RoomRef *rooms;  // rooms in the order of joining; owned
   uint16_t room_count, room_capacity;
-  uint16_t waiting_joins;    // its joins that wait for the end of an on_create
-  bool has_joined;           // a room, ever
-  bool is_gone;              // its disconnect has been handled: it is in no room
-  struct Source *source;     // of its events; NULL: there were none yet
-  struct ScriptJoin *joins;  // that the script asked for and that wait for on_join
+  uint16_t waiting_joins;    // joins that wait for the end of an on_create
+  bool has_joined;           // whether it has ever joined a room
+  bool is_gone;              // its disconnect has been handled, so it is in no room
+  struct Source *source;     // source of its events; NULL: none so far
+  struct ScriptJoin *joins;  // joins by the script that wait for on_join
   uint32_t queued;    // events that wait for the script; later packets wait behind them
-  uint32_t ahead;     // of these, those in the first class of the scheduler
-  uint32_t captured;  // events that handlers have caused and that come next
-  uint32_t last_room;      // joined last; where lines of a text peer go
-  uint32_t excluded;       // number of the last broadcast that it does not get
+  uint32_t ahead;     // queued events in the first class of the scheduler
+  uint32_t captured;  // captured events of this peer, which precede queued ones
+  uint32_t last_room;      // room joined last, which gets the lines of a text peer
+  uint32_t excluded;       // number of the last broadcast that excludes the peer
   uint32_t warn_every_ms;  // time between the last two warnings of dropped messages
-  uint64_t next_warn_ms;   // earliest time of the next one
+  uint64_t next_warn_ms;   // earliest time of the next such warning
 } PeerRelay;
 
 typedef struct Peer {
   uint32_t id;
-  ConnId conn;  // 0 while suspended and once closed
+  ConnId conn;  // connection; 0 while suspended or closed
   Session *owner;
-  const char *transport;   // see ConnInfo
-  uint64_t protocol_hash;  // of HELLO; 0: knows no schema, gets messages as JSON
+  const char *transport;   // ConnInfo.transport
+  uint64_t protocol_hash;  // hash from HELLO; 0: the peer knows no schema and gets JSON
   uint8_t state;           // PeerState
-  uint8_t framing;         // Framing: lines mean a text peer
-  uint8_t hello_flags;     // of the HELLO, which WELCOME or REJECTED answers
+  uint8_t framing;         // Framing; FRAMING_LINES for a text peer
+  uint8_t hello_flags;     // flags of the HELLO that WELCOME or REJECTED answers
   uint8_t name_size;
   uint16_t hello_ref;
-  bool holds_name;  // its name counts among those in use
-  bool is_renamed;  // its name may differ from that in its HELLO; of text peers never
-  char *name;       // a NUL follows, then its address; owned, see peer_set_texts
+  bool holds_name;  // whether its name is counted as used
+  bool is_renamed;  // its name may differ from that in HELLO; false for text peers
+  char *name;       // name, NUL and address in one block; owned
   const char *address;
   uint8_t session[UUID_SIZE];
-  uint16_t token_size;      // of HELLO's
-  uint32_t latency_us;      // of the last PING; 0: not known yet
-  char *token;              // owned, a NUL follows; NULL when empty
+  uint16_t token_size;      // size of the token from HELLO
+  uint32_t latency_us;      // round trip of the last PING; 0: unknown
+  char *token;              // token, followed by a NUL; owned; NULL when empty
   Timer timer;              // handshake deadline, then keepalive
-  uint64_t last_packet_ms;  // time of the last packet from it
+  uint64_t last_packet_ms;  // time of the last packet from the peer
   uint64_t next_ping_ms;
-  uint64_t ping_sent_us;  // of the PING that is not answered yet; 0: none
+  uint64_t ping_sent_us;  // time of the PING without answer; 0: none
   PeerResume resume;
   PeerThrottle throttle;
   uint64_t packets_in, bytes_in;
-  NetCounter ended;  // packets and bytes that its ended connections were sent
-  uint64_t dropped;  // messages
+  NetCounter ended;  // packets and bytes sent on its earlier connections
+  uint64_t dropped;  // dropped messages
   PeerRelay relay;
 } Peer;
 
@@ -116,11 +118,11 @@ static inline bool peer_has_session(const Peer *peer) {
   return peer->state == PEER_CONNECTED || peer->state == PEER_SUSPENDED;
 }
 
-/// How a peer gets messages. Each form has a group of its own in net.
+/// Form in which a peer gets messages. In net, each form has a group of its own.
 typedef enum Form {
-  FORM_SCHEMA,  // binary, where the schema names the message
+  FORM_SCHEMA,  // binary for messages that the schema names
   FORM_JSON,
-  FORM_TEXT,  // lines
+  FORM_TEXT,  // lines of text
   FORM_COUNT
 } Form;
 

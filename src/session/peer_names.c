@@ -1,6 +1,6 @@
-// Names of peers: which are in use, and which a peer may have. A name is in use
-// from the moment at which its peer is let in (of a text peer, from the beginning) until its
-// session ends; a suspended peer keeps it.
+// Names of peers: which are used, and which a peer may have. A peer uses its name from
+// its acceptance (a text peer from the beginning) until its session ends. A suspended
+// peer keeps its name.
 
 #include <stdio.h>
 #include <string.h>
@@ -65,7 +65,7 @@ void peer_names_drop(Session *session, Peer *peer) {
   session_reserve_name(session, peer->framing, peer_name(peer), -1);
 }
 
-// Appends a number if another peer has that name already.
+// Appends a number if another peer already has that name.
 void peer_names_make(Session *session, Peer *peer) {
   char name[NAME_MAX_BYTES + 1];
   snprintf(name, sizeof name, "guest-%u", peer->id);

@@ -1,10 +1,11 @@
-// Sessions that outlive their connection: a peer that loses it is suspended, and a HELLO
-// with its token on another connection resumes it. A token is the peer's id, which finds
-// the peer, and 96 random bits, which are compared in constant time, so that neither
-// guessing nor timing finds one.
+// Sessions that survive their connection. A peer that loses its connection is
+// suspended, and a HELLO with its token on another connection resumes it. A token
+// contains the peer's id and 96 random bits. The id finds the peer. The comparison
+// takes constant time, so that timing does not help to guess a token.
 //
-// A WELCOME may be lost together with its connection, and the token in it. Therefore the
-// token that resumed a session is valid until a packet comes on the new connection.
+// The WELCOME with a new token may be lost together with its connection. Therefore the
+// token that resumed a session stays valid until a packet arrives on the new
+// connection.
 
 #include <string.h>
 
@@ -42,7 +43,8 @@ void resume_begin(Session *session, Peer *peer) {
 
 // --- Resumed ---
 
-// Ends the old connection of a session that is resumed while this still exists.
+// Ends the old connection of a session that is resumed before that connection has
+// ended.
 static void replace(Session *session, Peer *peer) {
   static const char WHY[] = "the session was resumed on another connection";
   send_ending(session, peer->conn, peer->framing, CONTROL_CLOSING, NULL,
@@ -51,7 +53,7 @@ static void replace(Session *session, Peer *peer) {
   resume_suspend(session, peer, CODE_REPLACED);
 }
 
-// Gives the peer the connection of `newcomer`.
+// Moves the connection of `newcomer` to the peer.
 static void take_conn(Session *session, Peer *peer, Peer *newcomer) {
   session_count_address(session, peer->address, -1);
   peer_set_texts(peer, peer_name(peer), newcomer->address);
@@ -83,7 +85,7 @@ static void resume(Session *session, Peer *peer, const Packet *hello) {
   deadline_start(session, peer);
   handshake_welcome(session, peer, hello, true);
   session->events.resume(session->data, peer, &resumption);
-  // It ends the list of rooms.
+  // The ACK marks the end of the list of rooms.
   stream_send_ack(session, peer);
   stream_resend(session, peer);
 }
@@ -91,7 +93,8 @@ static void resume(Session *session, Peer *peer, const Packet *hello) {
 bool resume_take(Session *session, Peer *newcomer, const Hello *hello) {
   Peer *peer = find_by_token(session, hello->resume_token);
   if (!peer) return false;
-  // The kept packets are in the form that the peer understood.
+  // The kept packets are in one form, JSON or binary. The client must still understand
+  // that form.
   if ((peer_form(peer) == FORM_SCHEMA) != (hello->protocol_hash != 0)) return false;
   if (peer->resume.is_overfull) {
     session_kick(session, peer, CODE_SLOW_CONSUMER, STREAM_FULL_TEXT);

@@ -70,7 +70,7 @@ void send_control_at(Session *session, Peer *peer, ControlType type, Priority pl
                 payload);
 }
 
-// It overtakes nothing.
+// Uses the lowest priority, so that the packet overtakes no other.
 void send_ending(Session *session, ConnId conn, Framing framing, ControlType type,
                  const Packet *request, const Ending *ending) {
   Buf *buf = &session->scratch;
@@ -106,7 +106,8 @@ bool session_keeps(const Session *session) { return session->resumable > 0; }
 
 void session_keep(Session *session, Peer *peer, Blob *packet) {
   if (!peer->resume.is_resumable || peer->resume.is_overfull) return;
-  // Peers that acknowledge nothing share a total; past it, each may have little.
+  // If the kept packets of all peers exceed the total, each peer may keep only a small
+  // share.
   bool is_much = session->kept_bytes >= SESSION_KEPT_TOTAL;
   size_t limit = is_much ? SESSION_KEPT_SHARE : SESSION_KEPT_BYTES;
   if (reliable_push(&peer->resume.stream, packet, limit)) return;

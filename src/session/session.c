@@ -117,19 +117,21 @@ static void on_packet(void *data, void *conn_data, const Packet *packet) {
     return;
   }
   if (is_reliable) stream_receive(session, peer, packet);
-  // The peer knows the token of its last WELCOME, so the one before is used up.
+  // The packet proves that the peer has received its new token, so the previous one
+  // expires.
   peer->resume.has_last_token = false;
   if (packet->channel != CHANNEL_CONTROL || !on_own_control(session, peer, packet))
     session->events.packet(session->data, peer, packet);
 }
 
-// Packets by UDP that come before the peer is connected are lost.
+// Drops UDP packets that arrive before the peer is connected.
 static void on_unreliable_packet(void *data, void *conn_data, const Packet *packet) {
   const Peer *peer = conn_data;
   if (peer->state == PEER_CONNECTED) on_packet(data, conn_data, packet);
 }
 
-// A page in a browser can send a request to any port, so a line of HTTP ends the connection.
+// Ends the connection at a line of HTTP, because a page in a browser can send a request
+// to any port.
 static void on_line(void *data, void *conn_data, const char *text, size_t size) {
   Session *session = data;
   Peer *peer = conn_data;

@@ -1,10 +1,14 @@
-// The RELIABLE packets of a session in both directions: it counts and acknowledges received ones,
-// and keeps sent ones until the peer acknowledges them. Kept packets have the order of the bytes
-// on the connection, because all RELIABLE packets have one place among the priorities.
+// The RELIABLE packets of a session. Counts and acknowledges received packets, and
+// keeps sent packets until the peer acknowledges them. The order of kept packets is the
+// order of the bytes on the connection, because all RELIABLE packets have the same
+// place among the priorities.
 
 #include "session/internal.h"
 
-enum { RESEND_BYTES = 64 << 10 };  // of packets sent again as one message, about
+enum {
+  RESEND_BYTES = 64 << 10
+};  // approximate bytes of one message with packets sent
+    // again
 
 // --- From the peer ---
 
@@ -23,7 +27,8 @@ void stream_send_ack(Session *session, Peer *peer) {
   peer->resume.ack_due_ms = 0;
   buf->size = 0;
   buf_u32(buf, reliable_tell(&peer->resume.stream));
-  // Behind the rooms of a resumed session, because it ends their list.
+  // After a resume, the ACK must follow the list of rooms, because it marks the list's
+  // end.
   send_control_at(session, peer, CONTROL_ACK, PRIORITY_NORMAL, NULL, buf);
 }
 

@@ -45,7 +45,7 @@ static void put_rooms(Buf *line, Reader *payload, uint32_t more, size_t limit) {
   }
 }
 
-// " (Kicked: the reason)" for a peer that did not ask to leave.
+// Appends " (Kicked: the reason)" if the peer did not ask to leave.
 static void put_left(Buf *line, Reader *payload, const Outgoing *outgoing) {
   buf_printf(line, "* left ");
   put_text(line, outgoing->name);
@@ -89,7 +89,7 @@ static void put_error(Buf *line, Reader *payload) {
     buf_printf(line, "; try again in %u s", reader_u16(payload));
 }
 
-// Returns false for control packets that have no line.
+// Returns false for control packets that text peers do not get.
 static bool put_control(Buf *line, const Session *session, const Outgoing *outgoing) {
   Reader payload = reader_of(outgoing->packet.payload, outgoing->packet.length);
   size_t limit = session->limits.max_payload;

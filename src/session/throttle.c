@@ -1,6 +1,7 @@
-// Throttles peers whose events wait for the script, and peers that send more than rate_limit
-// allows: the server does not read from them for a while. Their packets wait in the connection's
-// buffer and then at the peer. Meanwhile neither silence nor a missing PONG ends the peer.
+// Throttles peers whose events wait for the script, and peers that exceed rate_limit:
+// the server does not read from them for a while. Their packets wait in the buffers of
+// the connection and then at the client. Meanwhile neither silence nor a missing PONG
+// ends the peer.
 
 #include "base/log.h"
 #include "session/internal.h"
@@ -17,7 +18,8 @@ void session_throttle(Session *session, Peer *peer, ThrottleReason reason) {
   deadline_arm(session, peer);
 }
 
-// Silence counts from now on, because the packets that came meanwhile are read first.
+// Restarts the deadline of silence, because the packets that arrived meanwhile are read
+// first.
 void session_release(Session *session, Peer *peer, ThrottleReason reason) {
   if (!(peer->throttle.reasons & reason)) return;
   peer->throttle.reasons &= (uint8_t) ~(unsigned)reason;
@@ -45,7 +47,7 @@ static void refill(const Session *session, Peer *peer, uint64_t now_ms) {
   peer->throttle.at_ms = now_ms;
 }
 
-// Waits until the peer may send the packets of THROTTLE_BATCH_MS.
+// Throttles the peer until it may send the packets of THROTTLE_BATCH_MS.
 static void slow_down(Session *session, Peer *peer, uint64_t now_ms) {
   double rate = session->limits.rate_limit, wanted = rate * THROTTLE_BATCH_MS / 1000;
   if (wanted < 1) wanted = 1;
