@@ -30,7 +30,7 @@ void channels_end(PerigeeClient *client, int code) {
     const Channel *channel = client->channels;
     PerigeeEvent event = {
         .type = PERIGEE_CHANNEL_CLOSED, .channel = channel->id, .code = code};
-    events_push(&client->events, &event, &(EventParts){.name = text_of(channel->name)});
+    events_add(&client->events, &event, &(EventParts){.name = text_of(channel->name)});
     channel_free(&client->channels);
   }
 }
@@ -62,7 +62,7 @@ bool take_channel_opened(PerigeeClient *client, const Packet *packet) {
   PerigeeEvent event = {
       .type = PERIGEE_CHANNEL_OPENED, .channel = id, .request = request->number};
   request_free(request);
-  events_push(&client->events, &event, &(EventParts){.name = text_of(channel->name)});
+  events_add(&client->events, &event, &(EventParts){.name = text_of(channel->name)});
   return true;
 }
 
@@ -80,7 +80,7 @@ static void push_packet(PerigeeClient *client, const Packet *packet, uint32_t pe
                                        .channel = packet->channel,
                                        .number = packet->type,
                                        .ref = packet->ref};
-  events_push(&client->events, &event, &(EventParts){.data = data});
+  events_add(&client->events, &event, &(EventParts){.data = data});
 }
 
 // Takes an answer; ignores one that comes late, or to no request.
@@ -97,7 +97,7 @@ static void take_answer(PerigeeClient *client, const Packet *packet, uint32_t pe
                         .channel = packet->channel,
                         .number = packet->type};
   request_free(request);
-  events_push(&client->events, &event, &(EventParts){.data = data});
+  events_add(&client->events, &event, &(EventParts){.data = data});
 }
 
 bool take_packet(PerigeeClient *client, const Packet *packet) {

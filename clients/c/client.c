@@ -102,7 +102,7 @@ void client_free(PerigeeClient *client) {
   channels_free(client);
   rooms_deinit(&client->rooms);
   reliable_deinit(&client->session.stream);
-  events_deinit(&client->events);
+  events_free(&client->events);
   buf_deinit(&client->scratch);
   timers_deinit(&client->timers);
   mem_free(client->session.name);
@@ -126,12 +126,12 @@ bool session_is_resumable(const Session *session) {
 }
 
 void client_push(PerigeeClient *client, const PerigeeEvent *event) {
-  events_push(&client->events, event, NULL);
+  events_add(&client->events, event, NULL);
 }
 
 void client_push_text(PerigeeClient *client, const PerigeeEvent *event,
                       const char *text, size_t size) {
-  events_push(&client->events, event, &(EventParts){.text = {text, size}});
+  events_add(&client->events, event, &(EventParts){.text = {text, size}});
 }
 
 // Leaves all rooms of the old session but those that the program has joined.

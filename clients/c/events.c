@@ -25,7 +25,7 @@ static void append(Events *events, EventNode *node) {
   events->bytes += node->size;
 }
 
-void events_push(Events *events, const PerigeeEvent *event, const EventParts *parts) {
+void events_add(Events *events, const PerigeeEvent *event, const EventParts *parts) {
   static const EventParts NONE;
   if (!parts) parts = &NONE;
   size_t size = sizeof(EventNode) + parts->name.size + parts->text.size +
@@ -42,8 +42,8 @@ void events_push(Events *events, const PerigeeEvent *event, const EventParts *pa
   append(events, node);
 }
 
-void events_push_rooms(Events *events, const PerigeeEvent *event,
-                       const PerigeeRoomInfo *rooms, uint32_t count) {
+void events_add_rooms(Events *events, const PerigeeEvent *event,
+                      const PerigeeRoomInfo *rooms, uint32_t count) {
   size_t size = sizeof(EventNode) + count * sizeof(PerigeeRoomInfo) + 1;
   for (uint32_t i = 0; i < count; i++) size += strlen(rooms[i].name) + 1;
   EventNode *node = mem_alloc(size);
@@ -62,8 +62,8 @@ void events_push_rooms(Events *events, const PerigeeEvent *event,
   append(events, node);
 }
 
-void events_push_turn(Events *events, const PerigeeEvent *event, const uint8_t *bytes,
-                      size_t size) {
+void events_add_turn(Events *events, const PerigeeEvent *event, const uint8_t *bytes,
+                     size_t size) {
   uint8_t count = bytes[0];
   size_t whole = sizeof(EventNode) + count * sizeof(PerigeeEntry) + size;
   EventNode *node = mem_alloc(whole);
@@ -117,6 +117,6 @@ bool events_are_full(const Events *events) {
   return events->count >= EVENTS_MAX || events->bytes >= EVENTS_MAX_BYTES;
 }
 
-void events_deinit(Events *events) {
+void events_free(Events *events) {
   while (events_take(events)) continue;
 }

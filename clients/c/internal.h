@@ -60,15 +60,15 @@ typedef struct EventParts {
 } EventParts;
 
 /// Appends an event with copies of these texts; `parts` may be NULL.
-void events_push(Events *events, const PerigeeEvent *event, const EventParts *parts);
+void events_add(Events *events, const PerigeeEvent *event, const EventParts *parts);
 
 /// Appends an event with a copy of these `count` rooms.
-void events_push_rooms(Events *events, const PerigeeEvent *event,
-                       const PerigeeRoomInfo *rooms, uint32_t count);
+void events_add_rooms(Events *events, const PerigeeEvent *event,
+                      const PerigeeRoomInfo *rooms, uint32_t count);
 
 /// Appends an event with the entries of a turn, as TURNS has them.
-void events_push_turn(Events *events, const PerigeeEvent *event, const uint8_t *bytes,
-                      size_t size);
+void events_add_turn(Events *events, const PerigeeEvent *event, const uint8_t *bytes,
+                     size_t size);
 
 /// Drops the turns of a room that the program has not taken, because another match begins.
 void events_drop_turns(Events *events, uint32_t room);
@@ -79,7 +79,7 @@ const PerigeeEvent *events_take(Events *events);
 /// Returns whether so many events wait that the client may make no more.
 bool events_are_full(const Events *events);
 
-void events_deinit(Events *events);
+void events_free(Events *events);
 
 /// Returns a C string as a text for an event.
 EventText text_of(const char *text);

@@ -269,7 +269,7 @@ static void add_missed(const Match *match, const Ahead *turn, Buf *missed) {
     PerigeeEvent event = {
         .type = PERIGEE_INPUT_MISSED, .room = match->room, .count = turn->turn};
     EventParts parts = {.data = {input->data, input->size}};
-    events_push(&match->client->events, &event, &parts);
+    events_add(&match->client->events, &event, &parts);
     return;
   }
   buf_u16(missed, (uint16_t)input->size);
@@ -293,8 +293,7 @@ static void advance(Match *match) {
     add_missed(match, next, &missed);
     PerigeeEvent event = {
         .type = PERIGEE_TURN, .room = match->room, .count = next->turn};
-    events_push_turn(&match->client->events, &event, next->bytes.data,
-                     next->bytes.size);
+    events_add_turn(&match->client->events, &event, next->bytes.data, next->bytes.size);
     match->delivered = next->turn;
     next->turn = 0;
   }
@@ -410,7 +409,7 @@ static bool take_snapshot(Match *match, Reader *reader) {
                         .number = PERIGEE_MATCH_FROM_SNAPSHOT,
                         .count = turn};
   EventParts parts = {.data = {match->snapshot.data, match->snapshot.size}};
-  events_push(&match->client->events, &event, &parts);
+  events_add(&match->client->events, &event, &parts);
   buf_deinit(&match->snapshot);
   match_report(match);
   return true;
@@ -439,7 +438,7 @@ static bool take_slots(const Match *match, PerigeeEventType type, Reader *reader
   uint8_t count = reader_u8(reader);
   const uint8_t *slots = reader_bytes(reader, count);
   if (!reader_is_done(reader)) return false;
-  events_push(&match->client->events, &event, &(EventParts){.data = {slots, count}});
+  events_add(&match->client->events, &event, &(EventParts){.data = {slots, count}});
   return true;
 }
 

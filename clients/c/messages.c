@@ -21,7 +21,7 @@ static bool push(PerigeeClient *client, const Packet *packet, PerigeeEvent *even
   if (is_good) {
     EventParts parts = {.name = {name.data, name.size},
                         .data = {data.bytes, data.size}};
-    events_push(&client->events, event, &parts);
+    events_add(&client->events, event, &parts);
   }
   buf_deinit(&name);
   return is_good || take_malformed(client, "a message that is no [\"name\", value]");

@@ -106,7 +106,7 @@ void request_fail(Request *request, int code, const char *text, size_t size) {
   if (request->number) {
     PerigeeEvent event = {
         .type = PERIGEE_FAILED, .request = request->number, .code = code};
-    events_push(&client->events, &event, &(EventParts){.text = {text, size}});
+    events_add(&client->events, &event, &(EventParts){.text = {text, size}});
   }
   request_free(request);
   if (room && kind == REQUEST_ENTER) {
@@ -156,7 +156,7 @@ void requests_synced(PerigeeClient *client, uint32_t news) {
     request->value -= news < request->value ? news : request->value;
     if (request->value > 0) continue;
     PerigeeEvent event = {.type = PERIGEE_SYNCED, .request = request->number};
-    events_push(&client->events, &event, NULL);
+    events_add(&client->events, &event, NULL);
     request_free(request);
   }
 }

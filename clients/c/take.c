@@ -222,7 +222,7 @@ static bool take_redirect(PerigeeClient *client, const Packet *packet) {
   uint16_t port = reader_u16(&reader);
   if (reader.failed || !text_is_utf8(host.bytes, host.size)) return take_short(client);
   PerigeeEvent event = {.type = PERIGEE_REDIRECT, .number = port};
-  events_push(&client->events, &event, &(EventParts){.name = {host.bytes, host.size}});
+  events_add(&client->events, &event, &(EventParts){.name = {host.bytes, host.size}});
   return true;
 }
 

@@ -13,7 +13,7 @@ static bool malformed(PerigeeClient *client) {
 
 static void push_named(PerigeeClient *client, const PerigeeEvent *event,
                        const char *name, size_t size) {
-  events_push(&client->events, event, &(EventParts){.name = {name, size}});
+  events_add(&client->events, event, &(EventParts){.name = {name, size}});
 }
 
 static void push_peer(PerigeeClient *client, PerigeeEventType type, const Room *room,
@@ -36,7 +36,7 @@ static void push_renamed(PerigeeClient *client, uint32_t room, uint32_t peer, Te
                          const char *before) {
   PerigeeEvent event = {.type = PERIGEE_PEER_RENAMED, .room = room, .peer = peer};
   EventParts parts = {.name = {name.bytes, name.size}, .text = text_of(before)};
-  events_push(&client->events, &event, &parts);
+  events_add(&client->events, &event, &parts);
 }
 
 static void rename_member(PerigeeClient *client, Room *room, const Member *member,
@@ -252,7 +252,7 @@ bool take_relayed(PerigeeClient *client, const Packet *packet) {
   PerigeeEvent event = {.type = PERIGEE_RELAY, .room = room->number, .peer = peer};
   EventParts parts = {.name = text_of(member ? member->name : ""),
                       .data = {data, size}};
-  events_push(&client->events, &event, &parts);
+  events_add(&client->events, &event, &parts);
   return true;
 }
 
@@ -282,7 +282,7 @@ bool take_rooms(PerigeeClient *client, const Packet *packet) {
       packet->flags & PACKET_RESPONSE ? request_find(client, packet->ref) : NULL;
   if (is_good && request && request->kind == REQUEST_LIST) {
     PerigeeEvent event = {.type = PERIGEE_ROOMS, .request = request->number};
-    events_push_rooms(&client->events, &event, rooms, count);
+    events_add_rooms(&client->events, &event, rooms, count);
     request_free(request);
   }
   for (uint32_t i = 0; i < read; i++) mem_free((char *)rooms[i].name);
