@@ -1,4 +1,4 @@
-// Addresses of the internet, of both families, as sockets have them.
+// Internet addresses of both families, in the form that sockets use.
 #pragma once
 
 #include <netinet/in.h>
@@ -12,16 +12,17 @@ typedef union SocketAddress {
   struct sockaddr_in6 v6;
 } SocketAddress;
 
-/// Resolves a numeric address or a name, for a socket of `type`. Blocks, so it is for use before
-/// the loop runs. Returns 0 or ERR_ADDRESS.
+/// Resolves a numeric address or a name, for a socket of `type`. Blocks, so call it
+/// only before the loop runs. Returns 0 or ERR_ADDRESS.
 int address_resolve(const char *host, uint16_t port, int type, SocketAddress *address);
 
 uint16_t address_port(const SocketAddress *address);
 
-/// Writes an address without its port, and one of IPv4 at an IPv6 socket as of IPv4.
+/// Writes an address without its port. An IPv4 address at an IPv6 socket gets its IPv4
+/// form.
 void address_text(const SocketAddress *address, char text[ADDRESS_SIZE]);
 
-/// Writes the network that limits for an address count: the first 64 bits of an IPv6
-/// address, because one subscriber has all addresses that share them. Link-local and IPv4
-/// addresses stand for themselves.
+/// Writes the network that limits for an address count. For IPv6 this is the first 64
+/// bits, because one subscriber has all addresses that share them. For link-local and
+/// IPv4 addresses it is the whole address.
 void address_network(const char *text, char network[ADDRESS_SIZE]);

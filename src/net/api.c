@@ -1,4 +1,4 @@
-// The functions of net.h for one connection, wherever it is served.
+// The functions of net.h for one connection, whichever thread serves it.
 #include "net/internal.h"
 
 void net_close(Net *net, ConnId id) { net_end(net, id, CODE_CLOSED, NULL); }
@@ -48,9 +48,9 @@ bool net_udp_figures(const Net *net, ConnId id, UdpFigures *figures) {
   return endpoint && endpoint->ops->udp_figures(endpoint, figures);
 }
 
-// Endpoints that stop again meanwhile wait for the next call, in a list of their own. Those that
-// end meanwhile stay valid: they are freed by the loop, or when the iteration ends, and an
-// endpoint that has ended does not resume.
+// An endpoint that stops again meanwhile waits for the next call, in a separate list.
+// An endpoint that ends meanwhile stays valid, because the loop or the end of the
+// iteration frees it; it does not resume.
 bool net_resume(Net *net) {
   List list = net->resumed;
   net->resumed = (List){0};

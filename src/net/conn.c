@@ -1,6 +1,7 @@
-// Endpoints; and of a connection that this Net serves (Conn) its throttling, the change of its
-// protocol, and its end. Nothing here knows how bytes travel or what they mean. The end of a
-// connection from outside is reported at the end of the iteration, never within a call.
+// Endpoints, and for connections that this Net serves (Conn): throttling, the change of
+// the protocol, and the end. This file knows neither how bytes travel nor what they
+// mean. If the other side ends a connection, the end of the iteration reports that; no
+// call reports it.
 #include "net/conn.h"
 
 #include "base/err.h"
@@ -43,7 +44,8 @@ void counter_add(Endpoint *endpoint, NetSent sent) {
   endpoint->counter->sent.bytes += sent.bytes;
 }
 
-// An endpoint is in the list of its counter until nothing more of it can be counted there.
+// Keeps an endpoint in the list of its counter until nothing more can be added to that
+// counter.
 void counter_leave(Endpoint *endpoint, NetSent last) {
   if (!endpoint->counter) return;
   counter_add(endpoint, last);
@@ -89,7 +91,8 @@ void conn_start(Conn *conn, unsigned reason) {
   if (!(conn->stops & reason)) return;
   conn->stops &= (uint8_t)~reason;
   if (conn->stops & ~(unsigned)STOP_SHARE) return;
-  conn->in.since_ms = net_now_ms(conn->net);  // it could not be finished before
+  conn->in.since_ms = net_now_ms(conn->net);  // the packet could not be finished while
+                                              // reading was stopped
   endpoint_resume_later(conn->net, &conn->self);
 }
 
@@ -149,7 +152,7 @@ void conn_destroy(Conn *conn) {
 
 void conn_drained(Conn *conn) {
   if (conn->protocol->finish && conn->protocol->finish(conn)) return;
-  // The other side closes when it has read everything.
+  // The other side closes the connection when it has read everything.
   if (transport_shutdown(conn->transport) && conn->is_eof) conn_destroy(conn);
 }
 

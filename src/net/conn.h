@@ -1,6 +1,6 @@
-// A connection, between the tables of its transport and its protocol, for the files of net.
-// Functions are grouped by the file that has them, the lowest first: a file calls the files that
-// follow only through the tables.
+// A connection, between the tables of its transport and its protocol, for the files of
+// net. The functions are grouped by file, with the lowest file first. A file calls the
+// files below it in this list only through the tables.
 #pragma once
 
 #include "base/buf.h"
@@ -13,121 +13,126 @@
 #include "net/transport.h"
 
 enum {
-  // Bytes for a transport's `write` at a time; overflow cannot drop them any more.
+  // Most bytes in one `write` of a transport. Overflow cannot drop these bytes any
+  // more.
   WRITE_CHUNK_BYTES = 64 << 10,
-  REFUSED_MAX = 64,  // connections closed as they came that may linger at a time
+  REFUSED_MAX = 64,  // refused connections that may linger at a time
 };
 
 typedef enum ConnState { CONN_OPEN, CONN_CLOSING, CONN_CLOSED } ConnState;
 
-/// Reasons to read and hand up nothing. All but STOP_SHARE also stop the deadline of a begun
-/// packet.
+/// Reasons to stop reading and passing input up. All but STOP_SHARE also stop the
+/// deadline of a partly received packet.
 typedef enum Stop {
   STOP_THROTTLED = 1,  // net_throttle
   STOP_BUSY = 2,       // the server answers a request
-  STOP_SHARE = 4,      // it has had its share of this iteration
-  STOP_OWNER = 8,      // and higher bits: reasons of the layer above
+  STOP_SHARE = 4,      // the connection has used its share of this iteration
+  STOP_OWNER = 8,      // first of the bits for reasons of the layer above
 } Stop;
 
-/// How a connection ended that the layer above has not closed. The greatest value wins, but
-/// END_SLOW stays until it is reported.
+/// How a connection ended that the layer above has not closed. A greater value replaces
+/// a smaller one, but END_SLOW stays until it is reported.
 typedef enum End {
   END_NONE,
   END_ORDERLY,
-  END_CUT,     // the other side stopped in the middle of something
-  END_SLOW,    // it does not read its output
-  END_BROKEN,  // by an error
+  END_CUT,     // the other side stopped in the middle of a packet
+  END_SLOW,    // the other side does not read its output
+  END_BROKEN,  // an error ended the connection
 } End;
 
-/// Input that is not whole.
+/// Unfinished input.
 typedef struct Inbox {
   Buf bytes;
-  uint64_t since_ms;     // when it began to arrive, monotonic
-  uint32_t scanned;      // bytes without an end of line
-  uint32_t counted;      // unfinished bytes in net->totals
-  uint32_t max_payload;  // in bytes
+  uint64_t since_ms;  // time at which the unfinished input began to arrive, monotonic
+  uint32_t scanned;   // bytes searched for the end of a line
+  uint32_t counted;   // unfinished bytes counted in net->totals
+  uint32_t max_payload;  // limit of a packet's payload, in bytes
   uint8_t framing;       // Framing
 } Inbox;
 
 /// Output to the connection.
 typedef struct Outbox {
-  Source direct;  // of messages to it alone
+  Source direct;  // messages to this connection alone
   GroupRef *groups;
   uint16_t group_count, group_capacity;
   bool is_urgent;     // this iteration flushes its whole stream
-  bool is_condemned;  // did not read, so it gets only CLOSING or the like
-  Backlog *backlog;   // owned; NULL while the connection keeps up
-  NetSent sent;       // messages so far
+  bool is_condemned;  // the connection did not read, so it gets only CLOSING or similar
+  Backlog *backlog;   // waiting output; owned; NULL while the connection keeps up
+  NetSent sent;       // messages sent so far
 } Outbox;
 
 struct Conn {
   Endpoint self;
   Transport *transport;
   const Protocol *protocol;
-  void *speech;  // the protocol's own; owned, freed by protocol->free
+  void *speech;  // state of the protocol; owned; freed by protocol->free
   Net *net;
-  Counters *counters;  // its proxy's; NULL: it has none
-  ConnInfo *info;      // owned; NULL once the layer above knows the connection
+  Counters *counters;  // counters shared with the proxy; NULL: no proxy
+  ConnInfo *info;      // description for events.open; owned; NULL after that event
   Inbox in;
   Outbox out;
-  Datagrams *datagrams;  // alone or beside the stream; NULL: none
-  Timer timer;       // the protocol's or a begun packet's; of a closing conn, lingering
-  char *close_text;  // reason of the close, in words; owned; NULL: none
-  int8_t close_code;  // Code; -1: none was given
-  uint8_t state;      // ConnState
-  uint8_t stops;      // Stop
-  uint8_t end;        // End
-  bool is_known;      // to the layer above
-  bool is_entered;    // events.leave is due
-  bool is_refused;    // counted in net->totals
-  bool is_eof;        // the other side writes no more
+  Datagrams *datagrams;  // datagrams, alone or beside the stream; NULL: none
+  Timer timer;           // deadline of the protocol, of a partly received packet, or of
+                         // lingering
+  char *close_text;      // reason of the close, in words; owned; NULL: none
+  int8_t close_code;     // Code of the close; -1: none given
+  uint8_t state;         // ConnState
+  uint8_t stops;         // bits of Stop
+  uint8_t end;           // End
+  bool is_known;         // the layer above knows the connection
+  bool is_entered;       // events.enter was called, and events.leave must follow
+  bool is_refused;       // counted in net->totals->refused
+  bool is_eof;           // the other side's stream has ended
 };
 
 // --- conn.c ---
 
 /// Returns a connection that this Net serves, or NULL.
 Conn *conn_find(const Net *net, ConnId id);
-/// Returns whether input may be handed up.
+/// Returns whether input may be passed up.
 bool conn_takes_input(const Conn *conn);
-/// Adds a reason to read and hand up nothing.
+/// Adds a reason to stop reading and passing input up.
 void conn_stop(Conn *conn, unsigned reason);
-/// Removes it; without another one, input goes on at the end of the iteration.
+/// Removes a reason. If no other reason is left, input continues at the end of the
+/// iteration.
 void conn_start(Conn *conn, unsigned reason);
-/// Sets its unfinished bytes, here and in the totals of the Net.
+/// Sets the connection's unfinished bytes, here and in the totals of the Net.
 void conn_count_unfinished(Conn *conn, uint32_t bytes);
-/// Replaces the protocol and frees the speech of the one before.
+/// Replaces the protocol and frees the speech of the previous one.
 void conn_speak(Conn *conn, const Protocol *protocol);
 /// Returns whether the connection is open and speaks the protocol.
 static inline bool conn_speaks(const Conn *conn, const Protocol *protocol) {
   return conn->protocol == protocol && conn->state == CONN_OPEN;
 }
-/// Reports a fault of the other side.
+/// Reports that the other side broke a rule.
 void conn_fault(Conn *conn, Code code, const char *text);
-/// Reports an error of packet_read as a fault.
+/// Reports an error code of packet_read as a fault.
 void conn_fault_at(Conn *conn, int error);
-/// Ends an open conn, which is reported at the end of the iteration; destroys a closing one that
-/// is END_BROKEN.
+/// Ends an open conn; the end of the iteration reports this. Destroys a closing conn if
+/// `how` is END_BROKEN.
 void conn_end(Conn *conn, End how);
-/// Sets the reason of its close, for protocols that tell the other side, unless it has one.
-/// `text` may be NULL.
+/// Sets the reason of the close, for protocols that send it to the other side. Keeps an
+/// earlier reason. `text` may be NULL.
 void conn_set_reason(Conn *conn, Code code, const char *text);
-/// Writes the last words of a closing conn whose output is out, then ends its stream.
+/// Writes the last words of a closing conn whose output has left, then ends its stream.
 void conn_drained(Conn *conn);
-/// Ends it now; it is freed later, by the loop. Open conns are closed first (conn_close).
+/// Ends the connection now; the loop frees it later. An open conn must be closed first
+/// (conn_close).
 void conn_destroy(Conn *conn);
-/// Lets a conn that was closed as it came linger to read why, unless too many do.
+/// Lets a refused conn linger, so that it can read the reason, unless too many linger.
 void conn_limit_refused(Conn *conn);
-/// Returns the messages that wait for it.
+/// Returns the messages that wait for the connection.
 NetSent conn_queued(const Conn *conn);
-/// Copies its counters to its proxy, if it has one.
+/// Copies the connection's counters to its proxy, if it has one.
 void conn_publish(const Conn *conn);
 
 // --- inbox.c ---
 
-/// After input: gives spare memory back, sets the deadline of begun input (`is_new`: begun just
-/// now), and limits unfinished bytes. May end connections, this one included.
+/// Called after input. Frees spare memory, sets the deadline of unfinished input
+/// (`is_new`: it has just begun), and limits unfinished bytes. May end connections,
+/// this one included.
 void inbox_settle(Conn *conn, bool is_new);
-/// Ends connections while all have too many unfinished bytes together.
+/// Ends connections until the unfinished bytes of all are below the limit.
 void inbox_limit(Net *net);
 
 // --- local.c ---
@@ -139,17 +144,17 @@ extern const EndpointOps LOCAL;
 
 /// Initializes a zeroed conn: the first step of a new connection.
 void conn_init(Conn *conn, Net *net, Transport *transport, Framing framing);
-/// Gives it an id; returns false when there are too many.
+/// Assigns an id; returns false if too many connections exist.
 bool conn_add(Conn *conn);
-/// Begins its protocol; `info->address` is that of the other side.
+/// Starts the connection's protocol. `info->address` is the address of the other side.
 void conn_open(Conn *conn, const ConnInfo *info);
 /// Makes the conn the user of the transport.
 void conn_use(Conn *conn, Transport *transport);
-/// Reports it to the layer above, which may close it at once.
+/// Reports the connection to the layer above, which may close it at once.
 void conn_introduce(Conn *conn, Framing framing);
-/// Goes on with waiting input.
+/// Continues with waiting input.
 void conn_resume(Endpoint *endpoint);
-/// Ends it in order, as net_close does.
+/// Ends the connection in order, as net_close does.
 void conn_close(Conn *conn);
-/// Reports the end of a conn in net->ended, or that it does not read.
+/// Reports the end of a conn in net->ended, or the fault that it does not read.
 void conn_report_end(Endpoint *endpoint);

@@ -1,5 +1,5 @@
-// See counters.h. The order of these numbers does not matter, because readers conclude nothing
-// else from them.
+// See counters.h. Relaxed order is enough, because readers derive nothing else from
+// these numbers.
 #include "net/counters.h"
 
 static void set(_Atomic uint64_t *place, uint64_t value) {
@@ -52,7 +52,7 @@ bool counters_udp(const Counters *counters, UdpFigures *figures) {
   return atomic_load_explicit(&counters->has_udp, memory_order_relaxed);
 }
 
-// NetCounters consist of nothing but uint64_t.
+// NetCounters consists of uint64_t fields only.
 void counters_add(NetCounters *to, const NetCounters *from) {
   uint64_t *sums = (uint64_t *)to;
   const uint64_t *terms = (const uint64_t *)from;

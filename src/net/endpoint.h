@@ -1,5 +1,6 @@
-// An Endpoint is behind each ConnId of net.h: a connection that this Net serves (Conn), or a proxy
-// of one that a Remote serves. A Remote is another place, such as a thread.
+// An Endpoint is the object behind a ConnId of net.h. It is a connection that this Net
+// serves (Conn), or a proxy of a connection that a Remote serves. A Remote is another
+// place that serves connections, such as a thread.
 #pragma once
 
 #include "net/net.h"
@@ -11,21 +12,21 @@ typedef struct Group Group;  // out/output.h
 typedef struct Endpoint Endpoint;
 typedef struct Remote Remote;
 
-/// The lists of the Net that an endpoint is in.
+/// Lists of the Net that contain an endpoint.
 typedef enum Listed {
   LISTED_ENDED = 1,
   LISTED_RESUMED = 2,
   LISTED_DROPPING = 4,
 } Listed;
 
-/// The calls of net.h for an endpoint.
+/// Functions of net.h, implemented for one kind of endpoint.
 typedef struct EndpointOps {
   bool is_local;  // the endpoint is a Conn
   void (*write)(Endpoint *endpoint, const Out *out);
   void (*end)(Endpoint *endpoint, Code code, const char *text);
   void (*throttle)(Endpoint *endpoint);
   void (*unthrottle)(Endpoint *endpoint);
-  /// Hands up waiting input; the endpoint was in net->resumed.
+  /// Passes waiting input up; the endpoint was in net->resumed.
   void (*resume)(Endpoint *endpoint);
   /// Reports the end; the endpoint was in net->ended.
   void (*report_end)(Endpoint *endpoint);
@@ -34,8 +35,8 @@ typedef struct EndpointOps {
   void (*leave)(Endpoint *endpoint, Group *group);
   NetSent (*sent)(const Endpoint *endpoint);
   NetSent (*queued)(const Endpoint *endpoint);
-  /// As net_udp_figures and net_udp_offer; the key follows from `*local`, `nonce` and the
-  /// secret of all ports.
+  /// Implement net_udp_figures and net_udp_offer. The key is derived from `*local`,
+  /// `nonce` and the secret that all ports share.
   bool (*udp_figures)(const Endpoint *endpoint, UdpFigures *figures);
   uint16_t (*udp_offer)(Endpoint *endpoint, uint32_t peer, uint64_t nonce,
                         ConnId *local);
@@ -43,14 +44,15 @@ typedef struct EndpointOps {
 
 struct Endpoint {
   const EndpointOps *ops;
-  void *data;              // the layer above's
-  NetCounter *counter;     // gets its NetSent at the end; NULL: none
-  Endpoint *counter_next;  // in the list of `counter`
+  void *data;              // data of the layer above
+  NetCounter *counter;     // counter that gets the endpoint's NetSent at the end; NULL:
+                           // none
+  Endpoint *counter_next;  // next endpoint in the list of `counter`
   ConnId id;
   uint8_t listed;  // Listed
 };
 
-/// Sums of all connections of a place; uint64_t alone, for counters_add.
+/// Sums over all connections of one place. All fields are uint64_t, for counters_add.
 typedef struct NetCounters {
   NetSent sent;
   WebStats web;
@@ -58,83 +60,87 @@ typedef struct NetCounters {
   UdpTotals udp;
 } NetCounters;
 
-/// A call for the thread of another Net, for RemoteOps.post.
+/// A function that the thread of another Net runs, for RemoteOps.post.
 typedef struct RemoteCall {
   void (*run)(Net *net, const void *body);
-  void (*drop)(const void *body);  // frees a body that is not run; may be NULL
+  void (*drop)(const void *body);  // frees the body of a call that never runs; may be
+                                   // NULL
 } RemoteCall;
 
 typedef struct RemoteOps {
-  /// Posts a call and returns its body of `size` bytes, which the caller fills in before its
-  /// next call of net. The remote runs calls in order, after this iteration.
+  /// Posts a call and returns its body of `size` bytes, which the caller fills in
+  /// before its next call of net. The remote runs calls in order, after this iteration.
   void *(*post)(Remote *remote, const RemoteCall *call, size_t size);
-  /// As net_group_write and net_group_close, for a group with members there.
+  /// Implement net_group_write and net_group_close for a group with members at the
+  /// remote.
   void (*group_write)(Remote *remote, const Group *group, const Out *out,
                       const ConnId *except, uint32_t except_count);
   void (*group_close)(Remote *remote, const Group *group);
-  /// Returns its number of connections, those on their way included.
+  /// Returns the remote's number of connections, including those that are on their way
+  /// to it.
   uint64_t (*load)(Remote *remote);
-  /// Counts a connection that is posted next.
+  /// Counts a connection that the caller posts next.
   void (*give)(Remote *remote);
   void (*add_counters)(Remote *remote, NetCounters *counters);
 } RemoteOps;
 
 struct Remote {
   const RemoteOps *ops;
-  uint32_t index;  // in net->remotes
+  uint32_t index;  // index in net->remotes
 };
 
-/// A part of a Net, which the Net knows only by this table. It calls parts in the order in which
-/// they were added. The part that has the remotes is added before UDP: a remote has to
-/// know a client before its datagrams come, and what remotes post names proxies of UDP, which
-/// end with UDP's table.
+/// A part of a Net. The Net knows it only by this table, and calls parts in the order
+/// in which they were added. The part with the remotes is added before UDP for two
+/// reasons: a remote must know a client before the client's datagrams arrive, and the
+/// remotes' calls refer to proxies in UDP's table, which must exist until then.
 typedef struct NetPart NetPart;
 typedef struct NetPartOps {
-  /// Hands a remote what all connections share.
+  /// Gives a remote the data that all connections share.
   void (*share)(const NetPart *part, Remote *remote);
-  /// The output of the iteration has left. Returns whether there is more to do.
+  /// Called after the output of the iteration has left. Returns whether work is left.
   bool (*end_iteration)(NetPart *part);
-  /// The Net accepts no more, and has closed all connections.
+  /// Called when the Net accepts no more connections and has closed all of them.
   void (*stop)(NetPart *part);
-  /// Ends the rest; the loop closes next.
+  /// Ends everything else; the loop closes next.
   void (*end)(NetPart *part);
   void (*free)(NetPart *part);
   void (*add_counters)(const NetPart *part, NetCounters *counters);
 } NetPartOps;
 
 struct NetPart {
-  const NetPartOps *ops;  // whose functions may be NULL
+  const NetPartOps *ops;  // functions of the part, which may be NULL
   NetPart *next;
 };
 
-/// Adds a part, which the Net frees.
+/// Adds a part. The Net frees the part.
 void net_add_part(Net *net, NetPart *part, const NetPartOps *ops);
 
 /// Makes the part share its data with all remotes.
 void net_share(const Net *net, const NetPart *part);
 
-/// Adds a remote, and has the parts share with it.
+/// Adds a remote, and makes the parts share their data with it.
 void net_add_remote(Net *net, Remote *remote);
 
-/// Returns the remote with the fewest connections, or NULL where there is none.
+/// Returns the remote with the fewest connections, or NULL if the Net has no remotes.
 Remote *net_pick_remote(const Net *net);
 
-/// Returns the sums of all connections, wherever they are served.
+/// Returns the sums over all connections, whichever thread serves them.
 NetCounters net_counters(const Net *net);
-/// Returns the sums of connections that this Net serves.
+/// Returns the sums over the connections that this Net serves.
 NetCounters net_own_counters(const Net *net);
 
 /// Returns the endpoint of an id, or NULL.
 Endpoint *endpoint_find(const Net *net, ConnId id);
-/// Gives an endpoint its id; returns false when there are too many.
+/// Assigns an id to an endpoint; returns false if too many exist.
 bool endpoint_add(Net *net, Endpoint *endpoint);
-/// Takes its id, and removes it from all lists.
+/// Frees the endpoint's id, and removes the endpoint from all lists.
 void endpoint_remove(Net *net, Endpoint *endpoint);
-/// Have it resume, or report its end, at the end of the iteration.
+/// Make the end of the iteration resume the endpoint, or report its end.
 void endpoint_resume_later(Net *net, Endpoint *endpoint);
 void endpoint_end_later(Net *net, Endpoint *endpoint);
 
-/// Adds to the counter of the endpoint, if it has one.
+/// Adds to the endpoint's counter, if it has one.
 void counter_add(Endpoint *endpoint, NetSent sent);
-/// Adds `last` to it, and takes the endpoint out of its list.
+/// Adds `last` to the endpoint's counter, and removes the endpoint from that counter's
+/// list.
 void counter_leave(Endpoint *endpoint, NetSent last);

@@ -1,14 +1,15 @@
-// Unfinished packets, lines and messages: the time in which each has to be whole, and the
-// bytes of all. One connection may have one of the largest size, and all together may have
+// Unfinished packets, lines and messages: the deadline of each, and the limit of their
+// bytes. One connection may have one packet of the largest size. All together may have
 // UNFINISHED_TOTAL.
 //
-// Beyond the total, the connections with the highest cost end first. The cost of a connection
-// is its unfinished bytes times the milliseconds since they began to arrive. A player's cost
-// is small even on a slow line, because a player sends small packets, or a large one for a
-// short time. An attacker has to hold many bytes to fill the total; for a lower cost than a
-// player's it would have to send all of them again in that short time. Simpler orders would
-// help the attacker: the latest packet is always a player's, and the oldest or slowest one is
-// often that of a player with a bad line.
+// Beyond the total, the connections with the highest cost end first. The cost of a
+// connection is its unfinished bytes times the milliseconds since they began to arrive.
+// A player's cost is small even on a slow line, because a player sends small packets,
+// or a large one for a short time. An attacker must hold many bytes to fill the total.
+// To keep a lower cost than a player, it would have to send all these bytes again
+// within that short time. Simpler orders would help the attacker: the latest packet is
+// always a player's, and the oldest or slowest one often belongs to a player with a bad
+// line.
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -16,8 +17,8 @@
 
 enum {
   UNFINISHED_TOTAL = 64 << 20,
-  // To which it falls when the total is reached, so that looking for the connections to end
-  // is rare.
+  // Bytes to which the total falls when it is exceeded, so that the search for
+  // connections to end is rare.
   UNFINISHED_AFTER = UNFINISHED_TOTAL / 8 * 7,
 };
 
@@ -28,8 +29,8 @@ typedef struct Candidate {
 
 // --- Beyond the total ---
 
-// Each thread ends its own connections. A thread within its share of the total ends none; other
-// threads end theirs in their next iterations.
+// Each thread ends its own connections. A thread within its share of the total ends
+// none, because the other threads end theirs in their next iterations.
 static bool is_over(const Net *net, uint64_t total) {
   return net->totals->unfinished_bytes > total &&
          (uint64_t)net->unfinished_bytes * net->totals->threads > total;
@@ -40,7 +41,8 @@ static int by_cost(const void *a, const void *b) {
   return (one < other) - (one > other);
 }
 
-// Returns bytes times age, so a short line that a text peer types slowly costs little.
+// Returns bytes times age. A short line that a text peer types slowly therefore costs
+// little.
 static uint64_t cost_of(const Conn *conn, uint64_t now_ms) {
   uint64_t age_ms = now_ms - conn->in.since_ms;
   if (age_ms > NET_PACKET_DEADLINE_MS) age_ms = NET_PACKET_DEADLINE_MS;

@@ -21,15 +21,18 @@ typedef struct AdminPort AdminPort;  // admin_port.h
 typedef struct Listener Listener;    // tcp.c
 typedef struct Sim Sim;              // sim.c
 
-enum { READ_BUFFER_BYTES = 64 << 10 };  // shared by all connections of a loop
+enum {
+  READ_BUFFER_BYTES = 64 << 10
+};  // read buffer shared by all connections of a
+    // loop
 
-/// Sums that limits for all connections together apply to, whichever thread serves them.
+/// Sums for the limits that all connections share, whichever threads serve them.
 typedef struct NetTotals {
-  _Atomic uint64_t backlog_packets, backlog_bytes;  // waiting in all backlogs
-  _Atomic uint64_t unfinished_bytes;                // of packets, lines and messages
-  _Atomic uint64_t udp_bytes;                       // of streams by UDP that have gaps
-  _Atomic uint32_t refused;  // connections closed as they came that still linger
-  uint32_t threads;          // that serve connections
+  _Atomic uint64_t backlog_packets, backlog_bytes;  // bytes and packets in all backlogs
+  _Atomic uint64_t unfinished_bytes;  // bytes of unfinished packets, lines and messages
+  _Atomic uint64_t udp_bytes;         // bytes in streams by UDP that wait for a gap
+  _Atomic uint32_t refused;           // refused connections that still linger
+  uint32_t threads;                   // number of threads that serve connections
 } NetTotals;
 
 /// The source of time and randomness.
@@ -42,71 +45,72 @@ typedef struct NetClock {
 
 struct Net {
   const NetClock *clock;
-  Sim *sim;        // NULL: time, randomness and sockets are real
-  Loop loop;       // only when they are
-  Timers *timers;  // the loop's, or the simulation's
+  Sim *sim;        // simulation; NULL: time, randomness and sockets are real
+  Loop loop;       // unused in a simulation
+  Timers *timers;  // timers of the loop or of the simulation
   Timer flush_timer;
   uint64_t next_flush_us;
   NetLimits limits;
   NetEvents events;
-  const Protocol *const *protocols;  // with which connections begin, by Framing
+  const Protocol *const *protocols;  // initial protocols of connections, by Framing
   void *data;
   Slots conns, groups;
   uint64_t sequence;
   Outbuf *free_outbufs;
   uint32_t free_outbuf_count;
-  List dirty_groups, dirty_conns;  // with pending output
-  List ended;                      // endpoints whose end is to be reported
+  List dirty_groups, dirty_conns;  // groups and conns with pending output
+  List ended;                      // endpoints whose end must be reported
   List resumed;                    // endpoints whose input may be waiting
-  List dropping;                   // Conns with drops to report
-  NetSent sent;                    // to all connections so far
+  List dropping;                   // Conns with dropped messages to report
+  NetSent sent;                    // messages sent to all connections so far
   Listener *listeners;
   uint64_t accept_warned_ms;
-  uint64_t descriptors;  // that this process may have
+  uint64_t descriptors;  // descriptors that this process may open
   NetTotals own_totals,
       *totals;              // `totals` is of the Net that it serves for, or its own
-  size_t unfinished_bytes;  // its share of totals->unfinished_bytes
-  NetPart *parts;           // in order
-  Remote **remotes;         // that serve its connections; none: it does
+  size_t unfinished_bytes;  // this Net's share of totals->unfinished_bytes
+  NetPart *parts;           // list in the order of adding
+  Remote **remotes;  // remotes that serve this Net's connections; none: the Net serves
+                     // them itself
   uint32_t remote_count;
-  Remote *home;  // of the Net that it serves connections for; NULL: none
+  Remote *home;  // the Net for which this one serves connections; NULL: none
   /// Puts TLS around a transport; see tls_wrap.
   Transport *(*encrypt)(Net *net, Transport *below, const char *address,
                         uint64_t due_ms);
-  /// As EndpointOps.udp_offer, of a Conn; NULL: there is no UDP.
+  /// EndpointOps.udp_offer for a Conn; NULL: no UDP
   uint16_t (*udp_offer)(Conn *conn, uint32_t peer, uint64_t nonce);
-  Web *web;                         // a part, as the next three; NULL: not used yet
-  TlsServer *tls;                   // NULL: no certificate was given
-  AdminPort *admin;                 // NULL: no admin listener
-  UdpServer *udp;                   // NULL: no UDP
-  uint64_t hashes[NET_HASHES_MAX];  // of net_set_hashes
+  Web *web;          // part for the site, as the next three; NULL: not used yet
+  TlsServer *tls;    // NULL: no certificate was given
+  AdminPort *admin;  // NULL: no admin listener
+  UdpServer *udp;    // NULL: no UDP
+  uint64_t hashes[NET_HASHES_MAX];  // argument of net_set_hashes
   uint32_t hash_count;
   bool is_stopping;
-  bool is_ending;  // net_free runs: nothing is reported any more
+  bool is_ending;  // net_free is running, so nothing is reported any more
   uint8_t read_buffer[READ_BUFFER_BYTES];
 };
 
 /// Makes a Net without a loop.
 Net *net_make(const NetLimits *limits, const NetEvents *events, void *data);
-/// Opens its loop. Returns 0, or an error, and then nothing has changed.
+/// Opens the Net's loop. Returns 0, or an error without any change.
 int net_open_loop(Net *net);
-/// Ends an iteration: the layers above act on its input, then their output leaves. Returns
-/// whether there is more to do.
+/// Ends an iteration: the layers above handle its input, then their output leaves.
+/// Returns whether work is left.
 bool net_end_iteration(Net *net);
 
 // clock.c
 extern const NetClock MACHINE_CLOCK;
 
 // sim.c
-/// Gives a new Net a simulation instead of a loop; `end` ends an iteration.
+/// Gives a new Net a simulation instead of a loop. `end` ends an iteration.
 void sim_init(Net *net, uint64_t seed, bool (*end)(Net *net));
-/// Accepts no more clients.
+/// Stops accepting clients.
 void sim_stop(Net *net);
 /// Closes and frees all connections.
 void sim_free(Net *net);
 
 // udp/offer.c
-/// Returns the port at which the client of a conn may attach by UDP, or 0.
+// Returns the port at which the client of a conn may attach by UDP, or 0.
 uint16_t udp_port_to_attach(const Conn *conn);
 
 // tcp.c

@@ -64,7 +64,8 @@ static void on_ready(void *user) {
   if (conn->state == CONN_OPEN && conn->protocol->ready) conn->protocol->ready(conn);
 }
 
-// Reads and drops the input of a closing connection, because closing sent a reset otherwise.
+// Reads and drops the input of a closing connection, because closing with unread input
+// would send a reset.
 static void on_read(void *user, const uint8_t *bytes, size_t size) {
   Conn *conn = user;
   if (conn->state == CONN_OPEN) conn->protocol->input(conn, bytes, size);
@@ -137,7 +138,7 @@ static void on_linger_over(void *data, uint64_t now_ms) {
   conn_destroy(data);
 }
 
-// The layer above forgets the connection.
+// Makes the layer above forget the connection.
 void conn_close(Conn *conn) {
   Net *net = conn->net;
   flush_conn(conn, PRIORITIES_ALL);
@@ -181,7 +182,8 @@ void conn_report_end(Endpoint *endpoint) {
   bool is_reset = conn->end == END_BROKEN || conn->end == END_CUT;
   Code code = is_reset ? CODE_RESET : CODE_CLOSED;
   if (net->events.ending) {
-    conn->self.listed |= LISTED_ENDED;  // so it takes no input, and is reported once
+    conn->self.listed |= LISTED_ENDED;  // the connection takes no more input, and its
+                                        // end is reported once
     net->events.ending(net->data, conn->self.data, code);
     return;
   }

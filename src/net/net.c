@@ -68,7 +68,7 @@ static uint64_t descriptor_limit(void) {
   return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : UINT64_MAX;
 }
 
-// The protocols with which connections begin, by Framing.
+// Initial protocols of connections, by Framing.
 static const Protocol *const PROTOCOLS[] = {
     [FRAMING_PACKETS] = &NATIVE,
     [FRAMING_LINES] = &NATIVE,
@@ -77,7 +77,7 @@ static const Protocol *const PROTOCOLS[] = {
 };
 
 Net *net_make(const NetLimits *limits, const NetEvents *events, void *data) {
-  int err = sodium_init();  // before its randomness is used by several threads
+  int err = sodium_init();  // must precede the use of randomness by several threads
   assert(err >= 0 && "libsodium does not work here");
   (void)err;
   Net *net = mem_zalloc(sizeof *net);

@@ -1,8 +1,8 @@
-// A Protocol gives the bytes of a connection their meaning. It has no state of its own; its
-// state of a connection is `conn->speech`.
+// A Protocol interprets the bytes of a connection. It has no state of its own; its
+// state for a connection is `conn->speech`.
 //
-// Any call of net may close the connection, and conn_speak frees the speech. After such a call a
-// protocol asks conn_speaks before it goes on.
+// Any call of net may close the connection, and conn_speak frees the speech. After such
+// a call, a protocol checks conn_speaks before it continues.
 #pragma once
 
 #include <stdbool.h>
@@ -14,45 +14,47 @@
 
 typedef struct Conn Conn;
 
-/// The meaning of the end of the other side's stream.
+/// What the end of the other side's stream means.
 typedef enum InputEnd {
-  INPUT_ENDS,   // in order
-  INPUT_CUT,    // in the middle of something
-  INPUT_STAYS,  // an answer is still due, so the connection stays
+  INPUT_ENDS,   // an orderly end
+  INPUT_CUT,    // an end in the middle of a packet, line or message
+  INPUT_STAYS,  // the connection stays, because an answer is still due
 } InputEnd;
 
-/// Entries but `input` may be NULL, where there is nothing to do and nothing is unfinished.
+/// All entries but `input` may be NULL: nothing to do, or nothing unfinished.
 typedef struct Protocol Protocol;
 struct Protocol {
-  const char *name;  // for people; NULL: that of the transport
-  /// The connection begins to speak this protocol; conn->in has what arrived before.
+  const char *name;  // name for people; NULL: the name of the transport
+  /// The connection begins to use this protocol. conn->in contains bytes that arrived
+  /// before.
   void (*open)(Conn *conn);
   /// TLS alone: the handshake is done.
   void (*ready)(Conn *conn);
-  /// Takes bytes that have arrived; keeps those that it cannot hand up now.
+  /// Handles bytes that have arrived; keeps those that it cannot pass up now.
   void (*input)(Conn *conn, const uint8_t *bytes, size_t size);
-  /// Goes on with kept bytes, as the connection takes input again.
+  /// Continues with kept bytes, because the connection takes input again.
   void (*resume)(Conn *conn);
-  /// Returns whether something was begun that has to be whole in time.
+  /// Returns whether the input contains the beginning of something with a deadline.
   bool (*is_begun)(const Conn *conn);
-  /// Returns the unfinished bytes.
+  /// Returns the number of unfinished bytes.
   size_t (*unfinished)(const Conn *conn);
-  /// Frees these; the connection ends because of them.
+  /// Frees the unfinished bytes; the connection ends because of them.
   void (*drop_input)(Conn *conn);
-  /// Writes messages, `bufs[1]` to `bufs[count]`, of `total` bytes, in its own form;
-  /// `bufs[0]` is free for a header. Returns `total` when the transport took a part and the
-  /// backlog keeps the rest, UV_EAGAIN when it took nothing, or another error. NULL: the
-  /// messages go as they are.
+  /// Writes messages in the protocol's own form: `bufs[1]` to `bufs[count]`, of `total`
+  /// bytes. `bufs[0]` is free for a header. Returns `total` if the transport took a
+  /// part and the backlog keeps the rest, UV_EAGAIN if it took nothing, or another
+  /// error. NULL: messages are written unchanged.
   int (*write)(Conn *conn, uv_buf_t *bufs, unsigned count, size_t total);
-  /// Brings the messages from `start` to the end of `bytes`, if any, into its own form.
+  /// Converts the messages from `start` to the end of `bytes`, if any, into the
+  /// protocol's form.
   void (*wrap)(Conn *conn, Buf *bytes, size_t start);
-  /// All output of the open connection is out.
+  /// All output of the open connection has left.
   void (*drained)(Conn *conn);
   InputEnd (*input_end)(Conn *conn);
-  /// Writes the last words of a closing connection. Returns whether some are still on their
-  /// way; it is called again then.
+  /// Writes the last words of a closing connection. Returns whether some of them must
+  /// still leave; in that case it is called again.
   bool (*finish)(Conn *conn);
-  /// The connection closes; its id is valid for the last time.
+  /// The connection closes. This is the last call with a valid id.
   void (*leave)(Conn *conn);
   void (*free)(Conn *conn);
 };

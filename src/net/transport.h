@@ -1,5 +1,5 @@
-// A Transport carries the bytes of one connection. It reports to its user: the connection, or the
-// transport around it (TLS).
+// A Transport carries the bytes of one connection. It reports to its user: the
+// connection, or the transport around it (TLS).
 #pragma once
 
 #include <stdbool.h>
@@ -9,44 +9,45 @@
 
 typedef struct Transport Transport;
 
-enum { TLS_FIRST_BYTE = 0x16 };  // of a client's TLS handshake
+enum { TLS_FIRST_BYTE = 0x16 };  // first byte of a client's TLS handshake
 
-/// The calls of a kind of transport, which report nothing before they return. Errors are
-/// libuv's.
+/// Functions of one kind of transport. They report nothing to the user before they
+/// return. Errors are libuv's.
 typedef struct TransportKind {
   const char *name;   // "tcp" or "udp", for people; static
-  bool is_encrypted;  // by TLS
+  bool is_encrypted;  // whether it is TLS
   /// Start and stop reporting bytes. Bytes that were read before the stop may still be
   /// reported.
   void (*read_start)(Transport *transport);
   void (*read_stop)(Transport *transport);
-  /// Writes as much as it can at once. Returns the number of bytes, UV_EAGAIN for none, or the
-  /// error that ended the connection.
+  /// Writes as much as possible at once. Returns the number of bytes, UV_EAGAIN for
+  /// none, or the error that ended the connection.
   int (*try_write)(Transport *transport, const uv_buf_t *bufs, unsigned count);
-  /// Writes all of `bytes`, which have to stay until it reports `written`. Returns 0 or an
-  /// error.
+  /// Writes all of `bytes`, which must stay valid until `written` is reported. Returns
+  /// 0 or an error.
   int (*write)(Transport *transport, uint8_t *bytes, size_t size);
-  /// Ends the stream to the other side. Returns false when that takes a while; after the
-  /// `written` that follows it has to be called again.
+  /// Ends the stream to the other side. Returns false if that needs time; the user must
+  /// call it again after the next `written`.
   bool (*shutdown)(Transport *transport);
-  /// Ends it now. Only `closed` follows, once.
+  /// Ends the transport now. Only `closed` follows, once.
   void (*close)(Transport *transport);
 } TransportKind;
 
-/// The reports to the user of a transport.
+/// Reports to the user of a transport.
 typedef struct TransportUser {
-  /// TLS alone: the handshake is done.
+  /// Only TLS: the handshake is complete.
   void (*ready)(void *user);
   void (*read)(void *user, const uint8_t *bytes, size_t size);
-  /// The read buffer was full. The rest waits for the next read_start, so that a connection
-  /// which floods does not delay the others.
+  /// The read buffer was full. The rest waits for the next read_start, so that a
+  /// connection with much input does not delay the others.
   void (*used_share)(void *user);
-  /// Nothing more arrives: UV_EOF, UV_ECONNABORTED for an end without the notice that TLS
-  /// requires, or the error that ended the connection, even after an end.
+  /// No more input follows. `status`: UV_EOF, UV_ECONNABORTED for an end without the
+  /// notice that TLS requires, or the error that ended the connection. An error may
+  /// follow an end.
   void (*read_end)(void *user, int status);
-  /// The bytes of `write`, or of `shutdown`, are written; or, after an error, never will be.
+  /// The bytes of `write` or `shutdown` are written or, after an error, never will be.
   void (*written)(void *user, int status);
-  /// Nothing refers to the transport any more.
+  /// No reference to the transport is left.
   void (*closed)(void *user);
 } TransportUser;
 

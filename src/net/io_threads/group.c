@@ -1,5 +1,5 @@
-// The main thread's side of groups with members that threads serve. A thread has a group of its
-// own while it has members of it.
+// The main thread's side of groups with members on other threads. A thread has a group
+// of its own as long as it serves a member.
 #include <string.h>
 
 #include "base/array.h"
@@ -7,7 +7,7 @@
 #include "net/io_threads/internal.h"
 
 typedef struct DownGroup {
-  GroupId group;   // the main thread's
+  GroupId group;   // group of the main thread
   uint32_t value;  // a tag, or a ConnId
 } DownGroup;
 
@@ -17,9 +17,9 @@ static void post_group(IoThread *thread, const RemoteCall *call, GroupId group,
   *down = (DownGroup){group, value};
 }
 
-// --- Calls, of the thread ---
+// --- Calls that the thread runs ---
 
-// Returns where the thread keeps its own id for a group of the main thread.
+// Returns the place where the thread stores its own id for a group of the main thread.
 static GroupId *own_id_of(const Net *net, GroupId group) {
   IoThread *thread = thread_of_home(net->home);
   uint32_t index = group & SLOTS_MAX;
@@ -71,7 +71,7 @@ static Group *group_of(const Proxy *proxy, GroupId id) {
   return slots_find(&proxy->thread->all->main->groups, id);
 }
 
-// Forgets closed groups.
+// Removes closed groups from the list.
 static void purge(Proxy *proxy) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < proxy->group_count; i++)
@@ -140,7 +140,7 @@ static void run_group_write(Net *net, const void *body) {
                   except, down->except_count);
 }
 
-// Returns the member of the group by that id, if the thread serves it.
+// Returns the member of the group with that id if the thread serves it; otherwise NULL.
 static const Proxy *find_member(const IoThread *thread, const Group *group, ConnId id) {
   Endpoint *endpoint = endpoint_find(thread->all->main, id);
   if (!endpoint || endpoint->ops->is_local) return NULL;
@@ -158,7 +158,7 @@ static uint32_t put_excepted(const IoThread *thread, const Group *group,
   return put;
 }
 
-// Common case: the sender is the thread's only member.
+// Checks the common case: the sender is the thread's only member.
 static bool has_receivers(const IoThread *thread, const Group *group,
                           const ConnId *except, uint32_t except_count) {
   if (group->remote_members[thread->remote.index] != 1) return true;

@@ -1,11 +1,12 @@
 // The internal header of the io threads. An IoThread is a thread with a Net of its own, which
-// serves its connections as any Net does. The thread posts the events of its Net to the main thread
-// (served.c), which has a Proxy for each connection (proxy.c). The main thread posts the calls of
-// the layers above for a connection or a group. A posted call is next to the function that posts
-// it.
+// An IoThread is a thread with a Net of its own, which serves connections as any Net
+// does. The thread posts the events of its Net to the main thread (served.c), which has
+// a Proxy for each connection (proxy.c). In the other direction, the main thread posts
+// the calls of the layers above for a connection or a group. The function that runs a
+// posted call is next to the function that posts it.
 //
-// A thread never waits for the main thread. The main thread waits for a thread only while
-// CALLS_MAX bytes wait for it.
+// A thread never waits for the main thread. The main thread waits for a thread only if
+// CALLS_MAX bytes are waiting for that thread.
 #pragma once
 
 #include <stddef.h>
@@ -14,17 +15,20 @@
 #include "net/io_threads/mailbox.h"
 
 enum {
-  EVENTS_MAX = 1 << 20,  // bytes for the main thread beyond which nothing is read
+  EVENTS_MAX = 1 << 20,  // bytes waiting for the main thread; with more, the thread
+                         // stops reading
   EVENTS_SHARE =
-      READ_BUFFER_BYTES,  // of one connection, until the main thread takes them
+      READ_BUFFER_BYTES,  // event bytes of one connection that may wait for the main
+                          // thread
   CALLS_EARLY = NET_OUTBUF_BYTES,  // bytes that are posted before the iteration ends
   CALLS_MAX = 16 << 20,            // bytes that may wait for a thread
 };
 
-/// Reasons of a thread to hand up nothing, besides net_throttle.
+/// Reasons for which a thread passes no input up, besides net_throttle.
 enum {
   STOP_OPEN = STOP_OWNER,       // the main thread does not know the connection yet
-  STOP_FIRST = STOP_OWNER * 2,  // nor its first input, which may change limits
+  STOP_FIRST = STOP_OWNER * 2,  // the main thread has not handled the first input,
+                                // which may change limits
   STOP_FLOW = STOP_OWNER * 4,   // the main thread does not keep up
   STOP_FAULT = STOP_OWNER * 8,  // the connection has broken a rule
 };
@@ -32,52 +36,53 @@ enum {
 typedef struct IoThread IoThread;
 typedef struct IoThreads IoThreads;
 
-/// The main thread's side of a connection that a thread serves. The thread makes it before `open`;
-/// the main thread frees it after its last event.
+/// The main thread's object for a connection that a thread serves. The thread makes it
+/// before `open`; the main thread frees it after the connection's last event.
 typedef struct Proxy {
-  // The main thread's.
+  // Used by the main thread:
   Endpoint self;
   IoThread *thread;
-  struct Proxy *next, *previous;  // of its thread
-  GroupId *groups;                // joined; closed ones may be among them
+  struct Proxy *next, *previous;  // neighbours in the list of its thread
+  GroupId *groups;                // joined groups, possibly closed ones too
   uint32_t group_count, group_capacity;
-  Buf kept;           // events that came while it was throttled, as Mail
-  bool is_open;       // the layer above knows it
-  bool is_new;        // events.open runs
-  bool is_throttled;  // by net_throttle
-  Code code;          // of its end
-  NetSent counted;    // added to its counter when the layer above was done with it
-  // The thread's.
+  Buf kept;           // events that arrived while it was throttled, as Mail
+  bool is_open;       // the layer above knows the connection
+  bool is_new;        // events.open is running
+  bool is_throttled;  // net_throttle was called
+  Code code;          // reason of the end
+  NetSent counted;    // bytes and packets added to its counter when the layer above
+                      // forgot it
+  // Used by the thread:
   bool has_spoken;
-  size_t share;       // bytes in events
-  uint64_t share_at;  // takes of the events' mailbox when `share` began
-  // Both read these.
-  ConnId local;   // its id in the thread's Net
-  uint16_t port;  // to attach to by UDP; 0: none
+  size_t share;       // bytes of its events in the mailbox
+  uint64_t share_at;  // number of takes of the events' mailbox when `share` began
+  // Read by both:
+  ConnId local;   // id in the thread's Net
+  uint16_t port;  // port to attach to by UDP; 0: none
   Counters counters;
 } Proxy;
 
 struct IoThread {
-  Remote remote;  // for the main thread: this one
-  Remote home;    // for this thread: the main one
+  Remote remote;  // this thread, as the main thread sees it
+  Remote home;    // the main thread, as this thread sees it
   IoThreads *all;
-  Net *net;  // the thread's own
+  Net *net;  // the thread's own Net
   uv_thread_t thread;
   uv_async_t bell;
-  Mailbox events;  // to the main thread
-  Mailbox calls;   // from it
+  Mailbox events;  // events for the main thread
+  Mailbox calls;   // calls from the main thread
   uv_mutex_t lock;
-  NetCounters counters;  // under the lock, as are the next two
+  NetCounters counters;  // counters; protected by the lock, as are the next two
   uint64_t taken;        // connections that the thread has taken over
   uint32_t conns;        // open connections
-  // The thread's.
+  // Used by the thread:
   uint64_t taken_now;
-  Buf flow;          // ConnIds of those stopped by STOP_FLOW
-  bool is_awaiting;  // the thread waits for the main thread to take events
+  Buf flow;          // ConnIds of connections that STOP_FLOW stops
+  bool is_awaiting;  // the thread waits until the main thread takes events
   uint64_t takes;    // value of mailbox_takes when is_awaiting was set
-  GroupId *groups;   // of its Net, by the index of the main thread's
+  GroupId *groups;   // groups of its Net, by the index of the main thread's group
   uint32_t group_capacity;
-  // The main thread's.
+  // Used by the main thread:
   Proxy *proxies;
   uint64_t given;  // connections that the main thread has posted
 };
@@ -92,12 +97,12 @@ struct IoThreads {
   Net *main;
   IoThread *items;
   uint32_t count;
-  uint32_t over;    // ended threads
-  uv_async_t bell;  // of the main thread
-  Proxy *retired;   // proxies to be freed when the iteration ends
+  uint32_t over;    // number of ended threads
+  uv_async_t bell;  // wakes the main thread
+  Proxy *retired;   // proxies to be freed at the end of the iteration
 };
 
-// --- served.c, of a thread ---
+// --- served.c, called by a thread ---
 
 NetEvents served_events(void);
 /// Removes STOP_FLOW from connections if the main thread has taken events.
@@ -114,15 +119,15 @@ void proxy_join(Endpoint *endpoint, Group *group);
 void proxy_leave(Endpoint *endpoint, Group *group);
 void proxy_leave_all(Proxy *proxy);
 
-// --- proxy.c, of the main thread ---
+// --- proxy.c, called by the main thread ---
 
-/// An event of a connection, which its proxy hands up; the structs below begin with it.
+/// An event of a connection that its proxy passes up. The structs below begin with it.
 typedef struct UpEvent UpEvent;
 typedef void UpHandler(Proxy *proxy, const UpEvent *event);
 struct UpEvent {
   Proxy *proxy;
   UpHandler *hand_up;
-  bool is_first;  // it is the connection's first packet or line
+  bool is_first;  // whether it is the connection's first packet or line
 };
 
 typedef struct UpOpen {
@@ -132,17 +137,17 @@ typedef struct UpOpen {
 
 typedef struct UpPacket {
   UpEvent head;
-  Packet packet;  // whose payload follows
+  Packet packet;  // header of the packet; the payload follows this struct
 } UpPacket;
 
 typedef struct UpLine {
   UpEvent head;
-  size_t size;  // of the text that follows
+  size_t size;  // size of the text, which follows this struct
 } UpLine;
 
 typedef struct UpFault {
   UpEvent head;
-  Code code;  // text and NUL follow
+  Code code;  // reason; text and NUL follow this struct
 } UpFault;
 
 typedef struct UpDrops {
@@ -150,10 +155,12 @@ typedef struct UpDrops {
   uint32_t tag, dropped, queued;
 } UpDrops;
 
-/// Events to hand up as soon as the connection is not throttled; at once; at once or never; and
-/// after the main thread has ended it.
+/// Kinds of events: input waits while the connection is throttled; news is passed up at
+/// once; an unreliable packet is passed up at once or dropped; the last event follows
+/// after the main thread has ended the connection.
 extern const RemoteCall PROXY_INPUT, PROXY_NEWS, PROXY_UNRELIABLE, PROXY_LAST;
-/// Events with an UpOpen, and with the address of an unidentified connection that is gone.
+/// Calls with an UpOpen, and with the address of an unidentified connection that has
+/// ended.
 extern const RemoteCall PROXY_OPEN, PROXY_LEAVE;
 
 UpHandler proxy_packet, proxy_unreliable_packet, proxy_line, proxy_fault, proxy_drops,

@@ -1,7 +1,7 @@
 // See mailbox.h.
 #include "net/io_threads/mailbox.h"
 
-enum { KEEP_BYTES = 256 << 10 };  // a larger buffer gives its memory back
+enum { KEEP_BYTES = 256 << 10 };  // size above which a buffer is freed
 
 void mailbox_init(Mailbox *box, uv_async_t *bell, uv_async_t *writer, size_t early,
                   size_t limit) {
@@ -29,7 +29,7 @@ static void empty(Buf *buf) {
   if (buf->capacity > KEEP_BYTES) buf_deinit(buf);
 }
 
-// Waits until there is room, or the reader takes nothing any more.
+// Waits until the reader has taken enough, or has closed the mailbox.
 static void await_room(Mailbox *box) {
   if (box->posted_size <= box->limit) return;
   uv_mutex_lock(&box->lock);

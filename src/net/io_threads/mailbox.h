@@ -1,6 +1,6 @@
-// A mailbox carries calls from one thread to another. The writer collects calls and posts them in
-// one piece; the reader takes all posted ones. Both only swap buffers under the lock, and the
-// writer wakes the reader only when nothing was posted before.
+// A mailbox carries calls from one thread to another. The writer collects calls and
+// posts them in one piece; the reader takes all posted calls. Both only swap buffers
+// under the lock. The writer wakes the reader only if the mailbox was empty before.
 #pragma once
 
 #include <stdbool.h>
@@ -9,54 +9,58 @@
 #include "base/buf.h"
 #include "net/endpoint.h"
 
-/// The head of a record; its body follows.
+/// The head of a record; the body follows.
 typedef struct Mail {
   const RemoteCall *call;
-  uint64_t size;  // of head, body and padding to 8 bytes
+  uint64_t size;  // size of head, body and padding to 8 bytes
 } Mail;
 
 typedef struct Mailbox {
-  uv_mutex_t lock;     // of the next five
-  Buf posted;          // not taken yet
-  uint64_t takes;      // times that the reader has taken calls
+  uv_mutex_t lock;     // protects the next five fields
+  Buf posted;          // posted calls that the reader has not taken
+  uint64_t takes;      // number of times that the reader has taken calls
   bool is_awaited;     // the next take wakes the writer
-  bool is_closed;      // the reader takes nothing any more
-  uv_cond_t is_taken;  // for a writer that waits for room
-  Buf written;         // the writer's
+  bool is_closed;      // the reader takes no more calls
+  uv_cond_t is_taken;  // signalled for a writer that waits for room
+  Buf written;         // calls that the writer has not posted
   uint64_t takes_seen;
-  size_t posted_size;   // of `posted` when the writer last saw it
-  Buf taken;            // the reader's
+  size_t posted_size;   // size of `posted` when the writer last saw it
+  Buf taken;            // calls that the reader is running
   uv_async_t *bell;     // wakes the reader
   uv_async_t *writer;   // wakes the writer
-  size_t early, limit;  // see mailbox_init
+  size_t early, limit;  // arguments of mailbox_init
 } Mailbox;
 
-/// `bell` and `writer` are handles of the loops of reader and writer; `writer` is NULL where
-/// mailbox_post never awaits. More than `early` bytes
-/// are posted before mailbox_post is called; the writer waits while more than `limit` are posted.
+/// Initializes a mailbox. `bell` and `writer` are handles in the loops of reader and
+/// writer; `writer` is NULL if mailbox_post never has `is_awaited`. The writer posts
+/// early if it has more than `early` bytes, and waits while more than `limit` bytes are
+/// posted.
 void mailbox_init(Mailbox *box, uv_async_t *bell, uv_async_t *writer, size_t early,
                   size_t limit);
 void mailbox_deinit(Mailbox *box);
 
-/// Writer: adds a record and returns its body of `size` bytes, to be filled in before the
-/// next call.
+/// Writer: adds a record and returns its body of `size` bytes, which the caller fills
+/// in before the next call.
 void *mailbox_add(Mailbox *box, const RemoteCall *call, size_t size);
 
-/// Writer: returns the bytes that were added or posted and, as far as it knows, not taken.
+/// Writer: returns the bytes that were added or posted and, as far as the writer knows,
+/// not taken.
 size_t mailbox_pending(const Mailbox *box);
 
-/// Writer: posts added calls, once there is room. With `is_awaited` the next take rings the
-/// writer's bell. Without added calls, it notes what the reader has taken.
+/// Writer: posts added calls, as soon as the mailbox has room. With `is_awaited`, the
+/// next take wakes the writer. Without added calls, only updates the writer's knowledge
+/// of taken calls.
 void mailbox_post(Mailbox *box, bool is_awaited);
 
-/// Writer: returns how often the reader has taken calls.
+/// Writer: returns the number of times that the reader has taken calls.
 uint64_t mailbox_takes(Mailbox *box);
 
-/// Reader: takes all posted calls and runs them with `net`, in order; with NULL it drops them.
+/// Reader: takes all posted calls and runs them with `net`, in order. If `net` is NULL,
+/// drops them.
 void mailbox_run(Mailbox *box, Net *net);
 
-/// Reader: takes nothing any more.
+/// Reader: stops taking calls, so that the writer does not wait for room any more.
 void mailbox_close(Mailbox *box);
 
-/// The record of a body.
+/// Returns the record of a body.
 static inline const Mail *mail_of(const void *body) { return (const Mail *)body - 1; }

@@ -1,6 +1,7 @@
-// The main thread's side of connections that threads serve. A proxy has the id by which the layers
-// above know the connection. It posts their calls to the thread, and reports the thread's
-// events to them, unless they have ended or throttled the connection meanwhile.
+// The main thread's side of connections that threads serve. The layers above know the
+// connection by the id of its proxy. The proxy posts their calls to the thread, and
+// passes the thread's events to them, unless they have ended or throttled the
+// connection meanwhile.
 #include <string.h>
 
 #include "base/mem.h"
@@ -14,7 +15,7 @@ static void *post_call(Proxy *proxy, const RemoteCall *call, size_t size) {
   return mailbox_add(&proxy->thread->calls, call, size);
 }
 
-// --- Calls for the thread ---
+// --- Calls to the thread ---
 
 typedef struct DownNumber {
   ConnId conn;
@@ -136,8 +137,8 @@ static bool proxy_udp_figures(const Endpoint *endpoint, UdpFigures *figures) {
 
 // --- Birth and death ---
 
-// Frees the proxy at the end of the iteration, after its last event, which comes behind the
-// counters of its last words.
+// Handles the proxy's last event, which follows the counters of its last words. The end
+// of the iteration frees the proxy.
 static void retire(Proxy *proxy, const UpEvent *event) {
   (void)event;
   IoThreads *threads = proxy->thread->all;
@@ -176,7 +177,7 @@ void proxies_free_all(IoThread *thread) {
   proxies_free_retired(thread->all);
 }
 
-// The layer above forgets the proxy.
+// Forgets the proxy on behalf of the layer above.
 static void forget(Proxy *proxy) {
   Net *net = main_of(proxy);
   Endpoint *endpoint = &proxy->self;
@@ -194,7 +195,7 @@ typedef struct DownEnd {
   Code code;
   bool has_text;
   bool is_refused;   // events.open ended the connection
-  bool is_reported;  // the other side ended it first
+  bool is_reported;  // the other side had already ended the connection
 } DownEnd;
 
 static void run_end(Net *net, const void *body) {
@@ -299,7 +300,7 @@ const RemoteCall PROXY_INPUT = {.run = run_input},
                  PROXY_UNRELIABLE = {.run = run_unreliable},
                  PROXY_NEWS = {.run = run_news}, PROXY_LAST = {.run = run_last};
 
-// --- What is reported upwards ---
+// --- Events for the layer above ---
 
 static void run_entered_leave(Net *net, const void *body) {
   if (!net->is_ending) net->events.leave(net->data, body);
@@ -334,7 +335,7 @@ static void run_open(Net *net, const void *body) {
   }
   proxy->is_open = true;
   ConnInfo info = up->info;
-  // The thread's clock may have been read later than this one.
+  // The thread may have read its clock later than the main thread.
   if (info.since_ms > net_now_ms(net)) info.since_ms = net_now_ms(net);
   proxy->self.data = net->events.open(net->data, proxy->self.id, &info);
   proxy->is_new = false;
@@ -381,7 +382,7 @@ void proxy_drops(Proxy *proxy, const UpEvent *event) {
   net->events.drops(net->data, proxy->self.data, up->tag, up->dropped, up->queued);
 }
 
-// Reports it at the end of the iteration, as all ends.
+// Reports the end at the end of the iteration, as for all connections.
 void proxy_close(Proxy *proxy, const UpEvent *event) {
   proxy->code = ((const UpFault *)event)->code;
   endpoint_end_later(main_of(proxy), &proxy->self);

@@ -1,5 +1,5 @@
-// The events of a thread's Net, posted to the main thread. Where the layer above has to answer
-// first, the connection stops, and the thread goes on.
+// The events of a thread's Net, posted to the main thread. If an event needs an answer
+// of the layer above, its connection stops, and the thread continues with the others.
 #include <assert.h>
 #include <string.h>
 
@@ -43,7 +43,7 @@ static void *add_event(IoThread *thread, const RemoteCall *call, Proxy *proxy,
   return event;
 }
 
-// Stops a connection after its first input, and one with too many bytes of events.
+// Stops a connection after its first input, and one whose events have too many bytes.
 static void judge_input(IoThread *thread, UpEvent *event, size_t size) {
   Proxy *proxy = event->proxy;
   Conn *conn = conn_find(thread->net, proxy->local);
@@ -59,7 +59,8 @@ static void judge_input(IoThread *thread, UpEvent *event, size_t size) {
     stop_flow(thread, conn);
 }
 
-// The main thread asks the layer above before it posts a connection.
+// Accepts every connection, because the main thread has asked the layer above before it
+// posted the connection.
 static const char *on_enter(void *data, const char *address) {
   (void)data, (void)address;
   return NULL;
@@ -98,7 +99,7 @@ static void on_packet(void *data, void *conn_data, const Packet *packet) {
   judge_input(data, event, sizeof(UpPacket) + packet->length);
 }
 
-// Drops a packet without room, as the network may do.
+// Drops a packet if the mailbox has no room, as the network may do.
 static void on_unreliable_packet(void *data, void *conn_data, const Packet *packet) {
   IoThread *thread = data;
   if (mailbox_pending(&thread->events) <= EVENTS_MAX)
@@ -135,7 +136,8 @@ static void on_drops(void *data, void *conn_data, uint32_t tag, uint32_t dropped
   up->queued = queued;
 }
 
-// Leaves the end of the connection to the main thread, which may have an answer for it.
+// Lets the main thread decide about the end, because it may still have an answer for
+// the connection.
 static void on_ending(void *data, void *conn_data, Code code) {
   UpFault *up = add_event(data, &PROXY_INPUT, conn_data, proxy_close, sizeof *up);
   up->code = code;

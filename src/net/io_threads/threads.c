@@ -1,4 +1,4 @@
-// The threads: their start and end, and the end of an iteration.
+// Threads: their start, their end, and the end of an iteration.
 #include "net/io_threads.h"
 
 #include <assert.h>
@@ -17,7 +17,7 @@ static void run_flush(Net *net, const void *body) {
   flush_due(net);
 }
 
-// A flush of the main thread is one flush of each thread.
+// One flush of the main thread is one flush of each thread.
 static bool post_calls(NetPart *part) {
   static const RemoteCall FLUSH = {.run = run_flush};
   IoThreads *threads = (IoThreads *)part;
@@ -75,7 +75,8 @@ static void note_taken(Net *net, const void *body) {
   thread_of_home(net->home)->taken_now++;
 }
 
-// Counts connections on their way to the thread: those given and not taken.
+// Returns the connections of the thread plus those on their way to it (given, but not
+// taken).
 static uint64_t load(Remote *remote) {
   IoThread *thread = thread_of(remote);
   uv_mutex_lock(&thread->lock);
@@ -171,7 +172,7 @@ static int open_thread(IoThreads *threads, IoThread *thread) {
 static void run_net_stop(Net *net, const void *body) {
   (void)body;
   net_stop(net);
-  // The rest of the loop's handles keep it running.
+  // Lets the other handles of the loop keep it running.
   uv_unref((uv_handle_t *)&thread_of_home(net->home)->bell);
 }
 
@@ -199,7 +200,8 @@ static void end(NetPart *part) {
     pthread_join(thread->thread, NULL);
     mailbox_run(&thread->calls, NULL);
     mailbox_run(&thread->events, threads->main);
-    net_free(thread->net);  // its calls are not run any more: owners free the rest
+    net_free(thread->net);  // drops the thread's calls; the owners of their data free
+                            // it
     proxies_free_all(thread);
   }
   uv_close((uv_handle_t *)&threads->bell, NULL);

@@ -1,13 +1,14 @@
-// Backlogs: copies of messages for a connection that does not read fast enough. Each priority has a
-// lane for the stream and one for datagrams. Lanes have whole messages only, so that overflow
-// can drop and keys can replace them; the transport gets at most WRITE_CHUNK_BYTES at a time.
+// Backlogs: copies of messages for a connection that does not read fast enough. Each
+// priority has a lane for the stream and one for datagrams. A lane contains only whole
+// messages, so that overflow can drop them and keys can replace them. The transport
+// gets at most WRITE_CHUNK_BYTES at a time.
 #include <string.h>
 
 #include "base/array.h"
 #include "base/mem.h"
 #include "net/conn.h"
 
-// Control messages that may wait beyond the capacity.
+// Number of control messages that may wait beyond the capacity.
 enum { BACKLOG_KEPT_SPARE = 256 };
 
 static Backlog *backlog_of(Conn *conn) {
@@ -22,7 +23,8 @@ static void lane_deinit(Lane *lane) {
   mem_free(lane->items);
 }
 
-// Updates the totals once for all changes of a call, because other threads use them, too.
+// Updates the shared totals once for all changes of a call, because other threads use
+// them, too.
 static void count(Backlog *backlog) {
   NetTotals *totals = backlog->net->totals;
   NetSent now = {backlog->droppable + backlog->kept, backlog->bytes};
@@ -95,7 +97,7 @@ static void shrink(Buf *buf) {
   *buf = small;
 }
 
-// Moves live messages to the front once at least half of a lane is dead or gone.
+// Moves live messages to the front when at least half of a lane is dead or taken.
 static void lane_compact(Lane *lane) {
   if (lane->at + lane->dead_bytes < 4096 ||
       (lane->at + lane->dead_bytes) * 2 < lane->bytes.size)
@@ -118,7 +120,8 @@ static void lane_compact(Lane *lane) {
   if (lane->bytes.capacity / 4 >= to + WRITE_CHUNK_BYTES) shrink(&lane->bytes);
 }
 
-// Takes the oldest message off a lane; returns its bytes, valid until the next change.
+// Removes the oldest message of a lane; returns its bytes, which are valid until the
+// next change.
 static const uint8_t *lane_pop(Lane *lane, Waiting *item) {
   *item = lane->items[lane->head++];
   const uint8_t *bytes = lane->bytes.data + lane->at;
@@ -188,7 +191,7 @@ static bool drop_oldest(Conn *conn) {
   return false;
 }
 
-// Forgets waiting messages; the transport still writes its chunk.
+// Drops all waiting messages. The transport still writes its chunk.
 static void drop_all(Backlog *backlog) {
   for (int i = 0; i < LANE_COUNT; i++) {
     lane_deinit(&backlog->lanes[i]);
@@ -202,15 +205,15 @@ static void condemn(Conn *conn) {
   conn_end(conn, END_SLOW);
 }
 
-// Returns the bytes that may wait for one connection: few, once all backlogs together have too
-// many.
+// Returns the limit of bytes that may wait for one connection. The limit is small while
+// all backlogs together have too many bytes.
 static size_t byte_limit(const Net *net) {
   return net->totals->backlog_bytes < NET_BACKLOG_TOTAL ? NET_BACKLOG_BYTES
                                                         : NET_BACKLOG_SHARE;
 }
 
-// Messages that must not be dropped have a space of their own, so that the other ones do
-// not end a connection.
+// Checks the separate limit of messages that must not be dropped, so that other
+// messages never end a connection.
 static bool has_room_kept(Conn *conn, const Waiting *item, size_t bytes) {
   uint32_t count = conn->net->limits.channel_capacity + BACKLOG_KEPT_SPARE;
   if (conn->out.backlog->kept < count &&
@@ -220,7 +223,7 @@ static bool has_room_kept(Conn *conn, const Waiting *item, size_t bytes) {
   return false;
 }
 
-// Makes room for a message. Returns whether there is some.
+// Drops messages until the limits allow a new one. Returns false if they never do.
 static bool has_room(Conn *conn, const Waiting *item) {
   Backlog *backlog = conn->out.backlog;
   uint32_t capacity = conn->net->limits.channel_capacity;
@@ -302,7 +305,7 @@ bool backlog_has_unreliable(Conn *conn) {
   return false;
 }
 
-// Fills `writing` with whole messages, in the order of priorities.
+// Fills `writing` with whole messages, in the order of their priorities.
 static void fill_chunk(Conn *conn) {
   Backlog *backlog = conn->out.backlog;
   size_t start = backlog->writing.size;
@@ -326,7 +329,7 @@ void backlog_pump(Conn *conn) {
   fill_chunk(conn);
   if (backlog->writing.size == 0) {
     bool is_closing =
-        conn->state == CONN_CLOSING;  // so drops are not reported any more
+        conn->state == CONN_CLOSING;  // a closing connection does not report drops
     if (is_closing || (backlog->drop_count == 0 && !backlog_has_unreliable(conn)))
       backlog_free(conn);
     if (is_closing)

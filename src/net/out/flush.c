@@ -1,26 +1,26 @@
-// Flushing: each connection takes the new messages of its sources and writes them at once. Within
-// a priority the sources are merged by sequence, so that a connection sees messages in the
-// order in which they were made. The common case, one source and no skips, is one run and one
-// write.
+// Flushing: each connection takes the new messages of its sources and writes them at
+// once. Within a priority, the messages of all sources are merged by sequence, so that
+// a connection gets them in the order in which they were made. In the common case, one
+// source and no skips, a flush is one run and one write.
 #include "base/mem.h"
 #include "net/conn.h"
 
-// Pieces of one gathered write: fewer than one writev takes (IOV_MAX, 1024 on Linux), so
-// that a flush is one write however its messages alternate between their sources.
+// Pieces of one gathered write. The number is below that of one writev (IOV_MAX, 1024
+// on Linux), so that a flush is one write even if messages alternate between sources.
 enum { RUNS_MAX = 1000 };
 
 // A position in one source.
 typedef struct Cursor {
   const Outbuf *outbuf;
-  uint32_t at;  // next message
+  uint32_t at;  // index of the next message
   uint32_t tag;
   uint32_t base;  // number of the outbuf's first message
   uint8_t priority;
-  const Skip *skips;  // the member's, all priorities
+  const Skip *skips;  // skips of the member, for all priorities
   uint32_t skip_count;
 } Cursor;
 
-// Messages [first, last) of an outbuf that follow each other in memory.
+// Messages [first, last) of an outbuf that are adjacent in memory.
 typedef struct Run {
   const Outbuf *outbuf;
   uint32_t first, last;
@@ -31,10 +31,10 @@ typedef struct Run {
 typedef struct Writer {
   Conn *conn;
   uint32_t count;
-  bool is_unreliable;  // something went by datagrams
+  bool is_unreliable;  // some messages went by datagrams
   size_t total;        // bytes in the runs
   Run runs[RUNS_MAX];
-  uv_buf_t bufs[1 + RUNS_MAX];  // where their bytes are; the first is a socket's header
+  uv_buf_t bufs[1 + RUNS_MAX];  // bytes of the runs; the first buffer is for a header
 } Writer;
 
 static uint32_t run_size(const Run *run) {
@@ -46,7 +46,8 @@ static void take_run(Conn *conn, const Run *run) {
   backlog_take(conn, run->priority, run->outbuf, run->first, run->last, run->tag);
 }
 
-// Gives the backlog what the socket did not take: the rest of a message, then whole ones.
+// Copies to the backlog what the socket did not accept: the rest of a message, then
+// whole messages.
 static void keep_rest(const Writer *writer, size_t written) {
   for (uint32_t i = 0; i < writer->count; i++) {
     Run run = writer->runs[i];
@@ -71,7 +72,7 @@ static void keep_rest(const Writer *writer, size_t written) {
 static void writer_send(Writer *writer) {
   if (writer->count == 0) return;
   Conn *conn = writer->conn;
-  conn_publish(conn);  // before the other side can have it
+  conn_publish(conn);  // must precede the moment at which the other side can receive it
   int written =
       conn->protocol->write
           ? conn->protocol->write(conn, writer->bufs, writer->count, writer->total)
@@ -108,7 +109,7 @@ static void writer_put(Writer *writer, const Run *run) {
   if (writer->count == RUNS_MAX) writer_send(writer);
 }
 
-// Takes off `run` its first messages that fit into `room` bytes.
+// Removes from `run` its first messages that fit into `room` bytes, and returns them.
 static Run take_fitting(Run *run, size_t room) {
   uint32_t start = outbuf_start(run->outbuf, run->first);
   Run part = *run;
@@ -119,8 +120,8 @@ static Run take_fitting(Run *run, size_t room) {
   return part;
 }
 
-// Overflow cannot drop a WebSocket's message of which a part is written. So such messages have at
-// most WRITE_CHUNK_BYTES, unless one packet has more.
+// Limits a WebSocket message to WRITE_CHUNK_BYTES, unless one packet is larger, because
+// overflow cannot drop a message of which a part is written.
 static void writer_add(Writer *writer, const Run *run) {
   Run rest = *run;
   while (writer->conn->protocol->write &&
@@ -134,7 +135,7 @@ static void writer_add(Writer *writer, const Run *run) {
   writer_put(writer, &rest);
 }
 
-// Sends the messages of a run by datagrams; some may have to wait.
+// Sends the messages of a run by datagrams. Messages that cannot leave now wait.
 static void send_unreliable(Writer *writer, const Run *run) {
   Conn *conn = writer->conn;
   const Outbuf *outbuf = run->outbuf;
@@ -204,7 +205,7 @@ static uint32_t find_sequence(const Cursor *cursor, uint64_t limit) {
   return low;
 }
 
-// Takes the run at a settled cursor that was made before `limit`.
+// Takes the messages of a settled cursor that were made before `limit`.
 static Run next_run(Cursor *cursor, uint64_t limit) {
   const Outbuf *outbuf = cursor->outbuf;
   uint32_t last = limit == UINT64_MAX ? outbuf->count : find_sequence(cursor, limit);
@@ -225,7 +226,8 @@ static uint64_t next_sequence(const Cursor *cursor) {
   return cursor->outbuf->entries[cursor->at].sequence;
 }
 
-// `heap` is a binary heap, the oldest next message first, but for the one at `at`.
+// Restores the heap's order at `at`, the only entry that may be out of order. The top
+// is the cursor with the oldest next message.
 static void sift_down(Cursor *heap, uint32_t count, uint32_t at) {
   for (;;) {
     uint32_t oldest = at;
@@ -239,7 +241,7 @@ static void sift_down(Cursor *heap, uint32_t count, uint32_t at) {
   }
 }
 
-// Returns the sequence from which another cursor than the first goes on.
+// Returns the sequence at which a cursor other than the first must continue.
 static uint64_t second_sequence(const Cursor *heap, uint32_t count) {
   uint64_t second = UINT64_MAX;
   for (uint32_t i = 1; i <= 2 && i < count; i++)
@@ -323,7 +325,8 @@ void flush_conn(Conn *conn, unsigned mask) {
   conn_publish(conn);
 }
 
-// Empties the group's outbufs of the priorities in `mask`, which all members have taken.
+// Empties the group's outbufs of the priorities in `mask`. All members must have taken
+// them.
 static void reset(Net *net, Group *group, unsigned mask) {
   for (uint8_t i = 0; i < PRIORITY_COUNT; i++) {
     if (!(mask & 1u << i) || !group->source.outbufs[i]) continue;
@@ -332,7 +335,7 @@ static void reset(Net *net, Group *group, unsigned mask) {
   }
 }
 
-// Forgets the skips of all members, once nothing is pending.
+// Clears the skips of all members if nothing is pending.
 static void forget_skips(Group *group) {
   for (uint32_t i = 0; i < group->count; i++) {
     Member *member = &group->members[i];
@@ -351,7 +354,8 @@ void flush_group(Net *net, Group *group, unsigned mask) {
   if (!group->source.pending) forget_skips(group);
 }
 
-// Flushes the dirty sources; those with pending messages stay in the lists.
+// Flushes the dirty sources. Sources that still have pending messages stay in the
+// lists.
 static void flush_dirty(Net *net, unsigned mask) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < net->dirty_groups.count; i++) {
@@ -375,14 +379,14 @@ static void flush_dirty(Net *net, unsigned mask) {
 }
 
 static void on_flush_due(void *data, uint64_t now_ms) {
-  // The end of this iteration flushes.
+  // The end of this iteration flushes, so the timer has only to wake the loop.
   (void)data;
   (void)now_ms;
 }
 
-// Reports one source of each connection; the rest waits for the next flush, in a list of its own.
-// The callee may close any connection, this one included: a Conn is freed by the loop, never in
-// a call, and only an open one is looked at.
+// Reports one source of each connection. Connections with more drops wait for the next
+// flush in a separate list. The callee may close any connection, this one included: the
+// loop frees a Conn later, and only open ones are visited.
 static bool report_drops(Net *net) {
   List list = net->dropping;
   net->dropping = (List){0};

@@ -1,5 +1,5 @@
-// Groups: a group stores its messages once. Each member has a cursor, and a short list of messages
-// that it does not get.
+// A group stores its messages once. Each member has a cursor, and a short list of
+// messages that it does not get.
 #include <assert.h>
 
 #include "base/array.h"
@@ -42,8 +42,8 @@ void group_add(Group *group, Conn *conn) {
   conn->out.groups[conn->out.group_count++] = (GroupRef){group, group->count++};
 }
 
-// Neither list has an order: the last entry moves to the free place, and the other list's index
-// of it follows.
+// Moves the last entry of each list to the free place, because neither list has an
+// order, and updates the index of the moved entry in the other list.
 static void remove_member(Group *group, uint32_t index) {
   Member *member = &group->members[index];
   Conn *conn = member->conn;
@@ -96,7 +96,7 @@ void net_group_close(Net *net, GroupId id) {
   mem_free(group);
 }
 
-// Compares by distance, because numbers wrap around.
+// Compares by distance, because the numbers wrap around.
 static bool is_past(uint32_t number, uint32_t base) {
   return (int32_t)(number - base) <= 0;
 }
@@ -110,7 +110,7 @@ static void purge_skips(const Group *group, Member *member) {
   member->skip_count = kept;
 }
 
-// Has the member skip a message, the newest of its priority.
+// Makes the member skip the newest message of a priority.
 static void leave_out(const Group *group, Member *member, uint8_t priority,
                       uint32_t number) {
   if (member->skip_count) {

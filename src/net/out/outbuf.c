@@ -1,13 +1,14 @@
-// Outbufs: the messages of one source and priority between two flushes, back to back, with an
-// entry each. A pool keeps empty outbufs, so that sending allocates nothing once a server is
-// warm, and an idle connection has none.
+// Outbufs contain the messages of one source and priority between two flushes, back to
+// back, with an entry for each. A pool keeps empty outbufs, so that a running server
+// allocates nothing to send, and an idle connection has no outbuf.
 #include "base/array.h"
 #include "base/mem.h"
 #include "net/out/output.h"
 
 enum {
   OUTBUF_POOL_MAX = 256,          // empty outbufs kept for reuse
-  OUTBUF_KEEP_BYTES = 256 << 10,  // larger outbufs give their memory back
+  OUTBUF_KEEP_BYTES = 256 << 10,  // size above which the memory of an empty outbuf is
+                                  // freed
 };
 
 static Outbuf *take_from_pool(Net *net) {
@@ -32,7 +33,7 @@ Outbuf *outbuf_of(Net *net, Source *source, uint8_t priority) {
   return source->outbufs[priority];
 }
 
-// Only the newest message under `key` is live, so the search ends there.
+// Stops at the newest message with `key`, because only that one is live.
 static void replace_key(Outbuf *outbuf, uint64_t key) {
   for (uint32_t i = outbuf->count; outbuf->keyed_count && i-- > 0;) {
     Entry *entry = &outbuf->entries[i];

@@ -1,26 +1,27 @@
 // Messages, from the call that sends them until the transport takes them.
 //
-// A Source collects messages between two flushes: a connection (messages to it alone) or a group.
-// It has an Outbuf for each priority. At a flush each connection takes new messages from its
-// sources, in the order in which they were made, and writes them in one gathered write. Bytes
-// that the socket does not accept are copied to the connection's Backlog. Its size is bounded,
-// and a slow reader keeps no memory of others.
+// A Source collects messages between two flushes. It is a connection (messages to it
+// alone) or a group, and has an Outbuf for each priority. At a flush, each connection
+// takes the new messages of its sources, in the order in which they were made, and
+// writes them in one gathered write. Bytes that the socket does not accept are copied
+// to the connection's Backlog, which has a limit. A slow reader therefore keeps no
+// shared memory.
 #pragma once
 
 #include "base/buf.h"
 #include "net/internal.h"
 
 enum {
-  SKIPS_KEPT = 64,  // a member with a longer list of skips gives its memory back
+  SKIPS_KEPT = 64,  // length above which a member's list of skips is freed
   PRIORITIES_ALL = (1 << PRIORITY_COUNT) - 1,
-  LANE_UNRELIABLE = PRIORITY_COUNT,  // the first of those for datagrams
+  LANE_UNRELIABLE = PRIORITY_COUNT,  // first lane for datagrams
   LANE_COUNT = 2 * PRIORITY_COUNT,
 };
 
 typedef struct Entry {
-  uint32_t end;   // offset behind its last byte in the outbuf
+  uint32_t end;   // offset behind the message's last byte in the outbuf
   uint8_t flags;  // OutFlags
-  bool is_dead;   // a newer one with the same key replaces it
+  bool is_dead;   // a newer message with the same key replaces it
   uint64_t sequence;
   uint64_t key;
 } Entry;
@@ -35,12 +36,13 @@ struct Outbuf {
 };
 
 typedef struct Source {
-  Outbuf *outbufs[PRIORITY_COUNT];  // NULL while nothing is pending
+  Outbuf *outbufs[PRIORITY_COUNT];  // pending messages by priority; NULL: none
   uint8_t pending;                  // mask of the priorities that have an outbuf
-  bool is_dirty;                    // in the list of sources to flush
+  bool is_dirty;                    // whether it is in the list of sources to flush
 } Source;
 
-/// Messages [from, to) that a member of a group does not get, by number since its start.
+/// Messages [from, to) that a member does not get. Messages are numbered from the start
+/// of the group.
 typedef struct Skip {
   uint32_t from, to;
   uint8_t priority;
@@ -49,25 +51,26 @@ typedef struct Skip {
 typedef struct Member {
   Conn *conn;
   uint32_t ref;                     // index of this membership in conn->groups
-  uint32_t cursor[PRIORITY_COUNT];  // messages taken since the group's start
+  uint32_t cursor[PRIORITY_COUNT];  // number of messages taken since the group's start
   uint32_t skip_count, skip_capacity;
   Skip *skips;
 } Member;
 
 struct Group {
   Source source;
-  bool is_urgent;  // this iteration flushes the whole streams of its members
+  bool is_urgent;  // this iteration flushes the whole streams of the members
   uint32_t id;
   uint32_t tag;
   uint32_t base[PRIORITY_COUNT];  // number of the first message in each outbuf
   Member *members;
   uint32_t count, capacity;
-  uint32_t *remote_members;  // counts by remote; NULL: no remote has any
+  uint32_t *remote_members;  // number of members at each remote; NULL: no remote has
+                             // any
 };
 
 typedef struct GroupRef {
   Group *group;
-  uint32_t index;  // in group->members
+  uint32_t index;  // index in group->members
 } GroupRef;
 
 /// A message that waits in a backlog.
@@ -83,7 +86,7 @@ typedef struct Lane {
   Buf bytes;
   size_t at;  // offset of the first message
   Waiting *items;
-  uint32_t head, count, capacity;  // items[head .. head+count)
+  uint32_t head, count, capacity;  // valid items: items[head .. head+count)
   uint32_t keyed_count;
   size_t dead_bytes;
 } Lane;
@@ -93,28 +96,30 @@ typedef struct Drop {
   uint32_t count;
 } Drop;
 
-/// Messages that wait for a connection which does not read fast enough. Each priority has a lane
-/// for the stream and one for datagrams.
+/// Messages that wait for a connection which does not read fast enough. Each priority
+/// has a lane for the stream and one for datagrams.
 typedef struct Backlog {
   Net *net;
   bool is_writing;
-  Buf writing;  // bytes that the transport has
+  Buf writing;  // bytes that the transport is writing
   Lane lanes[LANE_COUNT];
-  uint32_t droppable, kept;  // waiting messages, by whether overflow may drop them
+  uint32_t droppable, kept;  // numbers of waiting messages that overflow may and may
+                             // not drop
   size_t bytes;
-  NetSent counted;  // its share of net->totals
-  Drop *drops;      // that are to be reported
+  NetSent counted;  // this backlog's share of net->totals
+  Drop *drops;      // drops that must be reported
   uint32_t drop_count, drop_capacity;
 } Backlog;
 
 // outbuf.c
-/// Returns the outbuf of `source` at `priority`; takes one from the pool when there is none.
+/// Returns the outbuf of `source` at `priority`; takes one from the pool if the source
+/// has none.
 Outbuf *outbuf_of(Net *net, Source *source, uint8_t priority);
 void outbuf_append(Outbuf *outbuf, const Out *out, uint64_t sequence);
-/// Gives the source's outbuf at `priority` back to the pool.
+/// Returns the source's outbuf at `priority` to the pool.
 void outbuf_release(Net *net, Source *source, uint8_t priority);
 void outbuf_pool_free(Net *net);
-/// Returns the offset of message `index`.
+/// Returns the offset of message `index` in the outbuf.
 static inline uint32_t outbuf_start(const Outbuf *outbuf, uint32_t index) {
   return index == 0 ? 0 : outbuf->entries[index - 1].end;
 }
@@ -123,7 +128,7 @@ static inline uint32_t outbuf_start(const Outbuf *outbuf, uint32_t index) {
 /// Makes the conn a member, which gets later messages.
 void group_add(Group *group, Conn *conn);
 void group_remove(Group *group, Conn *conn);
-/// Adds `change` to the members that a remote has; returns their number.
+/// Adds `change` to the number of members at a remote; returns the new number.
 uint32_t group_count_remote(const Net *net, Group *group, uint32_t index, int change);
 /// Removes the conn from all its groups.
 void group_leave_all(Conn *conn);
@@ -131,34 +136,36 @@ void group_leave_all(Conn *conn);
 // flush.c
 /// Writes the pending messages of the conn, in the priorities of `mask`.
 void flush_conn(Conn *conn, unsigned mask);
-/// Flushes what is critical or urgent, and everything once a flush is due; then drops are
-/// reported, too. Returns whether any were.
+/// Flushes critical and urgent output, and everything once a flush is due; a full flush
+/// also reports drops. Returns whether any drops were reported.
 bool flush_due(Net *net);
 /// Flushes all members of a group, and empties its outbufs.
 void flush_group(Net *net, Group *group, unsigned mask);
 
 // backlog.c
-/// Copies messages [first, last) of `outbuf`, of source `tag`, for a conn that cannot take them
-/// now, as far as overflow allows. The lane is their priority, plus LANE_UNRELIABLE for
-/// datagrams.
+/// Copies messages [first, last) of `outbuf`, of source `tag`, for a conn that cannot
+/// take them now. Overflow may drop some. `lane` is their priority, plus
+/// LANE_UNRELIABLE for datagrams.
 void backlog_take(Conn *conn, uint8_t lane, const Outbuf *outbuf, uint32_t first,
                   uint32_t last, uint32_t tag);
-/// Takes out the next message that waits for a datagram. Returns its bytes, valid until the next
-/// call for the backlog, or NULL.
+/// Removes the next message that waits for a datagram. Returns its bytes, which are
+/// valid until the next call for the backlog, or NULL.
 const uint8_t *backlog_pop_unreliable(Conn *conn, Waiting *item);
 /// Returns whether a message waits for a datagram.
 bool backlog_has_unreliable(Conn *conn);
 /// Moves messages that wait for datagrams to the stream.
 void backlog_join_stream(Conn *conn);
-/// Puts the rest of a message that was written in part before all others.
+/// Inserts the rest of a partly written message before all others.
 void backlog_take_rest(Conn *conn, const uint8_t *bytes, size_t size);
-/// Hands the transport the next chunk, unless it has one. Frees the backlog when all is written.
+/// Gives the transport the next chunk, unless it is still writing one. Frees the
+/// backlog when everything is written.
 void backlog_pump(Conn *conn);
-/// Reports the drops of one source; returns whether there are more to report.
+/// Reports the drops of one source; returns whether more must be reported.
 bool backlog_report(Conn *conn);
-/// Goes on after the transport has written its chunk, or (an error) never will. Returns false
-/// when it had none.
+/// Continues after the transport has written its chunk, or (on an error) never will.
+/// Returns false if no chunk was being written.
 bool backlog_written(Conn *conn, int status);
-/// Writes bytes that are no message and cannot be dropped: at once, or behind the rest.
+/// Writes bytes that are not a message and cannot be dropped, at once or behind the
+/// rest.
 void backlog_write_now(Conn *conn, const uint8_t *bytes, size_t size);
 void backlog_free(Conn *conn);

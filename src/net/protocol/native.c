@@ -8,7 +8,7 @@
 
 static bool is_lines(const Conn *conn) { return conn->in.framing == FRAMING_LINES; }
 
-// Both readers hand up whole packets or lines, and return their bytes.
+// Both readers pass up whole packets or lines, and return the number of bytes used.
 static size_t read_packets(Conn *conn, const uint8_t *bytes, size_t size) {
   Net *net = conn->net;
   size_t done = 0;
@@ -51,13 +51,14 @@ static size_t read_bytes(Conn *conn, const uint8_t *bytes, size_t size) {
                         : read_packets(conn, bytes, size);
 }
 
-// The deadline of a line starts when the line becomes longer than people type.
+// The deadline of a line starts when the line is longer than people type.
 static void settle(Conn *conn, bool is_new) {
   bool was_typed = is_lines(conn) && conn->in.counted <= NET_TYPED_BYTES;
   inbox_settle(conn, is_new || was_typed);
 }
 
-// Unfinished input waits in the inbox, which grows with received bytes, never by a length field.
+// Keeps unfinished input in the inbox, which grows with received bytes, never by a
+// length field.
 static void input(Conn *conn, const uint8_t *bytes, size_t size) {
   Buf *in = &conn->in.bytes;
   bool was_empty = in->size == 0;
@@ -85,7 +86,7 @@ static bool is_begun(const Conn *conn) {
   return conn->in.bytes.size > (is_lines(conn) ? NET_TYPED_BYTES : 0);
 }
 
-// While reading is stopped, the input may be whole packets that wait for the server.
+// Counts no further bytes while reading is stopped, because they may be whole packets.
 static size_t unfinished(const Conn *conn) {
   size_t size = conn->in.bytes.size;
   return conn_takes_input(conn) || size < conn->in.counted ? size : conn->in.counted;
@@ -93,7 +94,7 @@ static size_t unfinished(const Conn *conn) {
 
 static void drop_input(Conn *conn) { buf_deinit(&conn->in.bytes); }
 
-// The last line of a text peer may lack its end.
+// Accepts the last line of a text peer without its end.
 static InputEnd input_end(Conn *conn) {
   static const uint8_t newline = '\n';
   if (conn->in.bytes.size == 0) return INPUT_ENDS;

@@ -1,11 +1,15 @@
-// The protocols of connections: unidentified ones at the game's port and at the admin listener,
-// whose first byte chooses the next protocol; packets or lines, by `conn->in.framing`; and the
-// same in messages of WebSockets. http/http.h has the last one.
+// The protocols of connections. Sniffing is for unidentified connections at the game's
+// port and the admin listener: the first byte chooses the next protocol. The native
+// protocol carries packets or lines (`conn->in.framing`), and WebSocket carries the
+// same in messages. HTTP is in http/http.h.
 #pragma once
 
 #include "net/protocol.h"
 
-enum { SNIFF_REFUSED_MS = 250 };  // time of a refused connection for its first byte
+enum {
+  SNIFF_REFUSED_MS = 250
+};  // time in which a refused connection may send its
+    // first byte
 
 extern const Protocol SNIFF, SNIFF_ADMIN, NATIVE, WEBSOCKET;
 

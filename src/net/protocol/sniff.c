@@ -1,4 +1,4 @@
-// Unidentified connections: the first bytes choose the protocol that replaces this one.
+// Unidentified connections. The first bytes choose the protocol that replaces this one.
 #include "net/protocol/protocols.h"
 
 #include "net/protocol/http/admin_port.h"
@@ -11,8 +11,8 @@ static void set_timer(Conn *conn, uint64_t due_ms, TimerCallback *callback) {
     timers_stop(conn->net->timers, &conn->timer);
 }
 
-// Puts TLS around the transport if the first bytes are a TLS hello; returns whether they are.
-// TLS has a deadline of its own for the handshake.
+// Puts TLS around the transport if the first bytes are a TLS hello; returns whether
+// they are. TLS has its own deadline for the handshake.
 static bool take_tls(Conn *conn, uint64_t due_ms, const uint8_t *bytes, size_t size) {
   Transport *below = conn->transport;
   if (bytes[0] != TLS_FIRST_BYTE || below->kind->is_encrypted) return false;
@@ -34,7 +34,8 @@ static void become_packets(Conn *conn) {
   conn_speak(conn, &NATIVE);
 }
 
-// Treats a silent connection as a client, which then reads why it ends.
+// Treats a silent connection as a native client, so that it can read the reason of its
+// end.
 static void on_silence(void *data, uint64_t now_ms) {
   (void)now_ms;
   Conn *conn = data;
@@ -50,7 +51,8 @@ void sniff_await(Conn *conn) {
   set_timer(conn, timeout_ms > 0 ? conn->info->since_ms + timeout_ms : 0, on_silence);
 }
 
-// Refuses a connection in its own protocol, once that is known, unless too many are refused.
+// Refuses a connection in its own protocol, once that is known, unless too many refused
+// connections exist.
 static void open_game(Conn *conn) {
   Net *net = conn->net;
   const char *refusal = conn->info->refusal;

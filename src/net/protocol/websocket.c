@@ -1,8 +1,8 @@
-// WebSockets: connections whose packets or lines come and go in messages. Their groups, backlogs
-// and ends are those of other connections.
+// WebSockets: connections whose packets or lines travel in messages. Their groups,
+// backlogs and ends are the same as for other connections.
 //
-// A connection has a reader of frames only in the middle of a frame or message, so that an idle
-// one needs little memory.
+// A connection has a frame reader only in the middle of a frame or message, so that an
+// idle connection needs little memory.
 #include "net/protocol/protocols.h"
 
 #include <string.h>
@@ -13,20 +13,21 @@
 #include "wire/websocket.h"
 
 enum {
-  SOCKET_SPARE_BYTES = 16 << 10,  // of a message beyond a packet of `max_payload`
+  SOCKET_SPARE_BYTES = 16 << 10,  // bytes of a message beyond those of a packet of
+                                  // `max_payload`
   SOCKET_PONGS_MAX = 4 << 10,     // bytes of pongs that may wait
   SOCKET_READERS_MAX = 16,        // readers kept for reuse
 };
 
 typedef struct Socket {
-  WsReader *reader;      // NULL at rest
-  const uint8_t *bytes;  // rest of the message that is being handed up
+  WsReader *reader;      // reader; NULL between messages
+  const uint8_t *bytes;  // rest of the message that is being passed up
   size_t left;
-  bool is_handing_up;  // a message, even if nothing is left of it
-  bool is_over;        // the other side has sent its close frame, or broke a rule
-  bool is_finished;    // the close frame is written
-  uint16_t code;       // of that frame; 0: it follows from conn->close_code
-  Buf pongs;           // frames to be written
+  bool is_handing_up;  // a message is being passed up, even if no bytes of it are left
+  bool is_over;        // the other side has sent its close frame or broken a rule
+  bool is_finished;    // the close frame has been written
+  uint16_t code;       // code of the close frame; 0: derived from conn->close_code
+  Buf pongs;           // pong frames that must be written
 } Socket;
 
 static Socket *socket_of(const Conn *conn) { return conn->speech; }
@@ -67,14 +68,14 @@ static bool is_begun(const Conn *conn) {
   return conn->in.bytes.size > 0 || socket_of(conn)->reader != NULL;
 }
 
-// A WebSocket ends with a close frame.
+// Returns INPUT_CUT for a stream that ends without a close frame.
 static InputEnd input_end(Conn *conn) {
   return socket_of(conn)->is_over ? INPUT_ENDS : INPUT_CUT;
 }
 
 // --- Ends ---
 
-// Keeps the WebSocket's code, which is more exact than Perigee's, for the close frame.
+// Stores the WebSocket code, which is more exact than Perigee's, for the close frame.
 static void fault(Conn *conn, uint16_t code, const char *text) {
   if (socket_of(conn)->code == 0) socket_of(conn)->code = code;
   conn_set_reason(conn, CODE_PROTOCOL, text);
@@ -150,7 +151,7 @@ static void hand_up_line(Conn *conn) {
   conn->net->events.line(conn->net->data, conn->self.data, text, size);
 }
 
-// Hands up more of the message under way; returns whether it is done.
+// Passes up more of the current message; returns whether all of it is passed up.
 static bool hand_up(Conn *conn) {
   Socket *socket = socket_of(conn);
   if (!socket->is_handing_up) return true;
@@ -164,7 +165,7 @@ static bool hand_up(Conn *conn) {
   return true;
 }
 
-// The type of the first message is the framing of the connection.
+// The type of the first message sets the framing of the connection.
 static void on_message(Conn *conn, const WsEvent *event) {
   Socket *socket = socket_of(conn);
   socket->bytes = event->bytes;
@@ -216,13 +217,13 @@ static void on_event(Conn *conn, const WsEvent *event) {
   }
 }
 
-// A message holds as much as one packet of the largest size, and many small ones.
+// Returns a limit that allows one packet of the largest size, or many small packets.
 static uint64_t message_limit(const Conn *conn) {
   return SOCKET_SPARE_BYTES + (conn->is_known ? (uint64_t)conn->in.max_payload : 0);
 }
 
-// Reads until nothing is left or the connection takes no more input. Returns whether a message
-// was finished.
+// Reads until nothing is left or the connection takes no more input. Returns whether a
+// message ended.
 static bool read_events(Conn *conn, WsReader *reader) {
   bool is_any = false;
   while (hand_up(conn) && conn_takes_input(conn) && !socket_of(conn)->is_over) {
@@ -234,7 +235,7 @@ static bool read_events(Conn *conn, WsReader *reader) {
   return is_any;
 }
 
-// Returns the number of bytes that it took.
+// Returns the number of bytes read.
 static size_t read_bytes(Conn *conn, const uint8_t *bytes, size_t size) {
   Socket *socket = socket_of(conn);
   bool was_at_rest = !socket->reader;
@@ -273,7 +274,7 @@ static void resume(Conn *conn) {
 
 // --- Output ---
 
-// Appends a message for each line.
+// Appends one message for each line.
 static void put_lines(Buf *out, const uint8_t *bytes, size_t size) {
   while (size > 0) {
     const uint8_t *end = memchr(bytes, '\n', size);
@@ -285,7 +286,7 @@ static void put_lines(Buf *out, const uint8_t *bytes, size_t size) {
   }
 }
 
-// Copies the lines of the other buffers to `bufs[0]`, a message for each.
+// Copies the lines of the other buffers to `bufs[0]`, one message for each line.
 static void gather_lines(Conn *conn, uv_buf_t *bufs, unsigned count) {
   Buf *scratch = &web_of(conn->net)->scratch;
   scratch->size = 0;
@@ -294,7 +295,7 @@ static void gather_lines(Conn *conn, uv_buf_t *bufs, unsigned count) {
   bufs[0] = uv_buf_init((char *)scratch->data, (unsigned)scratch->size);
 }
 
-// Gives the backlog the rest of a message, which has to follow before anything else.
+// Puts the rest of a partly written message into the backlog, before everything else.
 static void keep_rest(Conn *conn, const uv_buf_t *bufs, unsigned count,
                       size_t written) {
   for (unsigned i = 0; i < count; i++) {
@@ -329,7 +330,7 @@ static void insert_header(Buf *bytes, size_t start) {
   uint8_t header[WS_HEADER_MAX];
   size_t size = bytes->size - start;
   size_t header_size = ws_put_header(header, WS_BINARY, size);
-  buf_append(bytes, header, header_size);  // makes room
+  buf_append(bytes, header, header_size);  // makes room for the header
   memmove(bytes->data + start + header_size, bytes->data + start, size);
   memcpy(bytes->data + start, header, header_size);
 }

@@ -1,6 +1,6 @@
-// The in-memory transport and its loop. A Pipe lies between a client and the server's Conn; it is
-// older than the Conn and outlives it. A queue has the pipes with input for the server, in
-// the order in which that came.
+// The in-memory transport and its loop. A Pipe connects a client with the server's
+// Conn; it exists before the Conn and after it. A queue contains the pipes with input
+// for the server, in the order of arrival.
 #include "net/sim.h"
 
 #include <assert.h>
@@ -11,26 +11,26 @@
 #include "net/conn.h"
 
 enum {
-  ITERATIONS_MAX = 100000,  // at one time
-  KEEP_BYTES = 64 << 10,    // larger buffers give their memory back when they are empty
-  UNIX_START_S = 1700000000,  // the time of day at SIM_START_MS
+  ITERATIONS_MAX = 100000,    // iterations at one point in time
+  KEEP_BYTES = 64 << 10,      // size above which empty buffers are freed
+  UNIX_START_S = 1700000000,  // Unix time at SIM_START_MS
 };
 
 typedef struct SimConn SimConn;
 
 typedef struct Pipe {
   uint32_t id;
-  SimConn *conn;  // NULL: not accepted yet, or closed
-  Buf input;      // to the server
-  size_t taken;   // of it
-  Buf output;     // to the client
+  SimConn *conn;  // connection; NULL: not accepted yet, or closed
+  Buf input;      // bytes to the server
+  size_t taken;   // bytes of `input` that the server has read
+  Buf output;     // bytes to the client
   size_t window;
   uint8_t framing;  // Framing
-  uint8_t ending;   // SimEnding: of the server's side
-  uint8_t over;     // SimEnding: of the client's
+  uint8_t ending;   // SimEnding of the server's side
+  uint8_t over;     // SimEnding of the client's side
   bool is_new;      // not accepted yet
   bool is_queued;
-  bool is_first;  // while the queue is being ordered
+  bool is_first;  // used while the queue is being ordered
   char address[ADDRESS_SIZE];
 } Pipe;
 
@@ -40,21 +40,21 @@ struct SimConn {
   Pipe *pipe;
   bool is_reading;
   bool has_ended;   // read_end was reported
-  bool is_writing;  // `left` bytes at `rest` are to be written, or reported as written
+  bool is_writing;  // `left` bytes at `rest` must be written, or reported as written
   const uint8_t *rest;
   size_t left;
 };
 
 struct Sim {
-  bool (*end)(Net *net);  // of an iteration
+  bool (*end)(Net *net);  // ends an iteration
   uint64_t now_ms;
   Timers timers;
   uint64_t random[4];
   Slots pipes;
-  List queue;    // Pipes
-  List polled;   // the queue of the iteration under way
-  List closing;  // SimConns that go at the end of the iteration
-  bool is_more;  // to do, after the last iteration
+  List queue;    // Pipes with input
+  List polled;   // the queue of the current iteration
+  List closing;  // SimConns to be freed at the end of the iteration
+  bool is_more;  // the last iteration left work to do
 };
 
 static Pipe *pipe_find(const Net *net, SimId id) {
@@ -76,7 +76,7 @@ static uint64_t rotate(uint64_t value, int bits) {
   return value << bits | value >> (64 - bits);
 }
 
-// SplitMix64, to spread a seed.
+// Derives several seeds from one with SplitMix64.
 static uint64_t spread(uint64_t *seed) {
   uint64_t z = *seed += 0x9e3779b97f4a7c15;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
@@ -84,7 +84,7 @@ static uint64_t spread(uint64_t *seed) {
   return z ^ z >> 31;
 }
 
-// xoshiro256** (Blackman and Vigna, 2018).
+// Returns the next number of xoshiro256** (Blackman and Vigna, 2018).
 static uint64_t next_random(Sim *sim) {
   uint64_t *s = sim->random;
   uint64_t result = rotate(s[1] * 5, 7) * 9;
@@ -119,7 +119,7 @@ static void enqueue(Net *net, Pipe *pipe) {
 
 static size_t unread(const Pipe *pipe) { return pipe->input.size - pipe->taken; }
 
-// Returns whether the server has something to read.
+// Returns whether the server has input to read.
 static bool is_readable(const Pipe *pipe) {
   const SimConn *sim = pipe->conn;
   return sim && sim->is_reading &&
@@ -152,7 +152,7 @@ static void sim_read_stop(Transport *transport) {
   sim_of(transport)->is_reading = false;
 }
 
-// Takes as much as the client's window has room for.
+// Takes as many bytes as fit into the client's window.
 static size_t push(Pipe *pipe, const void *bytes, size_t size) {
   size_t room = pipe->window > pipe->output.size ? pipe->window - pipe->output.size : 0;
   if (size > room) size = room;
@@ -195,7 +195,7 @@ static bool sim_shutdown(Transport *transport) {
   return true;
 }
 
-// Sends a reset where input is left unread, as the kernel does.
+// Sends a reset if input is left unread, as the kernel does.
 static void sim_close(Transport *transport) {
   SimConn *sim = sim_of(transport);
   Pipe *pipe = sim->pipe;
@@ -235,7 +235,7 @@ static void accept_pipe(Net *net, Pipe *pipe) {
   conn_open(&sim->conn, &info);
 }
 
-// One read, as from a socket.
+// Reads once, as from a socket.
 static void read_pipe(SimConn *sim) {
   Transport *transport = &sim->transport;
   Pipe *pipe = sim->pipe;
@@ -285,7 +285,8 @@ static void poll_pipes(Net *net) {
   sim->polled.count = 0;
 }
 
-// Frees connections with their input, never sooner: one may be closed while its bytes are read.
+// Frees connections, which still have their input, at the end of the iteration, because
+// a connection may be closed while its bytes are read.
 static void free_closing(Sim *sim) {
   for (uint32_t i = 0; i < sim->closing.count; i++) {
     SimConn *closing = sim->closing.items[i];
@@ -301,7 +302,7 @@ static bool has_work(const Net *net) {
          timers_next_ms(net->timers) <= sim->now_ms;
 }
 
-// One iteration of the loop: prepare, sockets, check.
+// Runs one iteration of the loop: prepare, sockets, check.
 static void turn_once(Net *net) {
   Sim *sim = net->sim;
   sim->end(net);
@@ -351,7 +352,7 @@ void net_sim_write(Net *net, SimId id, const void *bytes, size_t size) {
   Pipe *pipe = pipe_find(net, id);
   if (!pipe || pipe->over != SIM_OPEN || size == 0) return;
   if (!pipe->conn && !pipe->is_new) {
-    pipe->ending = SIM_RESET;  // the answer to bytes for a closed socket
+    pipe->ending = SIM_RESET;  // a closed socket answers bytes with a reset
     return;
   }
   buf_append(&pipe->input, bytes, size);

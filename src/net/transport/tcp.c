@@ -17,8 +17,8 @@ static const char OUT_OF_DESCRIPTORS[] = "out of file descriptors; raise `ulimit
 typedef struct TcpConn {
   Conn conn;
   Transport transport;
-  uv_tcp_t handle;  // its data is the transport
-  bool is_stopped;  // reads nothing, though libuv may still poll
+  uv_tcp_t handle;  // handle, whose data is the transport
+  bool is_stopped;  // input is not reported, though libuv may still poll
 } TcpConn;
 
 // A write that the kernel could not take at once.
@@ -70,8 +70,8 @@ static void tcp_read_start(Transport *transport) {
   uv_read_start(stream_of(transport), on_alloc, on_read);
 }
 
-// Reading stops in on_alloc when further bytes come. Most stops are over before that, and a stop
-// in libuv costs two system calls.
+// Reading stops in on_alloc when more bytes arrive. Most stops end before that, and a
+// stop in libuv costs two system calls.
 static void tcp_read_stop(Transport *transport) {
   tcp_of(transport)->is_stopped = true;
 }
@@ -123,7 +123,7 @@ static const TransportKind TCP = {
 
 // --- Accepting ---
 
-// At most once a second.
+// Logs a warning, at most once a second.
 static void warn_accept(Net *net, const char *error) {
   uint64_t now_ms = net_now_ms(net);
   if (net->accept_warned_ms && now_ms - net->accept_warned_ms < 1000) return;
@@ -131,8 +131,9 @@ static void warn_accept(Net *net, const char *error) {
   log_warn("connections cannot be accepted", log_str("error", error));
 }
 
-// Warns after the highest descriptor, which the kernel gives last. Without one, libuv accepts and
-// closes connections with a spare descriptor and reports nothing.
+// Warns when the kernel returns the highest descriptor, which it uses last. Without a
+// free descriptor, libuv accepts and closes connections with a spare one and reports
+// nothing.
 static void warn_if_last(Net *net, const uv_tcp_t *handle) {
   uv_os_fd_t fd;
   if (uv_fileno((const uv_handle_t *)handle, &fd) == 0 &&
@@ -142,7 +143,7 @@ static void warn_if_last(Net *net, const uv_tcp_t *handle) {
 
 static void read_address(const uv_tcp_t *handle, char text[ADDRESS_SIZE]) {
   SocketAddress peer = {
-      .any = {.sa_family = AF_UNSPEC}};  // the peer may be gone already
+      .any = {.sa_family = AF_UNSPEC}};  // the peer may have disconnected already
   int size = sizeof peer;
   uv_tcp_getpeername(handle, &peer.any, &size);
   address_text(&peer, text);
@@ -177,7 +178,7 @@ static void accept_conn(Listener *listener) {
 
 static void on_taken(uv_handle_t *handle) { mem_free(handle); }
 
-// Duplicates the descriptor, because a handle cannot leave its loop.
+// Duplicates the descriptor, because a handle cannot move to another loop.
 static int take_descriptor(Net *net, const uv_tcp_t *handle, ConnInfo *info) {
   uv_os_fd_t fd;
   int err = uv_fileno((const uv_handle_t *)handle, &fd);
@@ -216,7 +217,8 @@ static void run_adopt(Net *net, const void *body) {
 
 static void drop_adopt(const void *body) { close(((const Adopt *)body)->fd); }
 
-// Asks events.enter here, because its answer counts the connections of all remotes.
+// Calls events.enter on this thread, because the layer above counts the connections of
+// all remotes.
 static void accept_for_remote(Listener *listener) {
   static const RemoteCall ADOPT = {.run = run_adopt, .drop = drop_adopt};
   Net *net = listener->net;

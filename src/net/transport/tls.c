@@ -1,8 +1,9 @@
-// TLS: a transport around another one, which carries the encrypted bytes. OpenSSL sees no socket:
-// it reads the bytes that have just arrived, and writes to a buffer that all connections share,
-// because each call empties it. Encrypted bytes that the transport below did not take wait in a
-// buffer of the connection. Until they are gone nothing more is encrypted, so that overflow can
-// still drop messages, and an idle connection has no buffers.
+// TLS: a transport around another one, which carries the encrypted bytes. OpenSSL does
+// not use the socket. It reads the bytes that have just arrived, and writes to a buffer
+// that all connections share, because each call empties that buffer. Encrypted bytes
+// that the transport below did not take wait in a buffer of the connection. Nothing
+// more is encrypted until they have left, so that overflow can still drop messages. An
+// idle connection has no buffers.
 #include <openssl/err.h>
 #include <string.h>
 
@@ -11,7 +12,8 @@
 #include "net/transport/tls_internal.h"
 
 enum {
-  // Unread bytes of OpenSSL itself: its part of the handshake, alerts.
+  // Limit of the bytes that OpenSSL itself writes and the peer has not read: handshake
+  // and alerts.
   QUEUED_MAX = 128 << 10,
 };
 
@@ -20,22 +22,22 @@ typedef struct Tls {
   Net *net;
   Transport *below;  // owned
   SSL *ssl;
-  const uint8_t *in;  // arrived bytes that OpenSSL has not read
+  const uint8_t *in;  // received bytes that OpenSSL has not read
   size_t in_size;
   Buf queued;           // encrypted bytes that wait
-  Buf writing;          // encrypted bytes that the transport below has
-  const uint8_t *rest;  // of `write`, to be encrypted
+  Buf writing;          // encrypted bytes that the transport below is writing
+  const uint8_t *rest;  // bytes of `write` that must still be encrypted
   size_t left;
-  bool is_ready;      // the handshake is done
+  bool is_ready;      // the handshake is complete
   bool is_reading;    // the user wants input
-  bool is_writing;    // the transport below has `writing`
-  bool is_busy;       // with the bytes of `write`
-  bool is_over;       // reads nothing more, after close_notify or a failure
-  bool is_failed;     // it writes nothing more either
-  bool is_ended;      // it has reported read_end
-  bool is_finishing;  // close_notify was sent
-  bool is_closed;     // by the user
-  int end_status;     // of an end that is to be reported; 0: none
+  bool is_writing;    // the transport below is writing `writing`
+  bool is_busy;       // the bytes of `write` are being encrypted
+  bool is_over;       // input has ended, by close_notify or a failure
+  bool is_failed;     // output has ended, too
+  bool is_ended;      // read_end has been reported
+  bool is_finishing;  // close_notify has been sent
+  bool is_closed;     // the user has closed the transport
+  int end_status;     // status of an end that must still be reported; 0: none
   Timer timer;        // deadline of the handshake, then of reporting the end
   char address[ADDRESS_SIZE];
 } Tls;
@@ -90,15 +92,15 @@ static BIO_METHOD *make_method(void) {
 
 // --- Encrypting ---
 
-// The rest of an array of buffers, to be encrypted.
+// The part of an array of buffers that must still be encrypted.
 typedef struct Gather {
   const uv_buf_t *bufs;
   unsigned count;
-  size_t at;  // offset in the first
+  size_t at;  // offset in the first buffer
 } Gather;
 
-// Stores where the next bytes are in one piece, and returns their number. Copies small buffers
-// together, so that they share a record.
+// Stores the address of the next contiguous bytes and returns their number. Copies
+// small buffers into one piece, so that they share a record.
 static size_t gather_next(Gather *gather, uint8_t *room, const uint8_t **bytes) {
   size_t size = 0;
   *bytes = room;
@@ -125,7 +127,8 @@ static bool can_encrypt(const Tls *tls) {
          tls->queued.size == 0;
 }
 
-// Encrypts about WRITE_CHUNK_BYTES. Returns the number of bytes, 0 at the end, or an error.
+// Encrypts about WRITE_CHUNK_BYTES. Returns the number of bytes, 0 at the end, or an
+// error.
 static int encrypt(Tls *tls, Gather *gather) {
   size_t done = 0;
   while (done < WRITE_CHUNK_BYTES) {
@@ -142,10 +145,10 @@ static int encrypt(Tls *tls, Gather *gather) {
   return (int)done;
 }
 
-// --- Down: bytes that are encrypted ---
+// --- Down: encrypted bytes ---
 
-// Hands down the next piece, unless one is under way: queued bytes, or the next part of `write`.
-// Returns 0 or an error.
+// Gives the transport below the next piece, unless it is writing one: queued bytes, or
+// the next part of `write`. Returns 0 or an error.
 static int write_next(Tls *tls) {
   if (tls->is_writing) return 0;
   if (tls->left > 0 && can_encrypt(tls)) {
@@ -168,7 +171,7 @@ static int write_next(Tls *tls) {
   return err;
 }
 
-// Hands down OpenSSL's output. Returns 0 or an error.
+// Gives the transport below OpenSSL's output. Returns 0 or an error.
 static int emit(Tls *tls) {
   Buf *out = &server_of(tls)->out;
   size_t done = 0;
@@ -188,8 +191,8 @@ static int emit(Tls *tls) {
   return err;
 }
 
-// Reports that nothing more arrives; an end of the other side waits until the last bytes of a
-// finished user are out.
+// Reports the end of input. If the user has finished, the report of an orderly end
+// waits until its last bytes have left.
 static void end(Tls *tls, int status) {
   bool is_orderly = status == UV_EOF || status == UV_ECONNABORTED;
   if (tls->is_closed || (tls->is_ended && is_orderly)) return;
@@ -201,11 +204,11 @@ static void end(Tls *tls, int status) {
   tls->transport.user->read_end(tls->transport.user_data, status);
 }
 
-// Ends the connection for a fault, and logs it.
+// Ends the connection because of a fault, and logs the fault.
 static void fail(Tls *tls, const char *text) {
   if (!tls->is_ready) server_of(tls)->stats.failed++;
   tls->is_over = tls->is_failed = true;
-  emit(tls);  // the alert
+  emit(tls);  // sends the alert
   log_info(tls->is_ready ? "TLS failed" : "TLS handshake failed",
            log_str("address", tls->address), log_str("error", text));
   end(tls, UV_EPROTO);
@@ -261,7 +264,7 @@ static bool tls_shutdown(Transport *transport) {
   if (!tls->is_finishing && tls->is_ready && !tls->is_failed) {
     ERR_clear_error();
     SSL_shutdown(tls->ssl);
-    emit(tls);  // the connection ends anyway, so its error does not matter
+    emit(tls);  // the connection ends in any case, so the error is irrelevant
   }
   tls->is_finishing = true;
   return !tls->is_writing && transport_shutdown(tls->below);
@@ -298,8 +301,8 @@ static void begin_serving(Tls *tls) {
   if (err) end(tls, err);
 }
 
-// Reads one record at most; returns whether there may be more. The other side's close_notify
-// is reported once the user reads.
+// Reads at most one record; returns whether more may follow. The other side's
+// close_notify is reported when the user reads.
 static bool read_record(Tls *tls) {
   TlsServer *server = server_of(tls);
   size_t size = 0;
@@ -311,7 +314,8 @@ static bool read_record(Tls *tls) {
     fail(tls, tls_take_error());
     return false;
   }
-  int err = emit(tls);  // its answers go out first: the layers above write as well
+  int err = emit(tls);  // OpenSSL's answers leave first, because the layers above write
+                        // as well
   if (err) {
     end(tls, err);
     return false;
@@ -377,7 +381,7 @@ static void on_closed(void *user) {
   above->closed(above_data);
 }
 
-// --- Birth ---
+// --- Creation ---
 
 static void on_handshake_due(void *data, uint64_t now_ms) {
   (void)now_ms;

@@ -1,4 +1,5 @@
-// Contexts: versions and ciphers, session tickets, and PEM files with a sentence for each fault.
+// Contexts: versions and ciphers, session tickets, and PEM files with one sentence for
+// each fault.
 #include "net/transport/tls_context.h"
 
 #include <openssl/core_names.h>
@@ -50,7 +51,8 @@ void tls_tickets_clear(TlsTickets *tickets) {
 }
 
 static bool is_due(const TlsTickets *tickets, uint64_t age_ms, uint32_t index) {
-  // The clock of another thread may be a little behind the one that made the key.
+  // The clock of this thread may be slightly behind that of the thread that made the
+  // key.
   return tickets->now_ms >= tickets->keys[index].made_ms + age_ms;
 }
 
@@ -90,8 +92,8 @@ static bool set_mac(EVP_MAC_CTX *mac, const TlsTicketKey *key) {
   return EVP_MAC_CTX_set_params(mac, parameters) == 1;
 }
 
-// Returns what SSL_CTX_set_tlsext_ticket_key_evp_cb asks for: -1 for an error, 0 for no such key,
-// 1 for a good one, 2 for a good one that needs a new ticket.
+// Returns what SSL_CTX_set_tlsext_ticket_key_evp_cb requires: -1 for an error, 0 for an
+// unknown key, 1 for a known key, 2 for a known key whose client needs a new ticket.
 static int use_ticket(TlsTickets *tickets, unsigned char *name, unsigned char *iv,
                       EVP_CIPHER_CTX *cipher, EVP_MAC_CTX *mac, int is_new) {
   const EVP_CIPHER *aes = EVP_aes_256_cbc();
@@ -136,8 +138,9 @@ static int on_alpn(SSL *ssl, const unsigned char **chosen, unsigned char *size,
 
 static void refuse_passwords(SSL_CTX *context);
 
-// Keeps sessions in tickets alone, so that no client can fill the server's memory with them, and
-// allows TLS 1.2 only the ciphers with forward secrecy and authenticated encryption.
+// Keeps sessions only in tickets, so that no client can fill the server's memory with
+// sessions. For TLS 1.2, allows only ciphers with forward secrecy and authenticated
+// encryption.
 static SSL_CTX *make_context(TlsTickets *tickets) {
   SSL_CTX *context = SSL_CTX_new(TLS_server_method());
   if (!context) return NULL;
@@ -215,7 +218,7 @@ static void refuse_passwords(SSL_CTX *context) {
   SSL_CTX_set_default_passwd_cb(context, no_prompt);
 }
 
-// Uses the certificate, and those behind it that lead to its root.
+// Uses the certificate, and the certificates behind it that lead to its root.
 static bool use_chain(SSL_CTX *context, const TlsFiles *files, TlsProblem *problem) {
   const char *path = files->cert_path;
   BIO *bio = open_bytes(&files->cert);
@@ -240,7 +243,7 @@ static bool use_chain(SSL_CTX *context, const TlsFiles *files, TlsProblem *probl
     complain(problem, "tls_cert: a certificate of the chain in %.300s is of no use: %s",
              path, tls_take_error());
   }
-  ERR_clear_error();  // that there are no more of them
+  ERR_clear_error();  // clears the error that means the end of the file
   BIO_free(bio);
   return is_good;
 }
@@ -282,7 +285,7 @@ static void print_date(char *out, size_t size, const ASN1_TIME *time) {
     snprintf(out, size, "unknown");
 }
 
-// Only warns of a certificate that is out of date; clients refuse it.
+// Only warns of an expired or future certificate, because clients refuse it themselves.
 static void tell_dates(const TlsFiles *files, const X509 *cert) {
   const ASN1_TIME *from = X509_get0_notBefore(cert), *to = X509_get0_notAfter(cert);
   char from_text[32], to_text[32];

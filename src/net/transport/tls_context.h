@@ -1,5 +1,5 @@
-// The certificate and key, versions, ciphers, and ticket keys of a server's TLS connections. Uses
-// OpenSSL alone; no sockets, no loop.
+// The certificate and key, versions, ciphers, and ticket keys of a server's TLS
+// connections. Uses only OpenSSL; no sockets, no loop.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -9,8 +9,8 @@
 #include "net/tls.h"
 
 enum {
-  TLS_TICKET_ROTATE_MS = 6 * 3600 * 1000,  // a new key after that; the old one for as
-                                           // long again
+  TLS_TICKET_ROTATE_MS = 6 * 3600 * 1000,  // age at which a new key replaces a key; the
+                                           // old one stays valid for as long again
   TLS_DIGEST_SIZE = 32,
 };
 
@@ -21,13 +21,13 @@ typedef struct TlsTicketKey {
   uint64_t made_ms;
 } TlsTicketKey;
 
-/// The keys of tickets, in which clients keep their sessions. Threads share them, so that a session
-/// goes on with another thread.
+/// Keys of the tickets in which clients keep their sessions. Threads share the keys, so
+/// that a session can continue on another thread.
 typedef struct TlsTickets {
   pthread_mutex_t lock;
-  TlsTicketKey keys[2];  // the newest first
+  TlsTicketKey keys[2];  // keys, the newest first
   uint32_t count;
-  _Atomic uint64_t now_ms;  // the caller keeps this current
+  _Atomic uint64_t now_ms;  // time, which the caller keeps current
 } TlsTickets;
 
 /// The content of PEM files.
@@ -36,7 +36,7 @@ typedef struct TlsFiles {
   Buf cert, key;
 } TlsFiles;
 
-/// Reads both files. Returns false, with the sentence, when it cannot read one.
+/// Reads both files. Returns false, with the sentence, if it cannot read one.
 bool tls_files_read(TlsFiles *files, TlsProblem *problem);
 
 /// Frees the content, and wipes the key.
@@ -45,18 +45,18 @@ void tls_files_deinit(TlsFiles *files);
 /// Writes a hash of both contents.
 void tls_files_digest(const TlsFiles *files, uint8_t digest[TLS_DIGEST_SIZE]);
 
-/// Makes a context of the files, which `tickets` has to outlive; warns of a certificate that is out
-/// of date. Returns NULL, with the sentence, when the files are of no use.
+/// Makes a context from the files; `tickets` must outlive it. Warns of a certificate
+/// that is out of date. Returns NULL, with the sentence, if the files are unusable.
 SSL_CTX *tls_context_new(const TlsFiles *files, TlsTickets *tickets,
                          TlsProblem *problem);
 
-/// Makes a context with a new self-signed certificate. Returns NULL when it cannot.
+/// Makes a context with a new self-signed certificate. Returns NULL on failure.
 SSL_CTX *tls_context_dev(TlsTickets *tickets, char fingerprint[TLS_FINGERPRINT_SIZE]);
 
 void tls_tickets_init(TlsTickets *tickets);
 
-/// Forgets all keys, so that older tickets lead to a full handshake.
+/// Deletes all keys, so that older tickets lead to a full handshake.
 void tls_tickets_clear(TlsTickets *tickets);
 
-/// Returns OpenSSL's first error, in its words, static; clears its list of errors.
+/// Returns the static text of OpenSSL's first error; clears its list of errors.
 const char *tls_take_error(void);

@@ -6,23 +6,23 @@
 #include "net/transport/tls_context.h"
 
 enum {
-  RECORD_BYTES = 16 << 10,  // of one record, at most
+  RECORD_BYTES = 16 << 10,  // largest size of one record
 };
 
 struct TlsServer {
   NetPart part;
-  SSL_CTX *context;  // NULL: no TLS for new connections
+  SSL_CTX *context;  // context for new connections; NULL: no TLS
   BIO_METHOD *method;
   TlsTickets *tickets;  // owned, or those of the net that shares them
   TlsTickets own_tickets;
   TlsStats stats;
-  uint8_t digest[TLS_DIGEST_SIZE];  // of the files in use
+  uint8_t digest[TLS_DIGEST_SIZE];  // digest of the files in use
   bool has_files;
-  Buf out;                         // OpenSSL's output, until it is handed down
+  Buf out;  // OpenSSL's output, until the transport below takes it
   uint8_t received[RECORD_BYTES];  // decrypted bytes
   uint8_t gathered[RECORD_BYTES];  // bytes to encrypt
 };
 
 // tls_server.c
-/// Returns the TLS of a net; makes it at the first call.
+/// Returns the TLS state of a net; creates it on the first call.
 TlsServer *tls_server_of(Net *net);

@@ -1,11 +1,11 @@
-// The certificate of a net, and its TLS connections' shared state.
+// The certificate of a net, and the state that its TLS connections share.
 #include <openssl/x509v3.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "net/transport/tls_internal.h"
 
-// Connections keep the context that they began with.
+// Sets the context of later connections. Existing connections keep theirs.
 static void use_context(TlsServer *server, SSL_CTX *context) {
   SSL_CTX_free(server->context);
   server->context = context;
@@ -16,8 +16,8 @@ static void use_context(TlsServer *server, SSL_CTX *context) {
 
 // The certificate and tickets for a remote.
 typedef struct Shared {
-  SSL_CTX *context;     // a counted reference; NULL: none
-  TlsTickets *tickets;  // which outlive the remote
+  SSL_CTX *context;     // counted reference; NULL: none
+  TlsTickets *tickets;  // tickets, which outlive the remote
 } Shared;
 
 static void run_use(Net *net, const void *body) {
@@ -66,7 +66,7 @@ TlsServer *tls_server_of(Net *net) {
 
 // --- Certificates ---
 
-// Takes a context into use, here and at the remotes.
+// Starts to use a context, here and at the remotes.
 static void use_own_context(Net *net, SSL_CTX *context) {
   use_context(net->tls, context);
   tls_tickets_clear(&net->tls->own_tickets);

@@ -1,6 +1,7 @@
-// Sending: collects the datagrams of an iteration and hands them to the kernel in as few calls as
-// possible. Datagrams in a row to one address, all but the last of the same size, are one message
-// that the kernel cuts (UDP_SEGMENT). Datagrams that it does not take are lost.
+// Sending: collects the datagrams of an iteration and passes them to the kernel in as
+// few calls as possible. Successive datagrams to one address form one message that the
+// kernel splits (UDP_SEGMENT), if all but the last have the same size. Datagrams that
+// the kernel does not take are lost.
 #define _GNU_SOURCE  // sendmmsg
 #include <errno.h>
 #include <netinet/udp.h>
@@ -10,32 +11,33 @@
 #include "net/udp/udp_internal.h"
 
 enum {
-  EGRESS_MAX = 256,  // datagrams that wait for the end of the iteration
+  EGRESS_MAX = 256,  // datagrams that may wait for the end of the iteration
   EGRESS_BYTES = EGRESS_MAX * UDP_DATAGRAM_MAX,
-  SEGMENTS_MAX = 64,      // of one message, as every kernel with UDP_SEGMENT takes
+  SEGMENTS_MAX = 64,  // datagrams in one message; every kernel with UDP_SEGMENT accepts
+                      // this many
   SEGMENTED_MAX = 64000,  // bytes of one message
 };
 
 // A datagram that waits to be sent.
 typedef struct Outgoing {
   UdpWay to;
-  uint32_t at;  // of its bytes
+  uint32_t at;  // offset of its bytes
   uint16_t size;
-  int32_t next;  // of the same socket; -1: it is the last
+  int32_t next;  // next datagram of the same socket; -1: none
 } Outgoing;
 
 // The arguments of one call of the kernel.
 typedef struct Call {
   struct mmsghdr messages[EGRESS_MAX];
   struct iovec bytes[EGRESS_MAX];
-  uint16_t datagrams[EGRESS_MAX];  // in each message
+  uint16_t datagrams[EGRESS_MAX];  // number of datagrams in each message
   ControlRoom controls[EGRESS_MAX];
   unsigned count;
 } Call;
 
 struct Egress {
   uint32_t count;
-  uint32_t used;  // bytes
+  uint32_t used;  // bytes used
   Outgoing datagrams[EGRESS_MAX];
   Call call;
   uint8_t bytes[EGRESS_BYTES];
@@ -130,7 +132,7 @@ static void put_messages(UdpServer *server, const UdpSocket *socket, Call *call)
   }
 }
 
-// Drops a message that the kernel refuses, and all when it takes none now.
+// Drops a message that the kernel refuses, and all messages if it accepts none now.
 static void send_messages(UdpServer *server, const UdpSocket *socket, Call *call) {
   unsigned at = 0;
   while (at < call->count) {
@@ -140,7 +142,7 @@ static void send_messages(UdpServer *server, const UdpSocket *socket, Call *call
       continue;
     }
     if (errno == EINTR) continue;
-    // Some devices cannot cut, and only this error tells.
+    // Some devices cannot split messages; only this error shows that.
     if (errno == EIO && call->datagrams[at] > 1) server->has_segments = false;
     bool is_full = errno == EAGAIN || errno == ENOBUFS;
     do server->totals.unsent += call->datagrams[at++];

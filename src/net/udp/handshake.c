@@ -1,5 +1,6 @@
-// Requests from unknown addresses, and their answers. wire/udp/handshake.c checks a datagram by
-// itself; the other rules are here, in the order of the table in docs/protocol.md, section 16.
+// Requests from unknown addresses, and their answers. wire/udp/handshake.c checks a
+// datagram alone. This file checks the other rules, in the order of the table in
+// docs/protocol.md, section 16.
 #include <assert.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 
 // A request that may make a connection.
 typedef struct Request {
-  UdpSocket *socket;  // of the request and its answer
+  UdpSocket *socket;  // socket of the request and its answer
   const UdpWay *from;
   const UdpOrigin *path;
   UdpRequest *read;
@@ -55,7 +56,7 @@ static bool knows_hash(const Net *net, uint64_t hash) {
 
 static bool is_there(const UdpPeer *peer) { return peer->conn || peer->remote; }
 
-// Returns the connection that this request has made before, or NULL.
+// Returns the connection that this request has already made, or NULL.
 static UdpPeer *find_made(const Request *request) {
   const UdpExtension *extension = &request->extension;
   bool is_attached = extension->flags & UDP_ATTACH;
@@ -90,7 +91,7 @@ static UdpPeer *make_peer(const Request *request) {
   return peer;
 }
 
-// `secret` is what both sides know; `info` is of a client that is alone.
+// `secret` is known to both sides; `info` describes a client by UDP alone.
 static void add_peer(const Request *request, UdpPeer *peer, const uint8_t *secret,
                      const ConnInfo *info) {
   bool is_attached = request->extension.flags & UDP_ATTACH;
@@ -116,8 +117,9 @@ static void add_peer(const Request *request, UdpPeer *peer, const uint8_t *secre
 
 typedef enum Use { USE_NEW, USE_AGAIN, USE_TOO_MANY } Use;
 
-// Notes the keys of an attachment, which must not be used twice, because sequence numbers would
-// repeat. An entry of the history is unused when the cookies of its time have expired.
+// Stores the keys of an attachment. They must not be used twice, because sequence
+// numbers would repeat. An entry becomes free when the cookies of its time have
+// expired.
 static Use note_use(UdpOffer *offer, const UdpExtension *extension, uint64_t now_ms) {
   if (!offer->used) offer->used = mem_zalloc(ATTACH_MAX * sizeof *offer->used);
   Attachment *unused = NULL;
@@ -179,7 +181,7 @@ static void attach(const Request *request) {
 
 // --- Alone ---
 
-// Returns why one more may not come, or NULL.
+// Returns why another client by UDP alone is refused, or NULL.
 static const char *find_fault(const Request *request, const char *address) {
   const UdpServer *server = request->socket->server;
   uint32_t count = 0;

@@ -1,5 +1,5 @@
-// Hosts with several addresses: finds the one that a datagram came to, so that the answer leaves
-// from there. Clients ignore answers from another address.
+// For hosts with several addresses: finds the address that a datagram was sent to, so
+// that the answer leaves from there. Clients ignore answers from another address.
 #define _GNU_SOURCE  // in6_pktinfo
 #include <assert.h>
 #include <string.h>
@@ -10,7 +10,10 @@ static_assert(sizeof(ControlRoom) >=
                   CMSG_SPACE(sizeof(struct in6_pktinfo)) + CMSG_SPACE(sizeof(uint16_t)),
               "an address and the size of segments");
 
-enum { IPV4_AT = 12 };  // in an IPv6 address that has one
+enum {
+  IPV4_AT = 12
+};  // position of the IPv4 address in an IPv6 address that contains
+    // one
 
 void local_ask(const UdpSocket *socket) {
   int on = 1;
@@ -20,7 +23,7 @@ void local_ask(const UdpSocket *socket) {
     setsockopt(socket->fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof on);
 }
 
-// A multicast datagram is answered from this host's own address.
+// A multicast datagram is answered from the host's own address.
 struct in6_addr local_of(struct msghdr *message) {
   struct in6_addr local = {0};
   struct cmsghdr *at = CMSG_FIRSTHDR(message);

@@ -1,4 +1,4 @@
-// Offers: the connection that a peer, by its number, may attach to, and its key.
+// Offers: for a peer number, the connection that the peer may attach to, and its key.
 #include <string.h>
 
 #include "base/array.h"

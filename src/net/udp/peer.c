@@ -1,6 +1,6 @@
-// A connection by UDP: hands up what comes, puts output into datagrams, follows changes of address,
-// and announces its end with CLOSE. All of it happens in udp_peer_serve at the end of an
-// iteration; until then a peer is only marked as touched.
+// A connection by UDP: passes input up, puts output into datagrams, follows changes of
+// address, and reports its end with CLOSE. All of this happens in udp_peer_serve at the
+// end of an iteration; until then a peer is only marked as touched.
 #include <stddef.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "net/udp/udp_internal.h"
 
-// Bytes of a stream that are handed up at a time.
+// Bytes of a stream that are passed up at a time.
 enum { PIECE_BYTES = READ_BUFFER_BYTES / 2 };
 
 static uint64_t now_us(const UdpPeer *peer) { return net_clock_us(peer->server->net); }
@@ -37,8 +37,8 @@ void udp_peer_add(UdpPeer *peer, const UdpLinkParams *params) {
   udp_touch(peer);
 }
 
-// Returns whether the peer repeats CLOSE: not after the other side's, and not where very many end
-// at a time.
+// Returns whether the peer repeats CLOSE. It does not if the other side has sent CLOSE,
+// or if too many connections end at a time.
 static bool stays(const UdpPeer *peer) {
   return !udp_link_is_closed(peer->link) && peer->server->over_count < OVER_MAX;
 }
@@ -67,7 +67,7 @@ void udp_peer_free(UdpPeer *peer) {
   mem_free(peer);
 }
 
-// Ends the datagrams beside a stream. Messages that wait for them go by the stream.
+// Ends the datagrams beside a stream. Messages that wait for datagrams use the stream.
 static void detach(UdpPeer *peer, Code code) {
   Conn *conn = peer->conn;
   conn->datagrams = NULL;
@@ -97,7 +97,7 @@ static void leave(Datagrams *datagrams) {
 // --- Input ---
 
 static void take_stream(UdpPeer *peer, const UdpArrival *arrival) {
-  // Handing it up may change the link, where the bytes are.
+  // Copies the bytes, because passing them up may change the link that contains them.
   Buf *input = &peer->server->input;
   input->size = 0;
   buf_append(input, arrival->bytes, arrival->size);
@@ -109,7 +109,7 @@ static void take_stream(UdpPeer *peer, const UdpArrival *arrival) {
   if (input->capacity > READ_BUFFER_BYTES) buf_deinit(input);
 }
 
-// Drops a packet while the connection takes no input.
+// Drops a packet if the connection takes no input.
 static void take_packet(UdpPeer *peer, const Packet *packet) {
   Conn *conn = peer->conn;
   if (!conn || !conn->is_known || !conn_takes_input(conn)) return;
@@ -147,8 +147,8 @@ static bool is_asked(const UdpPeer *peer, const UdpOrigin *path) {
   return peer->challenge != 0 && origin_is_same(&asked, path);
 }
 
-// Asks an address, from which a datagram of `came` bytes came, to prove itself. A second question
-// is the same, because the answer to the first may still come.
+// Asks a new address to prove itself, after a datagram of `came` bytes from it. A
+// second question has the same value, because the answer to the first may still come.
 static void ask_path(UdpPeer *peer, const UdpWay *from, const UdpOrigin *path,
                      size_t came) {
   UdpServer *server = peer->server;
@@ -203,7 +203,8 @@ static bool take_arrivals(UdpPeer *peer, const UdpWay *from, const UdpOrigin *pa
   return is_any;
 }
 
-// Puts all that may leave now into datagrams. Returns when more may leave.
+// Puts everything that may leave now into datagrams. Returns the time at which more may
+// leave.
 static uint64_t produce(UdpPeer *peer) {
   UdpServer *server = peer->server;
   uint64_t time_us = now_us(peer), due_us;
@@ -215,7 +216,7 @@ static uint64_t produce(UdpPeer *peer) {
   return due_us;
 }
 
-// Returns whether something waits for an acknowledgement that the timer would not handle.
+// Returns whether a received datagram may have made work that cannot wait for the timer.
 static bool waits_for_more(const UdpPeer *peer, uint64_t due_us) {
   const Conn *conn = peer->conn;
   return !conn || conn->out.backlog || peer->is_writing || peer->is_shut ||
@@ -233,10 +234,11 @@ bool udp_peer_receive(UdpPeer *peer, const UdpWay *from, const UdpOrigin *path,
     break_off(peer);
     return true;
   }
-  bool is_any = take_arrivals(peer, from, path);  // a PATH_RESPONSE among them
+  bool is_any = take_arrivals(peer, from, path);  // the datagram may contain a
+                                                  // PATH_RESPONSE
   if (taken == UDP_NEWEST && !origin_is_same(path, &peer->path))
     ask_path(peer, from, path, size);
-  // A due acknowledgement leaves before the next datagram is read.
+  // Sends a due acknowledgement before the next datagram is read.
   uint64_t due_us = udp_link_deadline(peer->link);
   if (due_us <= time_us) due_us = produce(peer);
   if (is_any || waits_for_more(peer, due_us)) udp_touch(peer);
@@ -250,7 +252,7 @@ static bool carries(const Datagrams *datagrams, uint8_t out_flags, uint32_t size
          peer_of((Datagrams *)datagrams)->passes;
 }
 
-// Mixes in the tag, because groups have keys of their own.
+// Mixes the tag into the key, because each group has its own keys.
 static uint32_t short_key(uint64_t key, uint32_t tag) {
   if (key == 0) return 0;
   uint64_t mixed = (key ^ tag) * 0x9e3779b97f4a7c15;
@@ -272,7 +274,7 @@ static bool send_packet(Datagrams *datagrams, const void *packet, uint32_t size,
   return true;
 }
 
-// Sends waiting messages; returns whether there were any.
+// Sends waiting messages; returns whether any waited.
 static bool send_waiting(UdpPeer *peer) {
   bool is_any = false;
   Waiting item;
@@ -285,7 +287,7 @@ static bool send_waiting(UdpPeer *peer) {
   return is_any;
 }
 
-// --- The transport of a conn that is alone: the stream of the link ---
+// --- The transport of a conn by UDP alone: the stream of the link ---
 
 static UdpPeer *peer_of_transport(Transport *transport) {
   return (UdpPeer *)((char *)transport - offsetof(UdpPeer, transport));
@@ -383,7 +385,8 @@ static void arm(UdpPeer *peer, uint64_t due_us) {
     timers_set(net->timers, &peer->timer, due_ms, on_timer, peer);
 }
 
-// Checks whether datagrams get through. While they do not, a stream beside them takes over.
+// Checks whether datagrams get through. While they do not, the stream beside them
+// carries all messages.
 static void check_passing(UdpPeer *peer) {
   UdpPassing passing = udp_link_passing(peer->link, now_us(peer));
   if (passing == UDP_GONE && peer->is_attached)
@@ -400,7 +403,8 @@ static void check_passing(UdpPeer *peer) {
   backlog_pump(peer->conn);
 }
 
-// Checks what passes here, too, because steady output keeps moving the timer.
+// Checks that datagrams get through here as well, because steady output keeps moving
+// the timer.
 static void flush(Datagrams *datagrams) {
   UdpPeer *peer = peer_of(datagrams);
   uint64_t turn_us = net_now_ms(peer->server->net) * 1000;

@@ -11,11 +11,11 @@
 #include "net/udp/udp_internal.h"
 
 enum {
-  LOSSES_MS = 100,   // from one sum of the losses of current connections to the next
-  READ_BATCH = 64,   // datagrams read at a time,
-  READ_BATCHES = 8,  // times in an iteration, for each socket
-  READ_DATAGRAM_BYTES = 1536,  // a longer one is none of this protocol
-  // Connections of one channel to try for a datagram from an unknown address.
+  LOSSES_MS = 100,   // interval between two sums of the losses of current connections
+  READ_BATCH = 64,   // datagrams read at a time
+  READ_BATCHES = 8,  // reads in one iteration, for each socket
+  READ_DATAGRAM_BYTES = 1536,  // above the largest datagram of this protocol
+  // Connections with one channel that are tried for a datagram from an unknown address.
   CHANNEL_TRIES = 4,
 };
 
@@ -30,7 +30,8 @@ struct Ingress {
 
 // --- Datagrams ---
 
-// Takes a datagram from a known address or, by its channel, from a new one.
+// Gives a datagram to the connection at its address or, by its channel, to one with a
+// new address.
 static bool give(UdpSocket *socket, const UdpWay *from, const UdpOrigin *path,
                  uint8_t *bytes, size_t size) {
   const UdpTable *table = &socket->server->table;
@@ -43,7 +44,7 @@ static bool give(UdpSocket *socket, const UdpWay *from, const UdpOrigin *path,
   peer = table_first_of(table, bytes);
   for (; peer && tries < CHANNEL_TRIES; peer = table_next_of(peer)) {
     if (peer->socket != socket) continue;
-    memcpy(copy, bytes, size);  // because a failed attempt wipes it
+    memcpy(copy, bytes, size);  // a failed attempt wipes the bytes
     if (udp_peer_receive(peer, from, path, copy, size)) return true;
     tries++;
   }
@@ -92,7 +93,7 @@ static int read_batch(UdpSocket *socket) {
   return count;
 }
 
-// Reads a limited share, so that a flood does not delay others.
+// Reads a limited number of datagrams, so that a flood does not delay other work.
 static void on_readable(uv_poll_t *poll, int status, int events) {
   UdpSocket *socket = poll->data;
   (void)status, (void)events;
@@ -142,7 +143,7 @@ static bool end_iteration(NetPart *part) {
 
 static void add_losses(void *data, const UdpPeer *peer) {
   UdpTotals *losses = data;
-  if (peer->remote) return;  // the remote counts them
+  if (peer->remote) return;  // the remote counts this connection
   UdpLinkStats stats = udp_link_stats(peer->link);
   losses->lost += stats.lost;
   losses->resent_bytes += stats.resent_bytes;
@@ -162,7 +163,7 @@ static void add_counters(const NetPart *part, NetCounters *counters) {
 
 // --- Opening and closing ---
 
-// Returns whether the kernel can cut messages into datagrams.
+// Returns whether the kernel can split messages into datagrams.
 static bool can_segment(int fd) {
   int size = 0;
   return setsockopt(fd, SOL_UDP, UDP_SEGMENT, &size, sizeof size) == 0;
@@ -174,8 +175,8 @@ static bool is_any(const SocketAddress *address) {
   return address->v4.sin_addr.s_addr == htonl(INADDR_ANY);
 }
 
-// Returns the descriptor or an error; stores the port where that is 0. `family` is that of
-// UdpSocket.
+// Returns the descriptor or an error. If the port is 0, stores the chosen one. Sets
+// `family` as in UdpSocket.
 static int bind_port(const char *host, uint16_t *port, uint8_t *family) {
   SocketAddress address;
   int err = address_resolve(host, *port, SOCK_DGRAM, &address);
@@ -211,7 +212,7 @@ static void close_bound(UdpServer *server) {
   mem_free(server);
 }
 
-// Binds all ports. Returns NULL, with the error, when it cannot bind one.
+// Binds all ports. If one cannot be bound, returns NULL with the error.
 static UdpServer *bind_all(const char *host, uint16_t *port, uint32_t count, int *err) {
   UdpServer *server = mem_zalloc(sizeof *server);
   server->sockets = mem_zalloc(count * sizeof *server->sockets);
@@ -234,7 +235,7 @@ static UdpServer *bind_all(const char *host, uint16_t *port, uint32_t count, int
   return server;
 }
 
-// Accepts no more connections; the ports close after the last connection by UDP alone.
+// Accepts no more connections. The ports close after the last connection by UDP alone.
 static void stop(NetPart *part) { ((UdpServer *)part)->is_stopping = true; }
 
 // Ends all connections.
@@ -292,7 +293,7 @@ static void serve(Net *net, UdpServer *server) {
   net_add_part(net, &server->part, &PART);
 }
 
-// Serves UDP for another Net, and owns the descriptor from now on.
+// Serves a port of another Net, and owns its descriptor from now on.
 static void run_take(Net *net, const void *body) {
   const UdpPort *port = body;
   UdpServer *server = mem_zalloc(sizeof *server);

@@ -1,15 +1,16 @@
-// Connections by UDP alone that a remote serves. The Net that has judged the first request keeps
-// a proxy in its table, by which it finds repeated requests, and hands the connection over.
+// Connections by UDP alone that a remote serves. The Net that has checked the first
+// request passes the connection to the remote, and keeps a proxy in its table to
+// recognize repeated requests.
 //
-// That Net owns the proxy. The remote posts calls back that name it by pointer: when the connection
-// has come, and when it is over, which frees the proxy. So the remotes have to end, and their
-// calls to run, before the table of UDP ends.
+// That Net owns the proxy. The remote's calls refer to the proxy by pointer: when the
+// connection has arrived, and when it has ended, which frees the proxy. Therefore the
+// remotes must end, and their calls must run, before the table of UDP ends.
 #include <string.h>
 
 #include "base/mem.h"
 #include "net/udp/udp_internal.h"
 
-// --- In the Net that has the ports ---
+// --- In the Net with the ports ---
 
 static void leave(UdpPeer *proxy) {
   const Net *net = proxy->server->net;
@@ -77,7 +78,7 @@ static void run_take(Net *net, const void *body) {
   conn_open(conn, &taken->info);
 }
 
-// --- From one to the other ---
+// --- From one Net to the other ---
 
 void udp_hand_over(UdpPeer *proxy, const UdpLinkParams *params, const ConnInfo *info) {
   static const RemoteCall TAKE = {.run = run_take};

@@ -1,5 +1,5 @@
-// The table of UDP connections: by address and port, for most datagrams, and by channel, for
-// datagrams from a new address.
+// The table of UDP connections. Most datagrams are found by address and port; those
+// from a new address are found by their channel.
 #include <string.h>
 
 #include "base/hash.h"
@@ -36,7 +36,7 @@ static UdpPeer **path_bucket(const UdpTable *table, const UdpOrigin *path) {
   return &table->buckets[hash & table->mask].by_path;
 }
 
-// Uses channels as they are, because they come from a keyed hash.
+// Uses channels without hashing, because they come from a keyed hash.
 static UdpPeer **channel_bucket(const UdpTable *table,
                                 const uint8_t channel[UDP_CHANNEL_SIZE]) {
   uint32_t number = channel[0] | (uint32_t)channel[1] << 8 | (uint32_t)channel[2] << 16;

@@ -19,7 +19,7 @@ static bool check(Conn *conn, const HttpRequest *request, HttpPath *path) {
   return true;
 }
 
-// Also of a request whose head is not well-formed.
+// Also works for a request with a malformed head.
 static bool is_api(const Conn *conn) {
   Text head = http_text(&conn->in.bytes);
   const char *slash = memchr(head.bytes, '/', head.size < 16 ? head.size : 16);

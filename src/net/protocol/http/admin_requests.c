@@ -1,7 +1,8 @@
-// /mcp and /api: hands requests up; answers come down at once or later, whole or as streams.
+// /mcp and /api: passes requests up. Answers come at once or later, whole or as
+// streams.
 #include "net/protocol/http/admin_port.h"
 
-// Appends the parts of the head that are handed up.
+// Appends the parts of the head that the layer above gets.
 static void put_head(Buf *text, const HttpRequest *request) {
   static const char *const FIELDS[] = {"accept", "content-type", "mcp-session-id",
                                        "mcp-protocol-version", "last-event-id"};
@@ -67,6 +68,7 @@ void net_admin_answer(Net *net, ConnId id, const AdminAnswer *answer) {
                                     .rest = is_whole ? HTTP_NOTHING : HTTP_STREAM,
                                     .fields = answer->fields,
                                     .body = answer->body});
-  // Another request may have come; while one is handed up, http.c's own loop reads it.
+  // Continues with the next request, unless a request is being passed up: then the loop
+  // of http.c does that.
   if (!net->admin->is_handing && conn_speaks(conn, &HTTP)) HTTP.resume(conn);
 }

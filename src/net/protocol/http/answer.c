@@ -40,8 +40,8 @@ static void put_length(Buf *out, const HttpAnswer *answer) {
     http_put_field(out, "Content-Length", "%llu", count);
 }
 
-// The two servers have lengths and further fields in different places, so that clients see
-// what they have always seen.
+// The order of the fields differs between site and admin listener, because clients may
+// depend on what each has always sent.
 void http_put_head(Buf *out, const HttpAnswer *answer, int64_t unix_s, bool is_last) {
   const HttpVersion *version = answer->version;
   bool has_date = unix_s != 0;
@@ -63,7 +63,7 @@ void http_put_head(Buf *out, const HttpAnswer *answer, int64_t unix_s, bool is_l
   http_put_field(out, "Cache-Control", "%s",
                  answer->cache ? answer->cache : "no-store");
   http_put_field(out, "X-Content-Type-Options", "nosniff");
-  if (has_date && !version)  // a page of the server's own
+  if (has_date && !version)  // the body is one of the server's own pages
     http_put_field(out, "Content-Security-Policy",
                    "default-src 'none'; style-src 'unsafe-inline'; img-src data:");
   if (has_date)

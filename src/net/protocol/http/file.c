@@ -1,11 +1,12 @@
-// Files of a game's folder. The pool of threads opens and reads them, so that a slow disk delays no
-// other connection, a piece at a time: it reads the next when the last is written. It closes
-// the file between pieces, so that a slow client uses only its connection's descriptor. If
-// another file has replaced it, the answer ends.
+// Files of a game's folder. The thread pool opens and reads them, so that a slow disk
+// delays no other connection. It reads one piece at a time, and the next one when that
+// has been written. The file is closed between pieces, so that a slow client uses only
+// one descriptor. If the file has been replaced meanwhile, the answer ends.
 //
-// A file is served if it lies in the folder after all symlinks are followed; a descriptor that
-// opens nothing (O_PATH) tells where it is. The rules beside the folder (wire/ignore.h) hide
-// files by the requested path and by where they are.
+// A file is served if its path, with all symlinks resolved, lies in the folder. To find
+// that path, the file is opened with O_PATH, which has no effect on the file itself.
+// The rules beside the folder (wire/ignore.h) hide files by the requested path and by
+// the resolved one.
 #define _GNU_SOURCE  // O_PATH
 #include <errno.h>
 #include <fcntl.h>
@@ -23,29 +24,29 @@
 
 enum {
   FD_PATH_SIZE = 32,
-  AGAIN_MS = 100,  // until the next try to open a file without a free descriptor
+  AGAIN_MS = 100,  // wait before the next attempt when no descriptor is free
 };
 
 typedef struct FileJob {
   uv_work_t request;
-  Conn *conn;  // NULL: the connection is gone
+  Conn *conn;  // connection; NULL: it has ended
   bool is_working;
   bool is_folder;  // the requested path ends in a slash
   char *folder;    // owned
-  char path[HTTP_PATH_MAX + sizeof "/index.html"];  // in the folder
-  // The thread's findings.
-  int err;  // 0, or an errno; EISDIR: the path is a folder and lacks its slash
+  char path[HTTP_PATH_MAX + sizeof "/index.html"];  // path inside the folder
+  // Results of the thread:
+  int err;  // 0 or an errno; EISDIR: the path is a folder and lacks its slash
   struct stat info;
-  uint8_t *chunk;  // NULL: nothing is read yet, and the file only looked at
+  uint8_t *chunk;  // piece of the content; NULL: the file was only examined so far
   size_t chunk_size;
-  // The bytes that are still to be sent.
+  // Range of bytes that must still be sent.
   uint64_t at, left;
   Timer again;  // set while no descriptor is free
 } FileJob;
 
 // --- In a thread ---
 
-// Finds where an open file is; returns false when it is nowhere.
+// Finds the resolved path of an open file; returns false if it has none.
 static bool locate(int fd, char place[PATH_MAX]) {
   char name[FD_PATH_SIZE];
   snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
@@ -61,8 +62,8 @@ static bool is_inside(const char *folder, const char *place) {
   return strncmp(folder, place, size) == 0 && place[size] == '/';
 }
 
-// Returns whether the rules beside the folder name the file, by its path or by where it is.
-// Rules that cannot be read may name anything.
+// Returns whether the rules beside the folder hide the file, by the requested path or
+// by the resolved one. If the rules cannot be read, every file is hidden.
 static bool is_hidden(const FileJob *job, const char *inner_place) {
   const char *paths[] = {job->path, inner_place}, *slash = strrchr(job->folder, '/');
   const char *name = slash ? slash + 1 : job->folder;
@@ -86,7 +87,8 @@ static bool is_same(const struct stat *a, const struct stat *b) {
          a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-// Checks that the file may be served and, for a further piece, is still the same.
+// Checks that the file may be served and, after the first piece, that it is still the
+// same file.
 static int check_held(FileJob *job, int folder, int held) {
   char root[PATH_MAX], place[PATH_MAX];
   struct stat info;
@@ -100,7 +102,7 @@ static int check_held(FileJob *job, int folder, int held) {
   return S_ISREG(info.st_mode) ? 0 : EACCES;
 }
 
-// Opens the file, and reads the next piece if one is wanted.
+// Opens the file, and reads the next piece if one is needed.
 static int read_held(FileJob *job, int held) {
   char name[FD_PATH_SIZE];
   snprintf(name, sizeof name, "/proc/self/fd/%d", held);
@@ -111,7 +113,7 @@ static int read_held(FileJob *job, int held) {
     size_t size = least(job->left, FILE_CHUNK_BYTES);
     ssize_t got = pread(fd, job->chunk, size, (off_t)job->at);
     job->chunk_size = got > 0 ? (size_t)got : 0;
-    err = got < 0 ? errno : got == 0 ? EIO : 0;  // EIO: it has become shorter
+    err = got < 0 ? errno : got == 0 ? EIO : 0;  // EIO: the file has become shorter
   }
   close(fd);
   return err;
@@ -143,7 +145,7 @@ static void free_job(FileJob *job) {
   mem_free(job);
 }
 
-// Frees a job whose request is answered, or whose connection is gone.
+// Frees a job whose request has been answered, or whose connection has ended.
 static void drop(FileJob *job) {
   timers_stop(job->conn->net->timers, &job->again);
   job->conn = NULL;
@@ -154,7 +156,7 @@ void file_gone(Conn *conn) { drop(http_of(conn)->job); }
 
 void file_drained(Conn *conn) { work_on(http_of(conn)->job); }
 
-// Hashes place, size and time of a file, which tell its versions apart.
+// Hashes path, size and time of a file, which identify its version.
 static HttpVersion version_of(const struct stat *info) {
   HttpVersion version = {.changed_s = info->st_mtim.tv_sec};
   unsigned long long changed_ns =
@@ -177,7 +179,7 @@ static void answer_welcome(Conn *conn, const HttpRequest *request) {
   buf_deinit(&body);
 }
 
-// Redirects to the path with a slash, because relative links would lead elsewhere.
+// Redirects to the path with a slash, because relative links would be wrong without it.
 static void redirect(Conn *conn, const HttpRequest *request) {
   Text target = request->target;
   const char *query = memchr(target.bytes, '?', target.size);
@@ -202,8 +204,9 @@ static int decide(const HttpRequest *request, HttpAnswer *answer) {
   }
 }
 
-// Browsers ask for pages each time, so that a page and its files are of one version. They may keep
-// other files for a while, unless these are being edited.
+// Makes browsers ask for pages each time, so that a page and its files have the same
+// version. Browsers may keep other files for a while, unless the files are being
+// edited.
 static void begin_answer(FileJob *job, const HttpRequest *request) {
   HttpVersion version = version_of(&job->info);
   const char *type = http_type(job->path);
@@ -262,7 +265,7 @@ static void on_chunk(FileJob *job) {
     return;
   }
   if (job->err) {
-    conn_end(conn, END_BROKEN);  // because the head had the whole length
+    conn_end(conn, END_BROKEN);  // the head has promised the whole length
     return;
   }
   uint8_t *chunk = job->chunk;
@@ -282,7 +285,7 @@ static void on_worked(uv_work_t *request, int status) {
   if (!job->conn)
     free_job(job);
   else if (job->conn->self.listed & LISTED_ENDED)
-    return;  // the end of the connection frees it
+    return;  // the end of the connection frees the job
   else if (job->chunk)
     on_chunk(job);
   else

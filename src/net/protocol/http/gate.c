@@ -1,6 +1,7 @@
-// The gate of the admin listener. A page from anywhere can have a browser send requests to
-// this machine, under a name of its own that it has made point here. Such a request has that
-// page's host in Host and in Origin, so both must be known names.
+// The gate of the admin listener. Any page in a browser can make that browser send
+// requests to this machine, even under the page's own host name, if its DNS entry
+// points here. Such a request has the page's host in Host and Origin, so both must be
+// known names.
 #include <arpa/inet.h>
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
@@ -40,7 +41,7 @@ bool net_is_loopback(const char *host) {
 
 // --- Tokens ---
 
-// Returns the failures of a network; new ones replace those that are oldest.
+// Returns the entry of a network. A new entry replaces the oldest one.
 static GateFailure *failure_of(AdminPort *port, const char *network) {
   GateFailure *oldest = port->failures;
   for (int i = 0; i < GATE_ADDRESSES_MAX; i++) {
@@ -53,7 +54,7 @@ static GateFailure *failure_of(AdminPort *port, const char *network) {
   return oldest;
 }
 
-// Takes equally long for right and wrong tokens of any length.
+// Takes the same time for right and wrong tokens of any length.
 static bool is_token(const char *token, Text given) {
   static const char SCHEME[] = "bearer ";
   uint32_t skip = sizeof SCHEME - 1;
@@ -75,7 +76,7 @@ static Verdict judge_guess(AdminPort *port, const char *address, uint64_t now_ms
   return (Verdict){401, "the token is wrong", true};
 }
 
-// Accepts the right token whatever others at its address have tried.
+// Accepts the right token even from an address that has sent wrong ones.
 static Verdict check_token(AdminPort *port, const char *address,
                            const HttpRequest *request, uint64_t now_ms) {
   const Text *given = http_field(request, "authorization");
@@ -86,7 +87,7 @@ static Verdict check_token(AdminPort *port, const char *address,
   return judge_guess(port, address, now_ms);
 }
 
-// --- All of it ---
+// --- The whole check ---
 
 Verdict gate_check(AdminPort *port, const char *address, const HttpRequest *request,
                    uint64_t now_ms) {

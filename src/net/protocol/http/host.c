@@ -1,5 +1,6 @@
-// The hosts under which pages and WebSockets are served. The name of another site can be made
-// to lead here; its pages would then count as pages of this server (DNS rebinding).
+// Hosts under which pages and WebSockets are served. Another site can make its name
+// point to this server (DNS rebinding), and its pages would then count as pages of this
+// server.
 #include <string.h>
 
 #include "base/log.h"
@@ -7,7 +8,7 @@
 #include "net/tls.h"
 #include "wire/http_host.h"
 
-enum { NOTICE_MS = 60000 };  // from one log line about a name to the next
+enum { NOTICE_MS = 60000 };  // interval between two log lines about a name
 
 static bool is_listed(Text name, const char *list) {
   static const Text ANY = {"*", 1};
@@ -16,14 +17,14 @@ static bool is_listed(Text name, const char *list) {
 
 bool host_is_known(const Conn *conn, const HttpRequest *request, Text *name) {
   const Text *host = http_field(request, "host");
-  if (!host) return true;  // HTTP/1.0, which no browser speaks
+  if (!host) return true;  // HTTP/1.0, which no browser uses
   *name = http_host_name(*host);
   return http_is_fixed_name(*name) || is_listed(*name, web_of(conn->net)->hosts) ||
          net_tls_has_name(conn->net, *name);
 }
 
-// Returns the notice to use for a name, or NULL where no log line is due: the last minute had
-// one about this name, or too many about others.
+// Returns the notice to use for a name, or NULL if no log line is due: the last minute
+// had one about this name, or too many about other names.
 static HostNotice *find_notice(Web *web, const char *name, uint64_t now_ms) {
   HostNotice *unused = NULL;
   for (int i = 0; i < SITE_NOTICES; i++) {

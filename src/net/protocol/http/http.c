@@ -1,5 +1,5 @@
-// The state of a connection that speaks HTTP: a head, a body if the route takes one, an
-// answer, the next head.
+// The states of a connection that speaks HTTP: head, body (if the route takes one),
+// answer, next head.
 #include "net/protocol/http/http.h"
 
 #include <string.h>
@@ -40,7 +40,7 @@ static void on_timer(void *data, uint64_t now_ms) {
   }
 }
 
-// Returns the deadline of the state; 0: none.
+// Returns the deadline of the current state; 0: none.
 static uint64_t find_due_ms(const Conn *conn) {
   const Http *http = http_of(conn);
   uint64_t now_ms = net_now_ms(conn->net), since_ms = conn->info->since_ms;
@@ -74,7 +74,8 @@ static void set_timer(Conn *conn) {
 
 // --- Answering ---
 
-// Sets the deadline of the next head, from its first byte on.
+// Prepares for the next request, whose deadline counts from now, or closes the
+// connection.
 static void complete(Conn *conn) {
   Http *http = http_of(conn);
   if (http->is_last) {
@@ -185,7 +186,8 @@ static void refuse_head(Conn *conn, int status) {
   if (status == 405) why = http_of(conn)->kind->no_method;
   if (status == 414) why = "the address is too long";
   if (status == 431) why = "the head of the request is too large";
-  http_of(conn)->is_last = true;  // the input behind it has no known form
+  http_of(conn)->is_last = true;  // the input after a malformed request has no known
+                                  // form
   http_refuse(conn, status, why);
 }
 
@@ -231,7 +233,7 @@ static void hand_over(Conn *conn, const HttpRequest *request) {
   http->route->handle(conn, request);
 }
 
-// Returns whether there was a head.
+// Returns whether the input had a head.
 static bool take_head(Conn *conn) {
   HttpRequest request;
   Http *http = http_of(conn);
@@ -263,7 +265,7 @@ static bool take_head(Conn *conn) {
   return true;
 }
 
-// Returns whether the body is complete, or refused.
+// Returns whether the body is complete or refused.
 static bool take_body(Conn *conn) {
   HttpRequest request;
   Http *http = http_of(conn);
@@ -296,7 +298,8 @@ static void run(Conn *conn) {
   }
   if (conn->state != CONN_OPEN) return;
   if (conn->protocol != &HTTP) {
-    conn->protocol->resume(conn);  // with bytes behind the request
+    conn->protocol->resume(conn);  // the new protocol reads the bytes behind the
+                                   // request
     return;
   }
   const Http *http = http_of(conn);

@@ -1,7 +1,8 @@
-// HTTP of a connection. Each server (the site, the admin listener) has a table of routes. A route's
-// handler answers requests: at once, later, in pieces, as a stream, or by a change to another
-// protocol. A connection has one request at a time, whose head stays in the inbox until the
-// answer. http.c and answer.c have deadlines, limits, refusals and heads for all routes.
+// HTTP of a connection. Each server (the site, the admin listener) has a table of
+// routes. A route's handler answers a request at once, later, in pieces, as a stream,
+// or by changing to another protocol. A connection has one request at a time, whose
+// head stays in the inbox until the answer. http.c and answer.c implement deadlines,
+// limits, refusals and heads for all routes.
 #pragma once
 
 #include "net/conn.h"
@@ -10,104 +11,105 @@
 #include "wire/http_file.h"
 
 enum {
-  HTTP_KEEP_ALIVE_MS = 15000,    // until the next request of a connection begins
-  HTTP_STALL_MS = 30000,         // until a piece of an answer is made or taken
-  HTTP_BODY_MS = 10000,          // from a request's first byte to the last of its body
-  HTTP_BEAT_MS = 15000,          // of silence on a stream until a comment is sent
-  HTTP_LATE_MS = 500,            // until a request is refused whose token is wrong
+  HTTP_KEEP_ALIVE_MS = 15000,  // time until the next request of a connection begins
+  HTTP_STALL_MS = 30000,       // time until a piece of an answer is made or taken
+  HTTP_BODY_MS = 10000,  // time from the first byte of a request to the end of its body
+  HTTP_BEAT_MS = 15000,  // silence on a stream after which a comment is sent
+  HTTP_LATE_MS = 500,    // delay of the refusal of a wrong token
   HTTP_BODY_MAX = 1 << 20,       // bytes of one request's body
-  HTTP_BODIES_TOTAL = 16 << 20,  // of all bodies that a server receives at a time
+  HTTP_BODIES_TOTAL = 16 << 20,  // bytes of all bodies that a server receives at a time
   HTTP_OUT_MAX = 16 << 20,       // bytes of a stream that may wait for a slow reader
 };
 
 /// Methods of a route: 1 << METHOD_GET.
 typedef enum HttpFlags {
-  HTTP_TAKES_BODY = 1,  // of POST
-  /// The answer may come at any time: it has no deadline, and reading goes on meanwhile, so
-  /// that the end of the connection is noticed.
+  HTTP_TAKES_BODY = 1,  // POST requests have a body
+  /// The answer may come at any time. It has no deadline, and reading continues
+  /// meanwhile, so that the server notices the end of the connection.
   HTTP_WAITS = 2,
 } HttpFlags;
 
 typedef struct HttpRoute {
-  // Without the first slash. One that is empty or ends with a slash is a prefix.
+  // Path without the first slash. An empty path, or one that ends with a slash, is a
+  // prefix.
   const char *path;
   uint32_t methods;
   uint32_t flags;
-  /// Answers the request, whose body is in Http.text, or keeps its state in Http.job.
+  /// Answers the request, whose body is in Http.text, or stores its state in Http.job.
   void (*handle)(Conn *conn, const HttpRequest *request);
-  /// All sent pieces of the answer are out. NULL: there are no further pieces.
+  /// All sent pieces of the answer have left. NULL: no further pieces exist.
   void (*drained)(Conn *conn);
   /// The connection closes before the answer is complete. May be NULL.
   void (*gone)(Conn *conn);
 } HttpRoute;
 
-/// A server: what distinguishes the site from the admin listener. Static.
+/// The description of a server: what differs between site and admin listener. Static.
 typedef struct HttpKind {
-  const HttpRoute *routes;   // the last is without a handler
-  uint32_t methods;          // that any of the routes takes
-  const char *nothing;       // text of the refusal where there is no route
-  const char *no_method;     // and of one for an unknown method; NULL: as for others
+  const HttpRoute *routes;  // routes; the last one has no handler
+  uint32_t methods;         // methods that any of the routes takes
+  const char *nothing;      // text of the refusal of an unknown path
+  const char *no_method;  // text of the refusal of an unknown method; NULL: the default
   const char *refusal_type;  // media type of refusals
-  uint32_t head_ms;          // deadline of a head without handshake_timeout_ms; 0: none
+  uint32_t head_ms;          // deadline of a head if handshake_timeout_ms is 0; 0: none
   bool has_dates;            // answers have a Date
-  /// Refuses a request by its head and returns false, or returns the path by which its route
-  /// is found.
+  /// Refuses a request by its head and returns false, or returns true with the path
+  /// that selects the route.
   bool (*check)(Conn *conn, const HttpRequest *request, HttpPath *path);
   /// Logs a refusal and appends its body. Returns whether the connection ends.
   bool (*refuse)(Conn *conn, int status, const char *why, Buf *body);
-  void (*leave)(Conn *conn);  // a connection closes; may be NULL
+  void (*leave)(Conn *conn);  // called when a connection closes; may be NULL
 } HttpKind;
 
 /// State that the connections of a server share.
 typedef struct HttpServer {
   WebStats stats;
-  size_t reserved_bytes;  // for bodies that are being received
+  size_t reserved_bytes;  // bytes reserved for bodies that are being received
 } HttpServer;
 
-/// The bytes that follow the part of a body which is in an answer.
+/// What follows the part of the body that is in HttpAnswer.body.
 typedef enum HttpRest {
   HTTP_NOTHING,
-  HTTP_PIECES,  // `count` of them
-  HTTP_STREAM,  // any number, in chunks
+  HTTP_PIECES,  // `count` bytes, in pieces
+  HTTP_STREAM,  // any number of bytes, in chunks
 } HttpRest;
 
 typedef struct HttpAnswer {
   int status;
   HttpRest rest;
-  const char *type;            // of the body; NULL: it has none, or it is in `fields`
-  const char *cache;           // how long it may be kept; NULL: not at all
-  const HttpVersion *version;  // of a file; NULL: it is none
-  Text fields;                 // further ones: "Name: value\r\n" each
+  const char *type;   // media type of the body; NULL: no body, or given in `fields`
+  const char *cache;  // Cache-Control; NULL: no-store
+  const HttpVersion *version;  // version of a file; NULL: the answer is not a file
+  Text fields;                 // additional header fields, each "Name: value\r\n"
   Text body;
-  uint64_t size;          // of the whole body; with status 206 and 416
-  uint64_t first, count;  // of the part that is sent
+  uint64_t size;          // size of the whole body, for status 206 and 416
+  uint64_t first, count;  // range of the part that is sent
 } HttpAnswer;
 
 typedef enum HttpState {
-  HTTP_HEAD,       // the head of a request is awaited
-  HTTP_BODY,       // its body is awaited
+  HTTP_HEAD,       // waiting for the head of a request
+  HTTP_BODY,       // waiting for the body of a request
   HTTP_REFUSING,   // the request is refused after HTTP_LATE_MS
-  HTTP_HANDLED,    // its route answers it
+  HTTP_HANDLED,    // a route is answering the request
   HTTP_STREAMING,  // the answer is a stream
-  HTTP_ANSWERED,   // the rest of the answer is on its way
+  HTTP_ANSWERED,   // the rest of the answer is leaving
 } HttpState;
 
-/// The speech of a connection.
+/// Http is the speech of a connection.
 typedef struct Http {
   const HttpKind *kind;
   HttpServer *server;
-  const HttpRoute *route;  // of the request under way; NULL: none
-  void *job;               // the handler's own
+  const HttpRoute *route;  // route of the current request; NULL: none
+  void *job;               // state of the route's handler
   HttpBody body;
-  Buf text;              // arrived bytes of the body
-  size_t reserved;       // of the server's bytes, for the body
+  Buf text;              // received bytes of the body
+  size_t reserved;       // bytes reserved for the body in HttpServer.reserved_bytes
   Buf out;               // bytes that wait behind earlier output
-  uint32_t size;         // of the request's head, at the start of the input
+  uint32_t size;         // size of the request's head, at the start of the input
   uint8_t state;         // HttpState
-  bool is_last;          // the connection ends after the request
+  bool is_last;          // the connection ends after this request
   bool is_head_only;     // the answer has no body, because the method is HEAD
-  int late_status;       // of HTTP_REFUSING
-  const char *late_why;  // of that; static
+  int late_status;       // status of HTTP_REFUSING
+  const char *late_why;  // reason of HTTP_REFUSING; static
 } Http;
 
 extern const Protocol HTTP;
@@ -120,27 +122,27 @@ static inline Text http_text(const Buf *bytes) {
 
 // --- http.c ---
 
-/// Makes the connection speak HTTP with the server.
+/// Makes the connection speak HTTP with the given server.
 void http_begin(Conn *conn, const HttpKind *kind, HttpServer *server);
-/// Reads the request under way again.
+/// Parses the current request again.
 void http_request(const Conn *conn, HttpRequest *request);
 /// Returns whether the connection speaks HTTP and has not ended.
 bool http_is_open(const Conn *conn);
-/// Begins the answer to the request under way.
+/// Begins the answer to the current request.
 void http_answer(Conn *conn, const HttpAnswer *answer);
-/// Sends more of an answer with HTTP_PIECES or HTTP_STREAM.
+/// Sends the next bytes of an answer with HTTP_PIECES or HTTP_STREAM.
 void http_send(Conn *conn, Text bytes, bool is_last);
-/// Answers that the request is refused, and returns false. `why` is a sentence without capital
-/// and full stop, or NULL for 405.
+/// Refuses the request and returns false. `why` is a phrase without capital letter and
+/// full stop; NULL for status 405.
 bool http_refuse(Conn *conn, int status, const char *why);
 /// Does the same after HTTP_LATE_MS. `why` is static.
 bool http_refuse_late(Conn *conn, int status, const char *why);
 
 // --- answer.c ---
 
-/// Appends the head of an answer. `unix_s` is the time; 0: without a Date.
+/// Appends the head of an answer. `unix_s`: time for the Date field; 0: no such field.
 void http_put_head(Buf *out, const HttpAnswer *answer, int64_t unix_s, bool is_last);
-/// Appends the fields that say more about a refusal.
+/// Appends the fields that explain a refusal.
 void http_put_hints(Buf *fields, int status, uint32_t methods);
-/// Writes "GET, POST and DELETE", with `last` before the last one.
+/// Writes "GET, POST and DELETE", with the word `last` before the last method.
 void http_list_methods(char text[40], uint32_t methods, const char *last);

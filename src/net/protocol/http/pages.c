@@ -1,5 +1,5 @@
-// The server's own pages: for statuses, and for a game without a page. Of a request they show the
-// Host header alone, whose characters need no escaping.
+// The server's own pages: for statuses, and for a game without a page. From the request
+// they show only the Host header, whose characters need no escaping.
 #include "net/protocol/http/site.h"
 
 #include <string.h>
@@ -18,7 +18,8 @@ static void put_head(Buf *body, const char *title) {
   buf_printf(body,
              "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
              "<meta name=\"viewport\" content=\"width=device-width\">\n"
-             "<link rel=\"icon\" href=\"data:,\">\n"  // or browsers ask for one
+             "<link rel=\"icon\" href=\"data:,\">\n"  // browsers would request an icon
+                                                      // otherwise
              "<title>%s</title>\n%s\n",
              title, STYLE);
 }
@@ -44,7 +45,7 @@ static void put_escaped(Buf *body, const char *text) {
 
 void page_put_welcome(Buf *body, const Web *web, Text host) {
   put_head(body, "Perigee");
-  // So that the game's own page is seen as soon as there is one.
+  // Reloads the page, so that the game's own page appears as soon as it exists.
   buf_printf(body, "<meta http-equiv=\"refresh\" content=\"2\">\n<h1>");
   put_escaped(body, web->name);
   buf_printf(body,

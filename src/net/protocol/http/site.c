@@ -11,7 +11,7 @@
 
 // --- A part of the Net ---
 
-/// The options for a remote; their texts and the schema follow.
+/// Options for a remote; their texts and the schema follow this struct.
 typedef struct Shared {
   WebModule modules[SITE_MODULES_MAX + 1];
   bool is_watched;

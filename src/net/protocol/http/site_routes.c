@@ -10,10 +10,10 @@ static const char PAGE[] = "text/html; charset=utf-8";
 
 // --- Refusals ---
 
-// The name needs no escaping, because http_read_request refuses a Host that has other
-// characters than letters, digits, and .-_:[].
+// The name needs no escaping, because http_read_request refuses a Host with characters
+// other than letters, digits, and .-_:[].
 static bool refuse_host(Conn *conn, Text name) {
-  enum { SHOWN_MAX = 253 };  // the longest possible name
+  enum { SHOWN_MAX = 253 };  // length of the longest possible name
   char text[512];
   Buf body = {0};
   snprintf(text, sizeof text,
@@ -44,7 +44,7 @@ static bool check(Conn *conn, const HttpRequest *request, HttpPath *path) {
   return host.size > 0 ? refuse_host(conn, host) : http_refuse(conn, 400, BAD);
 }
 
-// A refusal ends the connection, so that one connection is one line of the log.
+// Ends the connection, so that each connection logs at most one refusal.
 static bool refuse(Conn *conn, int status, const char *why, Buf *body) {
   bool is_fault = status != 404 && status != 426;
   char text[256];
@@ -58,7 +58,7 @@ static bool refuse(Conn *conn, int status, const char *why, Buf *body) {
   return status < 500;
 }
 
-// --- The server's own texts ---
+// --- The server's own modules ---
 
 static void handle_health(Conn *conn, const HttpRequest *request) {
   (void)request;
@@ -67,7 +67,8 @@ static void handle_health(Conn *conn, const HttpRequest *request) {
                                   .body = {"ok\n", 3}});
 }
 
-// A page of another server may import it, so that it can be written before it is moved.
+// Pages of other servers may import a module, so that designers can develop a page
+// elsewhere.
 static void answer_module(Conn *conn, const HttpRequest *request,
                           const HttpVersion *version, const char *cache, Text text) {
   static const char OPEN[] = "Access-Control-Allow-Origin: *\r\n";
@@ -94,7 +95,7 @@ static void handle_module(Conn *conn, const HttpRequest *request) {
     http_refuse(conn, 404, "this server was built without its client");
 }
 
-// The schema may change at any time.
+// Forbids caching, because the schema may change at any time.
 static void handle_schema(Conn *conn, const HttpRequest *request) {
   const Web *web = web_of(conn->net);
   answer_module(conn, request, &web->schema_version, "no-cache",
