@@ -3,11 +3,11 @@
 --- any number of clients.
 
 local core = require "perigee.client.dependency" "perigee.client.core"
-local timers = require "perigee.client.timers"
+local new_timers = require("perigee.client.timers").new
 
 local loop = { now = core.now }
 
-local set = core.loop()
+local set, timers = core.loop(), new_timers()
 local clients, count = {}, 0 -- the open clients, by the keys that `set` gives them
 local watched, descriptor -- a function, and the descriptor that it waits for
 local is_running = false
@@ -45,8 +45,8 @@ end
 ---@param fn function
 ---@return fun()
 function loop.after(seconds, fn)
-  local item = timers.add(due_in(seconds), fn)
-  return function() timers.cancel(item) end
+  local item = timers:add(due_in(seconds), fn)
+  return function() timers:cancel(item) end
 end
 
 
@@ -55,6 +55,16 @@ end
 function loop.spawn(fn, ...)
   local arguments, last = { ... }, select("#", ...)
   loop.after(0, function() loop.enter(fn, unpack(arguments, 1, last)) end)
+end
+
+
+-- Calls all that are due.
+local function run_due(now)
+  local item, last = timers:next(), timers.added -- items that these calls add wait for the next time
+  while item and item.due <= now and item.number <= last do
+    timers:call()
+    item = timers:next()
+  end
 end
 
 
@@ -87,22 +97,22 @@ end
 
 
 local function is_idle()
-  return count == 0 and not watched and not timers.next()
+  return count == 0 and not watched and not timers:next()
 end
 
 
 local function iterate(limit)
   local before = filled
-  timers.run(loop.now())
+  run_due(loop.now())
   limit = math.min(limit, watched and watched() or math.huge)
   -- The awaited result may exist now, and its consequences are not watched yet.
   if filled > before or #failures > 0 then limit = 0 end
-  local due = timers.next()
-  if due then limit = math.min(limit, math.max(due - loop.now(), 0)) end
+  local item = timers:next()
+  if item then limit = math.min(limit, math.max(item.due - loop.now(), 0)) end
   for _, key in ipairs(set:wait(limit < math.huge and limit or nil, descriptor)) do
     if clients[key] then clients[key]:_drain() end
   end
-  timers.run(loop.now())
+  run_due(loop.now())
 end
 
 
@@ -179,7 +189,7 @@ end
 ---@param seconds? number
 function loop.wait(slot, seconds)
   if not slot.is_filled then
-    local timer = seconds and timers.add(due_in(seconds), time_out, slot)
+    local timer = seconds and timers:add(due_in(seconds), time_out, slot)
     local ok, problem = true, nil
     if is_running and coroutine.running() then
       slot[#slot + 1] = coroutine.running()
@@ -188,7 +198,7 @@ function loop.wait(slot, seconds)
       ok, problem = pcall(drive, slot)
       slot.is_filled = true -- also when an error ends the wait, because later results must not fill it
     end
-    if timer then timers.cancel(timer) end
+    if timer then timers:cancel(timer) end
     if not ok then error(problem, 0) end
   end
   return unpack(slot.results or { nil, "closed" }, 1, slot.count or 2)

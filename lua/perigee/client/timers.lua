@@ -1,16 +1,25 @@
 --- Functions with the times of their calls: a heap, the next one first.
 
+---@class perigee.client.Timers
+---@field added integer calls so far
+local Timers = {}
+Timers.__index = Timers
+
 local timers = {}
 
-local heap, count, added, cancelled = {}, 0, 0, 0
 
-
-local function is_before(a, b)
-  return a.due < b.due or a.due == b.due and a.number < b.number
+---@return perigee.client.Timers
+function timers.new()
+  return setmetatable({ added = 0, _heap = {}, _count = 0, _cancelled = 0 }, Timers)
 end
 
 
-local function sift_up(at)
+local function is_before(a, b)
+  return a.due < b.due or a.due == b.due and a.order < b.order
+end
+
+
+local function sift_up(heap, at)
   local item = heap[at]
   while at > 1 do
     local parent = (at - at % 2) / 2
@@ -21,7 +30,7 @@ local function sift_up(at)
 end
 
 
-local function sift_down(at)
+local function sift_down(heap, count, at)
   local item = heap[at]
   while 2 * at <= count do
     local child = 2 * at
@@ -33,23 +42,15 @@ local function sift_down(at)
 end
 
 
-local function pop()
-  local item = heap[1]
-  heap[1], heap[count], count = heap[count], nil, count - 1
-  if count > 0 then sift_down(1) end
-  return item
-end
-
-
 -- Drops the cancelled items once they are the majority.
-local function shrink()
-  if cancelled < 64 or 2 * cancelled < count then return end
+local function shrink(self)
+  if self._cancelled < 64 or 2 * self._cancelled < self._count then return end
   local kept = {}
-  for i = 1, count do
-    if heap[i].fn then kept[#kept + 1] = heap[i] end
+  for i = 1, self._count do
+    if self._heap[i].fn then kept[#kept + 1] = self._heap[i] end
   end
-  heap, count, cancelled = kept, #kept, 0
-  for at = math.floor(count / 2), 1, -1 do sift_down(at) end
+  self._heap, self._count, self._cancelled = kept, #kept, 0
+  for at = math.floor(#kept / 2), 1, -1 do sift_down(kept, #kept, at) end
 end
 
 
@@ -57,45 +58,54 @@ end
 ---@param due number
 ---@param fn fun(argument: any)
 ---@param argument? any
+---@param order? number that of several items with the same time; default: the order in which they were added
 ---@return table item
-function timers.add(due, fn, argument)
-  added, count = added + 1, count + 1
-  local item = { due = due, number = added, fn = fn, argument = argument }
-  heap[count] = item
-  sift_up(count)
+function Timers:add(due, fn, argument, order)
+  self.added, self._count = self.added + 1, self._count + 1
+  local item = { due = due, order = order or self.added, number = self.added, fn = fn, argument = argument }
+  self._heap[self._count] = item
+  sift_up(self._heap, self._count)
   return item
 end
 
 
 ---@param item table
-function timers.cancel(item)
+function Timers:cancel(item)
   if not item.fn then return end
-  item.fn, cancelled = nil, cancelled + 1
-  shrink()
+  item.fn, self._cancelled = nil, self._cancelled + 1
+  shrink(self)
 end
 
 
---- Returns when the next call is due; nil: none is.
----@return number?
-function timers.next()
-  while count > 0 and not heap[1].fn do
-    pop()
-    cancelled = cancelled - 1
-  end
-  return count > 0 and heap[1].due or nil
+--- Removes the next item and returns it.
+---@return table item
+function Timers:take()
+  local heap, count = self._heap, self._count
+  local item = heap[1]
+  heap[1] = heap[count]
+  heap[count], self._count = nil, count - 1
+  if count > 1 then sift_down(heap, count - 1, 1) end
+  return item
 end
 
 
---- Calls all that are due.
----@param now number
-function timers.run(now)
-  local last = added -- timers that these calls add wait for the next run
-  while (timers.next() or math.huge) <= now and heap[1].number <= last do
-    local item = pop()
-    local fn = item.fn
-    item.fn = nil
-    fn(item.argument)
+--- Returns the next item; nil: none is due.
+---@return table?
+function Timers:next()
+  while self._count > 0 and not self._heap[1].fn do
+    self:take()
+    self._cancelled = self._cancelled - 1
   end
+  return self._heap[1]
+end
+
+
+--- Calls the next item, which `next` has returned.
+function Timers:call()
+  local item = self:take()
+  local fn = item.fn
+  item.fn = nil
+  fn(item.argument)
 end
 
 

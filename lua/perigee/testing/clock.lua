@@ -6,6 +6,7 @@
 --- same time.
 
 local failure = require "perigee.testing.failure"
+local timers = require "perigee.client.timers"
 
 local ROUNDS_MAX = 20000 -- rounds in one instant and one wait; with more, time would never go on
 local HUGE = math.huge
@@ -30,9 +31,7 @@ function clock.new(turn, due, random)
     _turn = turn,
     _due = due,
     _random = random,
-    _heap = {}, -- entries, the next one first
-    _count = 0,
-    _made = 0, -- entries so far
+    _timers = timers.new(),
     _tasks = {}, -- coroutine -> task
     _task_count = 0,
     _failures = {},
@@ -43,62 +42,20 @@ end
 
 -- Timed events -----------------------------------------------------------------------------------
 
-local function is_before(a, b)
-  if a.at ~= b.at then return a.at < b.at end
-  return a.order < b.order
-end
-
-
-local function push(self, entry)
-  local heap = self._heap
-  local at = self._count + 1
-  self._count = at
-  while at > 1 do
-    local parent = (at - at % 2) / 2
-    if not is_before(entry, heap[parent]) then break end
-    heap[at], at = heap[parent], parent
-  end
-  heap[at] = entry
-end
-
-
-local function pop(self)
-  local heap, count = self._heap, self._count
-  local first, last = heap[1], heap[count]
-  heap[count] = nil
-  count = count - 1
-  self._count = count
-  local at = 1
-  while 2 * at <= count do
-    local child = 2 * at
-    if child < count and is_before(heap[child + 1], heap[child]) then child = child + 1 end
-    if not is_before(heap[child], last) then break end
-    heap[at], at = heap[child], child
-  end
-  if count > 0 then heap[at] = last end
-  return first
-end
-
-
 --- Calls `fn(argument)` at a time. Returns an entry for `cancel`.
 ---@param at integer milliseconds
 ---@param fn fun(argument: any)
 ---@param argument any
 ---@return table entry
 function Clock:at(at, fn, argument)
-  local made = self._made + 1
-  self._made = made
-  local order = self._random and self._random:fraction() or made
-  local entry = { at = at, order = order, made = made, fn = fn, argument = argument }
-  push(self, entry)
-  return entry
+  return self._timers:add(at, fn, argument, self._random and self._random:fraction())
 end
 
 
 --- Cancels an entry that `at` returned.
 ---@param entry table
-function Clock.cancel(_, entry)
-  entry.fn = nil
+function Clock:cancel(entry)
+  self._timers:cancel(entry)
 end
 
 
@@ -112,13 +69,12 @@ end
 
 
 local function run_due(self)
-  local heap = self._heap
-  -- earlier entries are bounded in number, but those that follow from them need not be
-  local first_new = self._made
-  while self._count > 0 and heap[1].at <= self.now do
-    local entry = pop(self)
-    if entry.made > first_new then count_round(self) end
-    if entry.fn then entry.fn(entry.argument) end
+  local entry, last = self._timers:next(), self._timers.added
+  while entry and entry.due <= self.now do
+    -- earlier entries are bounded in number, but those that follow from them need not be
+    if entry.number > last then count_round(self) end
+    self._timers:call()
+    entry = self._timers:next()
   end
 end
 
@@ -128,9 +84,8 @@ end
 ---@param limit integer
 ---@return boolean
 function Clock:step(limit)
-  local at, due = HUGE, self._due()
-  if self._count > 0 then at = self._heap[1].at end
-  if due and due < at then at = due end
+  local entry, at = self._timers:next(), self._due() or HUGE
+  if entry and entry.due < at then at = entry.due end
   if at < self.now then at = self.now end
   if at == HUGE and limit == HUGE then
     failure.raise "this waits for ever: nothing is left that could happen"
