@@ -187,7 +187,7 @@ library.table.sort = core.table_sort
 -- Returns the bytes of the list's values, with `number_size` for numbers; nil if a value is neither a
 -- string nor a number, which is an error in the call that follows.
 local function total_of(list, first, last, number_size)
-  local total, left = 0, SLICE
+  local total = 0
   for index = first, last do
     local value = rawget(list, index)
     if type(value) == "string" then
@@ -197,10 +197,8 @@ local function total_of(list, first, last, number_size)
     else
       return nil
     end
-    left = left - 1
-    if left == 0 then
+    if index % SLICE == 0 then
       charge(2 * SLICE)
-      left = SLICE
     end
   end
   return total
@@ -237,13 +235,10 @@ end
 local function insert_far(list, at, value)
   at = at == at and at or -FAR
   at = at < 0 and at + -at % 1 or at - at % 1
-  local left = SLICE
   for index = #list + 1, at + 1, -1 do
     rawset(list, index, rawget(list, index - 1))
-    left = left - 1
-    if left == 0 then
+    if index % SLICE == 0 then
       charge(SLICE)
-      left = SLICE
     end
   end
   rawset(list, at, value)
@@ -276,18 +271,14 @@ function library.table.remove(...)
 end
 
 local function move_long(from, first, last, to, list)
-  local forward = to > last or to <= first or from ~= list
   local start, stop, step = 0, last - first, 1
-  if not forward then
+  if to > first and to <= last and from == list then
     start, stop, step = stop, 0, -1
   end
-  local left = SLICE
   for offset = start, stop, step do
     list[to + offset] = from[first + offset]
-    left = left - 1
-    if left == 0 then
+    if offset % SLICE == 0 then
       charge(SLICE)
-      left = SLICE
     end
   end
   return list
@@ -316,15 +307,14 @@ function library.table.maxn(...)
   if type(list) ~= "table" then
     return maxn(...)
   end
-  local most, left = 0, SLICE
+  local most, count = 0, 0
   for key in next, list do
     if type(key) == "number" and key > most then
       most = key
     end
-    left = left - 1
-    if left == 0 then
+    count = count + 1
+    if count % SLICE == 0 then
       charge(4 * SLICE)
-      left = SLICE
     end
   end
   return most
