@@ -1,5 +1,5 @@
-// One table of commands; each row has its help and a function that gets the arguments
-// after the command's name.
+// One table of commands. Each row has the command's help, and a function that gets the
+// arguments after the command's name.
 #include "app/cli.h"
 
 #include <signal.h>
@@ -33,7 +33,7 @@ struct CliCommand {
   const char *name;
   const char *usage;
   const char *summary;
-  const char *details;  // further text of its help
+  const char *details;  // additional text of the command's help
   Run *run;
 };
 
@@ -151,7 +151,7 @@ static void print_help(FILE *out) {
   fputs("To begin: perigee new mygame\n", out);
 }
 
-// Tools print the help of their flags themselves.
+// Prints the help of a command. Tools print the help of their flags themselves.
 static int print_command_help(const CliCommand *command) {
   if (*command->details == '\0' && command->run != command_help)
     return command->run(command, (char *[]){"--help", NULL});
@@ -178,7 +178,7 @@ static int fail_unknown(const char *name) {
 
 // --- Commands ---
 
-// Reads the argument at `*at` and moves past it.
+// Reads the argument at `*at` and advances `*at` past it.
 static bool read_run_argument(perigee_server_config *run, char **arguments, int *at,
                               ConfigError *error) {
   static const char *const OWN_FLAGS[] = {"prod",    "no_jit", "lua_path",
@@ -244,15 +244,16 @@ enum { STOP_TIMEOUT_S = 10, TIMEOUT_MAX_S = 3600 };
 
 // Arguments of a command that sends a request to a running server.
 typedef struct Remote {
-  uint16_t port;  // 0: the only one that runs
+  uint16_t port;  // port of the server; 0: the only running server
   bool is_forced;
   int timeout_s;
   char *words[2];
-  int count;  // of these
+  int count;  // number of `words`
 } Remote;
 
-// Reads a flag with a number, such as `--port N` or `--port=N`, at `*at`; returns false, and
-// reads nothing, for another argument. `*number` is -1 for one outside of `least` to `most`.
+// Reads a flag with a number, such as `--port N` or `--port=N`, at `*at`. Returns false
+// without reading anything for another argument. Sets `*number` to -1 if the number is
+// outside of `least` to `most`.
 static bool read_number(const char *flag, char **arguments, int *at, int least,
                         int most, int *number) {
   const char *argument = arguments[*at];
@@ -269,7 +270,7 @@ static bool read_number(const char *flag, char **arguments, int *at, int least,
   return true;
 }
 
-// Reads up to `most` words besides the flags.
+// Reads the flags, and up to `most` other words.
 static int read_remote(const char *command, char **arguments, int most,
                        Remote *remote) {
   *remote = (Remote){.timeout_s = STOP_TIMEOUT_S};
@@ -339,7 +340,7 @@ static int command_tool(const CliCommand *command, char **arguments) {
                          luaopen_perigee_client_core);
 }
 
-// A test has UTC as its time of day, so that it is the same on every machine.
+// Sets the time zone to UTC, so that a test is the same on every machine.
 static int command_test(const CliCommand *command, char **arguments) {
   setenv("TZ", "UTC0", 1);
   return command_tool(command, arguments);
@@ -355,7 +356,7 @@ static int command_help(const CliCommand *command, char **arguments) {
   return print_command_help(command);
 }
 
-// --- Choosing one ---
+// --- Choosing a command ---
 
 static bool asks_for_help(char **arguments) {
   for (; *arguments != NULL; arguments++) {
@@ -364,9 +365,10 @@ static bool asks_for_help(char **arguments) {
   return false;
 }
 
-// `perigee --child-of PID COMMAND ...` is how this program starts itself: the child ends, as with
-// SIGTERM, when PID, its parent, ends in any way. libuv runs none of our code between fork and exec,
-// so the child asks for that. It looks at the parent afterwards, to notice one that has ended before.
+// Handles `perigee --child-of PID COMMAND ...`, by which this program starts itself.
+// The child must end, as with SIGTERM, when PID, its parent, ends in any way. The child
+// itself requests that signal, because libuv runs no code of ours between fork and
+// exec. Then it checks the parent, which may have ended before the request.
 static char **follow_parent(char **arguments) {
   if (arguments[0] == NULL || strcmp(arguments[0], "--child-of") != 0) return arguments;
   const char *pid = arguments[1];

@@ -1,4 +1,4 @@
-// The beginning of the program.
+// The program's main function.
 #include "app/cli.h"
 
 int main(int argc, char **argv) { return cli_main(argc, argv); }

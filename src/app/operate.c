@@ -18,7 +18,8 @@ typedef struct Column {
   int width;
 } Column;
 
-// Sends a request, and reads the JSON of its answer, behind which is a NUL. Returns the exit code.
+// Sends a request and reads the JSON of its answer, with a NUL behind it. Returns the
+// exit code.
 static int ask(uint16_t *port, const char *request, Buf *reply, Text *json) {
   int code = remote_ask(port, request, reply);
   buf_u8(reply, '\0');
@@ -30,7 +31,7 @@ static int ask(uint16_t *port, const char *request, Buf *reply, Text *json) {
   return code;
 }
 
-// Returns the value of a key; empty if the object has none.
+// Returns the value of a key; an empty text if the object lacks the key.
 static Text find_value(Text object, const char *key) {
   Text name, value;
   for (uint32_t at = 0; json_next(object, &at, &name, &value);)
@@ -39,7 +40,7 @@ static Text find_value(Text object, const char *key) {
   return (Text){"", 0};
 }
 
-// Prints a text without its quotes, and any other value as it is.
+// Prints a string without its quotes, and any other value unchanged.
 static void print_value(Text value, int width) {
   Buf text = {0};
   if (!json_read_text(value, &text)) buf_append(&text, value.bytes, value.size);
@@ -112,7 +113,7 @@ int operate_show(uint16_t port, const char *what) {
 
 // --- Commands ---
 
-// Appends a text, with the bytes encoded that end a name, a field or a line.
+// Appends a text; encodes the bytes that would end a name, a field or a line.
 static void put_encoded(Buf *request, const char *text) {
   for (; *text != '\0'; text++)
     if ((uint8_t)*text < 0x20 || strchr("%&?/", *text))
@@ -145,8 +146,8 @@ int operate_kick(uint16_t port, const char *peer, const char *reason) {
 
 // --- Stopping ---
 
-// Finds the number of the server's process, and a descriptor of it, or -1. Returns the exit
-// code.
+// Finds the number of the server's process and opens a descriptor of the process, or
+// -1. Returns the exit code.
 static int open_process(uint16_t *port, int *pid, int *process) {
   Buf reply = {0};
   Text json;
@@ -163,7 +164,7 @@ static int open_process(uint16_t *port, int *pid, int *process) {
   return code;
 }
 
-// Waits until the process has ended; prints from the first second on that it waits.
+// Waits until the process has ended. After the first second, prints that it waits.
 static bool wait_for_end(int process, int timeout_s) {
   struct pollfd fd = {.fd = process, .events = POLLIN};
   for (int second = 0; second < timeout_s; second++) {

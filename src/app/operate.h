@@ -1,15 +1,16 @@
-// Commands for operators: each sends a request of the control API to a running server, and
-// prints the answer.
+// Commands for operators. Each sends a request of the control API to a running server,
+// and prints the answer.
 #pragma once
 
 #include <stdint.h>
 
-/// Asks the server on `port` (0: the only one that runs) for its "status", "rooms" or "peers",
-/// and prints them. Returns the exit code, as the functions below do.
+/// Requests "status", "rooms" or "peers" from the server on `port` (0: the only running
+/// one), and prints the answer. Returns the exit code, as do the functions below.
 int operate_show(uint16_t port, const char *what);
 
-/// `peer` is a number or a name. `reason` may be NULL.
+/// Disconnects a peer, given by number or name. `reason` may be NULL.
 int operate_kick(uint16_t port, const char *peer, const char *reason);
 
-/// Waits at most `timeout_s` seconds until the server has ended; with 0 not at all.
+/// Stops the server. Waits at most `timeout_s` seconds until it has ended; 0: does not
+/// wait.
 int operate_stop(uint16_t port, const char *reason, int timeout_s);

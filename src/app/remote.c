@@ -1,4 +1,4 @@
-// Looks for sockets in both folders, because the server may run in another environment.
+// Searches both folders for sockets, because the environment of the server may differ.
 #include "app/remote.h"
 
 #include <dirent.h>
@@ -45,14 +45,14 @@ static int connect_to(const char *path, int flags) {
   return -1;
 }
 
-// Returns the port in "7777.sock", or 0.
+// Returns the port of a file name such as "7777.sock", or 0.
 static uint16_t port_of(const char *name) {
   char *end;
   unsigned long port = strtoul(name, &end, 10);
   return strcmp(end, ".sock") == 0 && port <= UINT16_MAX ? (uint16_t)port : 0;
 }
 
-// Does not wait: the queue of a server that hangs is full, and such a server is alive.
+// Does not wait to connect. If the queue is full, the server hangs, but is alive.
 static void add_if_alive(FoundList *found, const char *directory, uint16_t port) {
   if (port == 0 || found->count == SERVERS_MAX) return;
   Found *next = &found->items[found->count];
@@ -71,7 +71,7 @@ static void find_in(FoundList *found, const char *directory) {
   closedir(entries);
 }
 
-// Finds the server on `port`; with port 0 all servers.
+// Finds the server on `port`; if that is 0, all servers.
 static FoundList find_servers(uint16_t port) {
   FoundList found = {.count = 0};
   char folder[CONTROL_PATH_MAX - 16];
@@ -101,7 +101,7 @@ static void explain_missing(uint16_t port) {
   fputc('\n', stderr);
 }
 
-// Returns the server to ask, or NULL after it has printed why.
+// Returns the server to use; or prints an error and returns NULL.
 static const Found *choose(const FoundList *found, uint16_t port) {
   if (found->count > 0 && (port != 0 || found->count == 1)) return &found->items[0];
   if (port != 0) {
@@ -116,7 +116,8 @@ static const Found *choose(const FoundList *found, uint16_t port) {
   return NULL;
 }
 
-// Sends the request and reads the whole answer. Returns false when the server does not answer.
+// Sends the request and reads the whole answer. Returns false if the server does not
+// answer.
 static bool ask(const char *path, const char *request, Buf *reply) {
   int fd = connect_to(path, 0);
   if (fd < 0) return false;
@@ -131,7 +132,7 @@ static bool ask(const char *path, const char *request, Buf *reply) {
   return is_good && reply->size > 0;
 }
 
-// The answer is `ok TEXT` or `error TEXT`.
+// Reads an answer of the form `ok TEXT` or `error TEXT`.
 static int read_answer(Buf *reply) {
   const char *text = (const char *)reply->data;
   bool is_good = reply->size > 3 && memcmp(text, "ok ", 3) == 0;

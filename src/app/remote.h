@@ -1,4 +1,5 @@
-// Finds the servers of this user, and asks one at its control socket. Blocking.
+// Finds the running servers of this user, and sends requests to their control sockets.
+// Blocks.
 #pragma once
 
 #include <stdbool.h>
@@ -6,10 +7,12 @@
 
 #include "base/buf.h"
 
-/// Sends a line to the server on `*port` (0: the only one that runs; stores its port), and
-/// reads the answer after `ok`. Prints an error. Returns the exit code.
+/// Sends a line to the server on `*port` and reads the answer after `ok`. If `*port` is
+/// 0, uses the only running server and stores its port. Prints an error. Returns the
+/// exit code.
 int remote_ask(uint16_t *port, const char *request, Buf *reply);
 
-/// Has the server on `port` (0: the only one that runs) reload its game, and prints the answer.
-/// A forced reload ignores the findings of a check of the game. Returns the exit code.
+/// Makes the server on `port` (0: the only running one) reload its game, and prints the
+/// answer. A forced reload ignores the findings of a check of the game. Returns the
+/// exit code.
 int remote_reload(uint16_t port, bool is_forced);

@@ -1,4 +1,4 @@
-// Prints for people, and for scripts that wait for "ready".
+// Prints output for people, and "ready" for scripts that wait for it.
 #define _GNU_SOURCE  // program_invocation_name
 #include "app/run.h"
 
@@ -15,8 +15,8 @@
 #include "server/web_files.h"
 
 enum {
-  ADDRESS_TEXT_SIZE = 300,  // of a host with its port
-  PROBLEM_SIZE = 16 << 10,  // a load's error has a traceback
+  ADDRESS_TEXT_SIZE = 300,  // bytes of the text of a host with its port
+  PROBLEM_SIZE = 16 << 10,  // bytes of an error, which may have a traceback
 };
 
 static void put_address(char text[ADDRESS_TEXT_SIZE], const char *host, uint16_t port) {
@@ -25,7 +25,7 @@ static void put_address(char text[ADDRESS_TEXT_SIZE], const char *host, uint16_t
            is_v6 ? "]" : "", port);
 }
 
-// Writes the name by which a browser on this machine opens the server.
+// Writes the host name by which a browser on this machine can open the server.
 static void print_host(const Server *server, char text[ADDRESS_TEXT_SIZE]) {
   const char *host = config_text(&server->engine.config, KEY_HOST);
   if (strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0) host = "localhost";
@@ -80,8 +80,8 @@ static const char *loopback_for(const char *host) {
   return strcmp(host, "::") == 0 ? "::1" : host;
 }
 
-// Shows the commands with the name by which this program was called, so that they can be
-// copied.
+// Shows commands that begin with the name by which this program was called, so that you
+// can copy them.
 static void log_hint(const Server *server) {
   const char *host = loopback_for(config_text(&server->engine.config, KEY_HOST));
   char line[PATH_MAX], address[ADDRESS_TEXT_SIZE];

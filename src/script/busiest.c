@@ -1,4 +1,4 @@
-// Evaluates a second of the clock after the first call of a later second.
+// Evaluates a second of the clock at the first call of a later second.
 #include "script/busiest.h"
 
 #include <string.h>
@@ -7,9 +7,8 @@
 #include "relay/room.h"
 #include "script/host.h"
 
-enum {
-  LEAST_US = 100000
-};  // time of all handlers; seconds with less are not evaluated
+// Least total time of all handlers in an evaluated second.
+enum { LEAST_US = 100000 };
 
 static bool is_same(BusiestSource a, BusiestSource b) {
   return a.peer == b.peer && a.room == b.room;
@@ -65,8 +64,8 @@ static void look_at_clock(Host *host) {
   busiest->cost = NULL;
 }
 
-// Returns the source as the relay counts it: handlers of a peer's events in a room count
-// for the peer.
+// Returns the source that the relay charges: handlers of a peer's events in a room
+// count for the peer.
 static BusiestSource source_of(const Event *event) {
   return (BusiestSource){event->peer, event->peer ? 0 : event->room};
 }

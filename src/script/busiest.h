@@ -10,33 +10,33 @@
 
 typedef struct Host Host;
 
-enum { BUSIEST_LOGGED = 16 };  // newest sources that the log has reported
+enum { BUSIEST_LOGGED = 16 };  // number of recently logged sources to remember
 
-/// A source of the relay: a peer, or (0) a room, or (0) neither.
+/// A source of the relay: a peer; without a peer, a room; without both, another source.
 typedef struct BusiestSource {
   uint32_t peer, room;
 } BusiestSource;
 
 typedef struct Busiest {
-  // The current second.
+  // Figures of the current second:
   uint32_t second;
   uint64_t total_us;     // time of all handlers
   BusiestSource source;  // busiest source so far
   uint64_t source_us;    // time of its handlers
-  const Cost *cost;      // handler of its longest call; NULL: none yet
+  const Cost *cost;      // handler of the source's longest call; NULL: none yet
   uint64_t longest_us;
-  // The last second in which a source took too much.
+  // Figures of the last second in which a source took too much:
   uint32_t found_second;  // number of that second; 0: none
   BusiestSource found;
-  double share;  // its part of the time of all handlers
+  double share;  // the source's share of the time of all handlers
   char name[COST_NAME_SIZE], file[COST_NAME_SIZE];
   uint32_t line;
   BusiestSource logged[BUSIEST_LOGGED];
   uint32_t logged_count;  // sources logged so far, modulo 2^32
 } Busiest;
 
-/// Adds an ended call that took `us` by the deadline's clock. Its source has taken
-/// `source_us` in this second.
+/// Adds an ended call that took `us` microseconds by the deadline's clock. `source_us`:
+/// time that the call's source has taken in this second.
 void busiest_add(Host *host, const Cost *cost, uint64_t us, uint64_t source_us);
 
 /// Removes references to costs before the costs are freed.

@@ -10,7 +10,7 @@
 
 enum { LOGGED = 3 };  // handlers that call_cost_log lists
 
-// Reads the table. Leaves the called function, or nil, on the table's stack.
+// Reads the table. Leaves the called function, or nil, on the Lua stack.
 static CostKey read_key(const Host *host) {
   lua_State *L = host->ran;
   CostKey key = {0};
@@ -52,7 +52,7 @@ typedef struct Naming {
   Cost *cost;
 } Naming;
 
-// Requests the handler's name from the Lua half.
+// Asks the Lua half for the handler's name.
 static int name_handler(lua_State *L) {
   const Naming *naming = lua_touserdata(L, 1);
   const Host *host = naming->host;

@@ -1,21 +1,23 @@
-// Adds the cost of each call to its handler, and logs slow handlers. Before each call the
-// Lua half writes its function and message into a table. Private to src/script.
+// Adds the cost of each call to its handler, and logs slow handlers. Before each call,
+// the Lua half stores the called function and its message in the table `ran`. Private
+// to src/script.
 #pragma once
 
 #include "script/host.h"
 
 enum { COSTS_SLOWEST = 10 };  // handlers that perigee.stats lists
 
-// Indexes of that table.
+// Indexes of the table `ran`.
 enum {
   RAN_FUNCTION = 1,
-  RAN_MESSAGE = 2,  // message of the handler; nil: the function has one message
+  RAN_MESSAGE = 2,  // message of the handler; nil: the function handles only one
+                    // message
 };
 
-/// Creates the table. May raise a Lua error.
+/// Creates the table `ran`. May raise a Lua error.
 void call_cost_init(Host *host, lua_State *L);
 
-/// Pushes the table.
+/// Pushes the table `ran`.
 void call_cost_push_ran(const Host *host, lua_State *L);
 
 /// Ends the call for the event `taken` after its commit has begun. Reads the clock for this

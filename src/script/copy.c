@@ -1,4 +1,5 @@
-// Walks over a value, with a table of the copies so far, by address.
+// Copies a value recursively. A table with the copies so far, by address, handles
+// shared and circular tables.
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -9,8 +10,8 @@ enum { DEPTH_MAX = 64, VALUES_MAX = 1000000, STACK_NEEDED = 8 };
 
 typedef struct Copy {
   lua_State *from, *to;
-  int seen;   // index in `to`: address in `from` -> copy
-  int count;  // values so far
+  int seen;   // index in `to` of the table: address in `from` -> copy
+  int count;  // number of values copied so far
   const char *problem;
 } Copy;
 
@@ -46,7 +47,7 @@ static bool is_class(lua_State *from, int at, const char *name) {
   return is_it;
 }
 
-// Pushes { name = the object's `field` }.
+// Pushes { name = value of the object's `field` }.
 static bool push_object(Copy *copy, int at, const char *name, const char *field) {
   lua_createtable(copy->to, 0, 1);
   get_raw(copy->from, at, field);
@@ -86,7 +87,7 @@ static bool push_table(Copy *copy, int at, int depth) {
   return push_entries(copy, at, depth);
 }
 
-// Pushes a copy. After a failure `to` may have further values.
+// Pushes a copy. After a failure, `to` may have additional values on its stack.
 static bool push(Copy *copy, int at, int depth) {
   lua_State *from = copy->from, *to = copy->to;
   size_t size;

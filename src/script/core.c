@@ -95,7 +95,7 @@ int core_fail(lua_State *L, const char *message, const char *code) {
   return 3;
 }
 
-// Raises an error, because a handler that ignores results must end, too.
+// Raises an error, so that a handler that ignores results also ends.
 static int raise_delivery(lua_State *L) {
   char text[128];
   uint64_t limit = relay_delivery_limit(core_host(L)->relay);
@@ -153,7 +153,7 @@ static void set_constants(lua_State *L, const char *name, const Constant *consta
   lua_setfield(L, -2, name);
 }
 
-// Sets a table of numbers -> names.
+// Sets a table that maps numbers to names.
 static void set_names(lua_State *L, const char *name, const Constant *constants) {
   lua_newtable(L);
   for (; constants->name != NULL; constants++) {

@@ -24,7 +24,7 @@ static inline Text core_text(lua_State *L, int at) {
   return (Text){bytes, (uint32_t)size};
 }
 
-/// Set a field of the table on top of the stack. A text of NULL sets none.
+/// Set a field of the table on top of the stack. A NULL text sets nothing.
 void core_set_number(lua_State *L, const char *name, double value);
 void core_set_text(lua_State *L, const char *name, const char *text);
 void core_set_switch(lua_State *L, const char *name, bool is_on);
@@ -32,18 +32,18 @@ void core_set_switch(lua_State *L, const char *name, bool is_on);
 /// Pushes nil, message and the code's name; returns 3.
 int core_fail(lua_State *L, const char *message, const char *code);
 
-/// A lua_CFunction, nearest(word, words): the likely correct spelling of `word`, or nil.
-/// Needs no host.
+/// A lua_CFunction, nearest(word, words): returns the word that `word` probably means,
+/// or nil. Needs no host.
 int core_nearest(lua_State *L);
 
-/// A lua_CFunction, list(path): the names in a folder, in no particular order; or nil and
-/// an error text. Needs no host.
+/// A lua_CFunction, list(path): returns the names in a folder, in no particular order;
+/// or nil and an error text. Needs no host.
 int core_list(lua_State *L);
 
 /// Pushes a table of the server's figures.
 void core_push_stats(lua_State *L, const Host *host);
 
-/// Push true, or the failure of a command to a peer or a room.
+/// Push true, or the reason why a command to a peer or a room failed.
 int core_peer_result(lua_State *L, int result);
 int core_room_result(lua_State *L, int result);
 

@@ -1,4 +1,4 @@
-// perigee.core: the functions for a load of the game: configuration, room kinds and files.
+// perigee.core: functions for loading the game: configuration, room kinds and files.
 // Also texts and figures.
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "script/core.h"
 #include "script/guard/parse.h"
 
-enum { WORDS_MAX = 256 };  // words that are compared; further ones are ignored
+enum { WORDS_MAX = 256 };  // limit of compared words; further ones are ignored
 
 static int core_config_begin(lua_State *L) {
   const Host *host = core_host(L);
@@ -27,8 +27,8 @@ static int core_config_begin(lua_State *L) {
   return 0;
 }
 
-// Joins the strings of the list at `at` in the scratch buffer; returns NULL when an item is
-// no string.
+// Joins the strings of the list at `at` in the scratch buffer; returns NULL if an item
+// is not a string.
 static const char *join_texts(lua_State *L, Buf *scratch, int at) {
   scratch->size = 0;
   int count = (int)lua_objlen(L, at);
@@ -64,7 +64,7 @@ static ScriptValue read_value(lua_State *L, Host *host, int at) {
   }
 }
 
-// config_set(key, value): nil, or an error text
+// config_set(key, value): returns nil, or an error text
 static int core_config_set(lua_State *L) {
   Host *host = core_host(L);
   const char *key = luaL_checkstring(L, 1);
@@ -86,8 +86,8 @@ static int core_kinds_begin(lua_State *L) {
   return 0;
 }
 
-// kind_set(name, hooks, capacity, auto_create, auto_delete, tick_rate): auto_delete in
-// seconds or nil; 0 and false are the defaults of the others
+// kind_set(name, hooks, capacity, auto_create, auto_delete, tick_rate): `auto_delete`
+// is in seconds, or nil; the defaults of the others are 0 and false
 static int core_kind_set(lua_State *L) {
   RoomKind kind = {.hooks = core_id(L, 2),
                    .capacity = core_id(L, 3),
@@ -127,7 +127,7 @@ static const char *describe_read(int err) {
   return err == -EFBIG ? PARSE_TOO_LARGE_TEXT : err_text(err);
 }
 
-// read_file(path): the text, or nil and an error text
+// read_file(path): returns the text, or nil and an error text
 static int core_read_file(lua_State *L) {
   Host *host = core_host(L);
   host->scratch.size = 0;
@@ -146,7 +146,7 @@ static int core_read_file(lua_State *L) {
   return err == 0 ? 1 : 2;
 }
 
-// env(name): the value of an environment variable, or nil when it is not set
+// env(name): returns the value of an environment variable, or nil if it is not set
 static int core_env(lua_State *L) {
   const ScriptOptions *options = &core_host(L)->options;
   const char *name = luaL_checkstring(L, 1);
@@ -157,9 +157,10 @@ static int core_env(lua_State *L) {
   return 1;
 }
 
-// file_signature(path): a text that differs after the file was written or replaced; "" for
-// a missing file. file_is_being_written(path): whether a process has the file open for
-// writing. A game that is not on the disk does not change.
+// file_signature(path): returns a text that changes when the file is written or
+// replaced; "" for a missing file. file_is_being_written(path): returns whether a
+// process has the file open for writing. The files of a game that is not on the disk
+// never change.
 static int core_file_signature(lua_State *L) {
   char signature[FILE_SIGNATURE_SIZE] = "";
   const char *path = luaL_checkstring(L, 1);
@@ -174,14 +175,15 @@ static int core_file_is_being_written(lua_State *L) {
   return 1;
 }
 
-// make_folder(path): whether the folder exists now. Its parent must exist.
+// make_folder(path): creates a folder, whose parent must exist; returns whether the
+// folder exists now
 static int core_make_folder(lua_State *L) {
   bool is_there = mkdir(luaL_checkstring(L, 1), 0777) == 0 || errno == EEXIST;
   lua_pushboolean(L, is_there);
   return 1;
 }
 
-// hash(texts): the hash of a list of texts, in 16 hexadecimal digits
+// hash(texts): returns the hash of a list of texts, in 16 hexadecimal digits
 static int core_hash(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   uint64_t key[2] = {0};  // hash of the texts so far, and 0
@@ -198,8 +200,8 @@ static int core_hash(lua_State *L) {
   return 1;
 }
 
-// set_schema(hashes, module): sets the protocol hashes of supported clients, 16 hexadecimal
-// digits each, the newest first; and the JavaScript module
+// set_schema(hashes, module): sets the JavaScript module, and the protocol hashes of
+// supported clients (16 hexadecimal digits each, the newest first)
 static int core_set_schema(lua_State *L) {
   const Host *host = core_host(L);
   uint64_t hashes[SESSION_HASHES];
@@ -216,12 +218,15 @@ static int core_set_schema(lua_State *L) {
   return 0;
 }
 
-// limits(): the settings that the Lua half applies. `drops_invalid`: a peer whose messages do
-// not fit the schema stays connected. `may_break_schema`: a reload may change messages that
-// clients know. `is_watched`: the game is loaded when a file changes. `rollback_errors`: errors
-// of a new version that end it; 0: any number is allowed. `may_write`: MCP tools of the host
-// may change the server. `shows_source`: MCP shows the game's files, to those who gave the
-// admin listener's token or to all. `mcp_tools`: names separated by commas; see permit.lua.
+// limits(): returns the settings that the Lua half applies:
+//  drops_invalid: a peer whose messages do not fit the schema stays connected
+//  may_break_schema: a reload may change messages that clients know
+//  is_watched: the game is reloaded when a file changes
+//  rollback_errors: errors of a new version that roll it back; 0: any number is allowed
+//  may_write: MCP tools of the host may change the server
+//  shows_source: MCP may show the game's files, by the setting or because requests have
+//    tokens
+//  mcp_tools: names separated by commas; see permit.lua
 static int core_limits(lua_State *L) {
   const Host *host = core_host(L);
   const ScriptLimits *limits = &host->deadline.limits;
@@ -237,7 +242,7 @@ static int core_limits(lua_State *L) {
   return 1;
 }
 
-// knows_schema(hash): whether a peer has the schema of a protocol hash
+// knows_schema(hash): returns whether a peer has the schema of a protocol hash
 static int core_knows_schema(lua_State *L) {
   uint64_t hash = strtoull(luaL_checkstring(L, 1), NULL, 16);
   lua_pushboolean(L, session_knows_schema(relay_session(core_host(L)->relay), hash));
@@ -284,14 +289,14 @@ static int core_is_utf8(lua_State *L) {
   return 1;
 }
 
-// json_count(text): an upper bound of the number of values in JSON
+// json_count(text): returns an upper bound of the number of values in JSON
 static int core_json_count(lua_State *L) {
   Text text = core_text(L, 1);
   lua_pushnumber(L, (lua_Number)text_json_count(text.bytes, text.size));
   return 1;
 }
 
-// has_stack(): whether coroutines may nest deeper
+// has_stack(): returns whether coroutines may nest deeper
 static int core_has_stack(lua_State *L) {
   lua_pushboolean(L, host_has_stack_for_coroutine(core_host(L)));
   return 1;

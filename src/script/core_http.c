@@ -1,4 +1,4 @@
-// perigee.core: the functions for requests of the admin listener: answers, child processes,
+// perigee.core: functions for requests of the admin listener: answers, child processes,
 // files.
 #include <lauxlib.h>
 #include <stdio.h>
@@ -27,7 +27,8 @@ static int answer(lua_State *L, AnswerPart part, int status, Text fields, Text b
   return queue(L, &command);
 }
 
-// answer(conn, status, fields, body): a whole answer; each of the fields is "Name: value\r\n"
+// answer(conn, status, fields, body): sends a whole answer; each field is "Name:
+// value\r\n"
 static int core_answer(lua_State *L) {
   return answer(L, ANSWER_WHOLE, luaL_checkint(L, 2), core_text(L, 3), core_text(L, 4));
 }
@@ -37,17 +38,17 @@ static int core_answer_open(lua_State *L) {
   return answer(L, ANSWER_OPEN, 200, core_text(L, 2), core_text(L, 3));
 }
 
-// answer_more(conn, body)
+// answer_more(conn, body): sends more of a stream
 static int core_answer_more(lua_State *L) {
   return answer(L, ANSWER_MORE, 0, (Text){"", 0}, core_text(L, 2));
 }
 
-// answer_last(conn, body)
+// answer_last(conn, body): ends a stream
 static int core_answer_last(lua_State *L) {
   return answer(L, ANSWER_LAST, 0, (Text){"", 0}, core_text(L, 2));
 }
 
-// token(): 48 random hexadecimal digits
+// token(): returns 48 random hexadecimal digits
 static int core_token(lua_State *L) {
   uint8_t bytes[TOKEN_BYTES];
   char digits[2 * TOKEN_BYTES + 1];
@@ -57,8 +58,8 @@ static int core_token(lua_State *L) {
   return 1;
 }
 
-// child(token, arguments, input): runs this program with arguments, a NUL after each, and
-// a text as its standard input; the event `child` reports its end
+// child(token, arguments, input): runs this program. A NUL follows each argument;
+// `input` is the standard input. The event `child` reports the end of the program.
 static int core_child(lua_State *L) {
   Command command = {.type = COMMAND_CHILD,
                      .id = core_id(L, 1),
@@ -73,14 +74,14 @@ static int core_stop(lua_State *L) {
   return queue(L, &command);
 }
 
-// product_version(): the version of the server
+// product_version(): returns the version of the server
 static int core_product_version(lua_State *L) {
   lua_pushliteral(L, PERIGEE_VERSION);
   return 1;
 }
 
-// hidden_files(folder, paths): a table of path -> whether the file is hidden; or nil and an
-// error text when the rules cannot be read
+// hidden_files(folder, paths): returns a table of path -> whether the file is hidden;
+// or nil and an error text if the rules cannot be read
 static int core_hidden_files(lua_State *L) {
   Host *host = core_host(L);
   luaL_checktype(L, 2, LUA_TTABLE);

@@ -5,11 +5,10 @@
 
 enum {
   LOAD_WAIT_US = 10000000
-};  // more than PARSE_US, after which the parser ends by
-    // itself
+};  // more than PARSE_US, so that the parser stops by itself before
 
-// Returns the file whose path is at `at` and whose text is above. Valid while both are on
-// the stack.
+// Returns the file with its path at `at` and its text at the next index. The result is
+// valid while both are on the stack.
 static ParseFile check_file(lua_State *L, int at) {
   size_t size;
   ParseFile file = {.path = luaL_checkstring(L, at)};
@@ -18,8 +17,9 @@ static ParseFile check_file(lua_State *L, int at) {
   return file;
 }
 
-// parse_ahead(texts): requests that a thread parse files (path -> text), instead of those of the
-// last call; returns whether all of them are parsed. If not, the input `again` follows.
+// parse_ahead(texts): makes a thread parse files (path -> text), instead of those of
+// the last call; returns whether all of them have been parsed. If not, the input
+// `again` follows.
 static int core_parse_ahead(lua_State *L) {
   Host *host = core_host(L);
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -33,7 +33,7 @@ static int core_parse_ahead(lua_State *L) {
   return 1;
 }
 
-// Returns the rest of the running handler's time.
+// Returns the time that the running handler has left.
 static uint64_t left_us(const Host *host) {
   const Deadline *deadline = &host->deadline;
   uint64_t used_us = deadline_clock_us() - deadline->started_us;
@@ -41,9 +41,10 @@ static uint64_t left_us(const Host *host) {
   return used_us < allowed_us ? allowed_us - used_us : 0;
 }
 
-// parse(path, text, environment, when): the function; or nil and an error text; or nothing
-// if the file is not parsed. `when` is "ahead" (takes the result of parse_ahead), "load"
-// (at the start, before clients connect) or "now" (in a handler, which loses the time).
+// parse(path, text, environment, when): returns the function; or nil and an error text;
+// or nothing if the file has not been parsed. `when` is "ahead" (use the result of
+// parse_ahead), "load" (parse at the start, before clients connect) or "now" (parse in
+// a handler, which loses the time).
 static int core_parse(lua_State *L) {
   static const char *const WHEN[] = {"ahead", "load", "now", NULL};
   Host *host = core_host(L);

@@ -1,5 +1,5 @@
-// perigee.core: the properties of peers. They can be read until the peer's disconnect has
-// been handled. After that each function returns nil.
+// perigee.core: the properties of peers. They can be read until the peer's disconnect
+// has been handled; after that, each function returns nil.
 #include <lauxlib.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static int core_peer_name(lua_State *L) {
   return 1;
 }
 
-// set_name(peer, name)
+// set_name(peer, name): gives the peer a name when the handler has ended
 static int core_peer_set_name(lua_State *L) {
   int result = relay_rename(core_host(L)->relay, core_id(L, 1), core_text(L, 2));
   switch (result) {
@@ -34,7 +34,8 @@ static int core_peer_set_name(lua_State *L) {
   }
 }
 
-// name_problem(peer, name): why the peer cannot be accepted under the name (nil: its own), or nil
+// name_problem(peer, name): returns why the peer cannot be accepted under the name
+// (nil: its own name), or nil
 static int core_peer_name_problem(lua_State *L) {
   Text name = {0};
   if (!lua_isnoneornil(L, 2)) name = core_text(L, 2);
@@ -43,7 +44,7 @@ static int core_peer_name_problem(lua_State *L) {
   return 1;
 }
 
-// is_name(text): whether a peer may have this name
+// is_name(text): returns whether the text is a valid name for a peer
 static int core_peer_is_name(lua_State *L) {
   Text text = core_text(L, 1);
   lua_pushboolean(L, text_is_peer_name(text.bytes, text.size));
@@ -116,7 +117,7 @@ static int core_peer_rooms(lua_State *L) {
   return 1;
 }
 
-// Sets the field `udp` of the table on top if the connection uses UDP.
+// Sets the field `udp` of the table on top of the stack if the connection uses UDP.
 static void set_udp_figures(lua_State *L, const Net *net, ConnId conn) {
   UdpFigures udp;
   if (!net_udp_figures(net, conn, &udp)) return;
@@ -154,7 +155,7 @@ static int core_peer_stats(lua_State *L) {
   return 1;
 }
 
-// describe_peer(id): JSON
+// describe_peer(id): returns JSON
 static int core_describe_peer(lua_State *L) {
   Buf json = {0};
   describe_peer(&json, core_host(L)->relay, find_peer(L, 1));

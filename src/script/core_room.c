@@ -1,5 +1,5 @@
-// perigee.core: rooms, their members, and plugin channels. The functions return the state before the running
-// handler, except for rooms that the handler has created.
+// perigee.core: rooms, their members, and plugin channels. The functions return the
+// state before the running handler, plus the rooms that the handler has created.
 #include "relay/room.h"
 
 #include <lauxlib.h>
@@ -13,7 +13,7 @@ static Room *find_room(lua_State *L, int at) {
   return relay_room(core_host(L)->relay, core_id(L, at));
 }
 
-// create(name): the id
+// create(name): returns the id
 static int core_room_create(lua_State *L) {
   int err = 0;
   uint32_t room = relay_create(core_host(L)->relay, core_text(L, 1), &err);
@@ -35,7 +35,8 @@ static int core_room_delete(lua_State *L) {
   return core_room_result(L, relay_command(core_host(L)->relay, &command));
 }
 
-// join(peer, room, token): a token that is not 0 requests an event with the outcome
+// join(peer, room, token): adds the peer; if `token` is not 0, an event reports the
+// outcome
 static int core_join(lua_State *L) {
   Command command = {.type = COMMAND_JOIN,
                      .id = core_id(L, 1),
@@ -45,7 +46,8 @@ static int core_join(lua_State *L) {
   return core_peer_result(L, relay_command(core_host(L)->relay, &command));
 }
 
-// join_never_ends(peer, room): why a handler could not wait for the end of the join, or nil
+// join_never_ends(peer, room): returns why a handler cannot wait for the end of the
+// join, or nil
 static int core_join_never_ends(lua_State *L) {
   const Host *host = core_host(L);
   const Event *event = &host->event;
@@ -63,7 +65,7 @@ static int core_join_never_ends(lua_State *L) {
   return 0;
 }
 
-// leave(peer, room, code, text)
+// leave(peer, room, code, text): removes the peer
 static int core_leave(lua_State *L) {
   Command command = {.type = COMMAND_LEAVE,
                      .id = core_id(L, 1),
@@ -76,8 +78,8 @@ static int core_leave(lua_State *L) {
   return 1;
 }
 
-// find(name, is_creating): the id of the room of that name, or nil. With is_creating, rooms
-// whose on_create has not ended count, too
+// find(name, is_creating): returns the id of the room of that name, or nil. With
+// is_creating, also finds a room whose on_create has not ended.
 static int core_room_find(lua_State *L) {
   const Relay *relay = core_host(L)->relay;
   uint32_t id = relay_find_room(relay, core_text(L, 1));
@@ -87,9 +89,9 @@ static int core_room_find(lua_State *L) {
   return 1;
 }
 
-// rooms(is_all): ids of the rooms that can be joined, including those that the handler has
-// created; or, with is_all, of all rooms that other handlers know, including deleted ones
-// with members
+// rooms(is_all): returns the ids of the rooms that can be joined, including those that
+// the handler has created. With is_all, returns all rooms that other handlers know,
+// including deleted ones with members.
 static int core_rooms(lua_State *L) {
   const Relay *relay = core_host(L)->relay;
   int is_all = lua_toboolean(L, 1), count = 0;
@@ -127,7 +129,7 @@ static int core_room_members(lua_State *L) {
   return 1;
 }
 
-// has(room, peer)
+// has(room, peer): returns whether the peer is a member
 static int core_room_has(lua_State *L) {
   const Session *session = relay_session(core_host(L)->relay);
   const Peer *peer = session_find(session, core_id(L, 2));
@@ -135,7 +137,7 @@ static int core_room_has(lua_State *L) {
   return 1;
 }
 
-// describe_room(room): JSON
+// describe_room(room): returns JSON
 static int core_describe_room(lua_State *L) {
   Buf json = {0};
   buf_u8(&json, '{');
@@ -146,7 +148,7 @@ static int core_describe_room(lua_State *L) {
   return 1;
 }
 
-// set_room_meta(room, key, json): nil removes it
+// set_room_meta(room, key, json): sets a value; nil removes the key
 static int core_set_room_meta(lua_State *L) {
   Command command = {.type = COMMAND_ROOM_META,
                      .id = core_id(L, 1),
@@ -162,7 +164,7 @@ static int core_set_room_meta(lua_State *L) {
   return core_room_result(L, result);
 }
 
-// room_meta(room, key): JSON, or nil
+// room_meta(room, key): returns JSON, or nil
 static int core_room_meta(lua_State *L) {
   Text json;
   if (!relay_room_meta(core_host(L)->relay, core_id(L, 1), core_text(L, 2), &json))
@@ -171,7 +173,7 @@ static int core_room_meta(lua_State *L) {
   return 1;
 }
 
-// room_metas(room): key -> JSON, as before the handler
+// room_metas(room): returns a table key -> JSON, as before the handler
 static int core_room_metas(lua_State *L) {
   const Room *room = find_room(L, 1);
   Text key, json;
@@ -187,8 +189,8 @@ static int core_room_metas(lua_State *L) {
 
 // --- Plugin channels ---
 
-// channel_open(name): the number, and whether the channel ends with this version of the
-// script; or nil, message, code
+// channel_open(name): returns the number, and whether the channel ends with this
+// version of the script; or nil, message, code
 static int core_channel_open(lua_State *L) {
   const Host *host = core_host(L);
   int err;
@@ -205,15 +207,15 @@ static int core_channel_open(lua_State *L) {
   return 2;
 }
 
-// channel_close(channel)
+// channel_close(channel): stops serving the channel
 static int core_channel_close(lua_State *L) {
   Command command = {.type = COMMAND_CHANNEL_CLOSE, .id = core_id(L, 1)};
   lua_pushboolean(L, relay_command(core_host(L)->relay, &command) == 0);
   return 1;
 }
 
-// channel_find(name): the number, and the peer that serves it (0: the script does); nil
-// without a server
+// channel_find(name): returns the number, and the peer that serves the channel (0: the
+// script); nil if nobody serves it
 static int core_channel_find(lua_State *L) {
   uint32_t peer;
   uint16_t channel = relay_find_channel(core_host(L)->relay, core_text(L, 1), &peer);

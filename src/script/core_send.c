@@ -1,5 +1,5 @@
-// perigee.core: messages and packets to peers and rooms. Long lists of arguments do no
-// harm, because few lines of lua/perigee call these functions.
+// perigee.core: messages and packets to peers and rooms. These functions may have many
+// arguments, because only a few lines of lua/perigee call them.
 #include <lauxlib.h>
 
 #include "base/hash.h"
@@ -14,7 +14,7 @@ static uint64_t read_key(lua_State *L, const Host *host, int at) {
   return key == 0 ? 1 : key;
 }
 
-// Reads a list of peer ids, or nil.
+// Reads a list of peer ids, or nil, at index `at`.
 static void read_except(lua_State *L, Host *host, int at, Command *command) {
   if (lua_isnoneornil(L, at)) return;
   luaL_checktype(L, at, LUA_TTABLE);
@@ -42,8 +42,9 @@ static int queue_to_target(lua_State *L, const Host *host, const Command *comman
                                         : core_peer_result(L, result);
 }
 
-// send(target, id, room, name, body, value_at, priority, flags, ref, key, except, number,
-// packed): the last two only for messages of the schema
+// send(target, id, room, name, body, value_at, priority, flags, ref, key, except,
+// number, packed): sends a message; `number` and `packed` are only for messages of the
+// schema
 static int core_send(lua_State *L) {
   Host *host = core_host(L);
   Command command = {.type = COMMAND_MESSAGE,
@@ -63,7 +64,7 @@ static int core_send(lua_State *L) {
     command.packet_type = (uint16_t)luaL_checkint(L, 12);
     command.packed = core_text(L, 13);
   }
-  // may go to a peer that has left the room
+  // an answer may go to a peer that has left the room
   bool is_answer = command.flags & PACKET_RESPONSE;
   if (command.target == TARGET_PEER && command.room != 0 && !is_answer &&
       !relay_may_have(host->relay, command.room, command.id, joining_peer(host)))
@@ -71,8 +72,8 @@ static int core_send(lua_State *L) {
   return queue_to_target(L, host, &command);
 }
 
-// needs_json(target, id): whether a message also needs its JSON, because a receiver may not
-// know the schema
+// needs_json(target, id): returns whether a message also needs its JSON, because a
+// receiver may not know the schema
 static int core_needs_json(lua_State *L) {
   const Host *host = core_host(L);
   bool is_needed = relay_needs_json(host->relay, (Target)luaL_checkint(L, 1),
@@ -81,7 +82,8 @@ static int core_needs_json(lua_State *L) {
   return 1;
 }
 
-// relay(room, bytes, priority, flags, key, except)
+// relay(room, bytes, priority, flags, key, except): sends a client's broadcast to a
+// room
 static int core_relay(lua_State *L) {
   Host *host = core_host(L);
   Command command = {.type = COMMAND_RELAY,
@@ -94,7 +96,8 @@ static int core_relay(lua_State *L) {
   return core_room_result(L, relay_command(host->relay, &command));
 }
 
-// packet(target, id, channel, type, bytes, priority, flags, ref, key, except)
+// packet(target, id, channel, type, bytes, priority, flags, ref, key, except): sends a
+// packet
 static int core_packet(lua_State *L) {
   Host *host = core_host(L);
   Command command = {.type = COMMAND_PACKET,
@@ -111,7 +114,8 @@ static int core_packet(lua_State *L) {
   return queue_to_target(L, host, &command);
 }
 
-// error(peer, code, flags, ref, text): ERROR, as the answer to a REQUEST with these flags
+// error(peer, code, flags, ref, text): sends ERROR as the answer to a REQUEST with
+// these flags
 static int core_error(lua_State *L) {
   Command command = {.type = COMMAND_ERROR,
                      .id = core_id(L, 1),
@@ -122,7 +126,7 @@ static int core_error(lua_State *L) {
   return core_peer_result(L, relay_command(core_host(L)->relay, &command));
 }
 
-// close(peer, code, text)
+// close(peer, code, text): ends the peer
 static int core_close(lua_State *L) {
   Command command = {.type = COMMAND_CLOSE,
                      .id = core_id(L, 1),

@@ -7,11 +7,12 @@
 #include "script/core.h"
 #include "script/timer.h"
 
-// The milliseconds of `seconds`, which a difference of two moments may miss by a step.
+// Returns `seconds` in milliseconds, corrected for the rounding of differences of two
+// times.
 static uint64_t ms_of(lua_Number seconds) { return (uint64_t)(seconds * 1000 + 1e-3); }
 
-// now(): seconds, in whole steps of 2^-20. Doubles add and subtract such numbers without
-// rounding, so two moments that are 10,000 ms apart are exactly 10 apart
+// now(): returns seconds in whole steps of 2^-20. Doubles add and subtract such numbers
+// without rounding, so two times that are 10,000 ms apart are exactly 10 apart.
 static int core_now(lua_State *L) {
   uint64_t ms = net_now_ms(core_host(L)->net);
   uint64_t steps = (ms / 1000 << 20) + ((ms % 1000 << 20) + 500) / 1000;
@@ -19,20 +20,21 @@ static int core_now(lua_State *L) {
   return 1;
 }
 
-// read_clock(): seconds by a clock that advances while a handler runs, to measure durations
+// read_clock(): returns seconds of a clock that advances while a handler runs, to
+// measure durations
 static int core_read_clock(lua_State *L) {
   lua_pushnumber(L, (double)net_clock_us(core_host(L)->net) / 1e6);
   return 1;
 }
 
-// time(): seconds since 1970
+// time(): returns seconds since 1970
 static int core_time(lua_State *L) {
   uint64_t seconds = net_unix_us(core_host(L)->net) / 1000000;
   lua_pushnumber(L, (double)seconds);
   return 1;
 }
 
-// seed(): a random whole number below 2^53
+// seed(): returns a random whole number below 2^53
 static int core_seed(lua_State *L) {
   uint64_t seed;
   net_random(core_host(L)->net, &seed, sizeof seed);
@@ -40,10 +42,11 @@ static int core_seed(lua_State *L) {
   return 1;
 }
 
-// timer_set(delay, interval, peer, room): starts a timer, with times in seconds; interval
-// 0: it fires once. Returns the id, and whether the timer ends with this version of the
-// script. Its handlers are charged to the peer, or (0) to the room, or (0) to the game;
-// without both, to the source of the running handler
+// timer_set(delay, interval, peer, room): starts a timer, with times in seconds;
+// `interval` 0: it fires once. Returns the id, and whether the timer ends with this
+// version of the script. Its handlers are charged to the peer; if that is 0, to the
+// room; if both are 0, to the game. Without `peer` and `room`, they are charged to the
+// source of the running handler.
 static int core_timer_set(lua_State *L) {
   Host *host = core_host(L);
   lua_Number delay = luaL_checknumber(L, 1), interval = luaL_checknumber(L, 2);
@@ -71,14 +74,14 @@ static int core_adopt(lua_State *L) {
   return 0;
 }
 
-// may_wait(): whether the handler's own coroutine runs
+// may_wait(): returns whether the handler's own coroutine is running
 static int core_may_wait(lua_State *L) {
   lua_pushboolean(L, core_host(L)->running == L);
   return 1;
 }
 
-// wait(): must precede the yield of a handler that waits. Returns the handler's event,
-// which the Lua half returns with the coroutine to wake it (see host.c).
+// wait(): must precede the yield of a handler that waits. Returns the handler's event.
+// To wake the coroutine, the Lua half later returns that event with it (see host.c).
 static int core_wait(lua_State *L) {
   Host *host = core_host(L);
   if (host->running != L) return luaL_error(L, "nothing here may wait");
@@ -99,13 +102,14 @@ static int core_wait(lua_State *L) {
   return 10;
 }
 
-// commit(): carries out the commands so far, even if the handler fails later
+// commit(): carries out the commands so far, which a later failure of the handler does
+// not undo
 static int core_commit(lua_State *L) {
   host_commit(core_host(L));
   return 0;
 }
 
-// transaction(): a number that is the same until the next commit or rollback
+// transaction(): returns a number that changes at each commit or rollback
 static int core_transaction(lua_State *L) {
   lua_pushnumber(L, core_host(L)->transaction);
   return 1;
@@ -113,11 +117,11 @@ static int core_transaction(lua_State *L) {
 
 enum {
   LOG_TEXT_MAX = 16384,  // bytes of a text from the Lua half; longer texts are cut
-  LOG_STEPS = 1000,      // charge of a written line
+  LOG_STEPS = 1000,      // steps charged for a written line
 };
 
-// log(level, text, version, hash): logs with peer and room of the running handler; the
-// default version is the live one
+// log(level, text, version, hash): logs with the peer and the room of the running
+// handler; the default version is the live one
 static int core_log(lua_State *L) {
   Host *host = core_host(L);
   LogLevel level = (LogLevel)luaL_checkint(L, 1);
@@ -156,8 +160,8 @@ static void push_line(lua_State *L, const LogLine *line) {
   lua_setfield(L, -2, "version");
 }
 
-// log_lines(least, count): the newest lines of the server's log of that level or worse,
-// the newest last: time, level, text, version
+// log_lines(least, count): returns the newest lines of the server's log with the level
+// `least` or worse, the newest last. Each has time, level, text, version.
 static int core_log_lines(lua_State *L) {
   LogLevel least = (LogLevel)luaL_checkint(L, 1);
   uint32_t wanted = core_id(L, 2), found = 0;

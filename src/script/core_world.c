@@ -4,7 +4,7 @@
 #include "script/core.h"
 #include "wire/packet.h"
 
-// peers(): the ids of accepted peers, in no order
+// peers(): returns the ids of accepted peers, in no particular order
 static int core_peers(lua_State *L) {
   const Session *session = relay_session(core_host(L)->relay);
   const Peer *peer;
@@ -18,8 +18,8 @@ static int core_peers(lua_State *L) {
   return 1;
 }
 
-// peer_activity(id): packets sent to and received from the peer, and seconds since the last
-// received one; nothing when the peer is gone
+// peer_activity(id): returns packets sent to and received from the peer, and seconds
+// since the last received one; nothing if the peer is gone
 static int core_peer_activity(lua_State *L) {
   const Host *host = core_host(L);
   const Session *session = relay_session(host->relay);
@@ -32,8 +32,8 @@ static int core_peer_activity(lua_State *L) {
   return 3;
 }
 
-// network(): packets and bytes sent to all peers, packets and bytes received, the mean
-// latency of all peers in ms, and the number of connected peers
+// network(): returns packets and bytes sent to all peers, packets and bytes received,
+// the mean latency of all peers in ms, and the number of connected peers
 static int core_network(lua_State *L) {
   const Host *host = core_host(L);
   const Session *session = relay_session(host->relay);
@@ -48,8 +48,9 @@ static int core_network(lua_State *L) {
   return 6;
 }
 
-// channels_served(changes): a number that counts changes of the served channels; and where it is
-// not `changes`, lists of the channels' numbers and names
+// channels_served(changes): returns a number that changes with the set of served
+// channels. If it differs from `changes`, also returns lists of the channels' numbers
+// and names.
 static int core_channels_served(lua_State *L) {
   const Relay *relay = core_host(L)->relay;
   uint32_t changes = relay_channel_changes(relay);
@@ -70,7 +71,7 @@ static int core_channels_served(lua_State *L) {
   return 3;
 }
 
-// systems(count): sets how often `system` is called after each tick of the game
+// systems(count): sets the number of events `system` after each tick of the game
 static int core_systems(lua_State *L) {
   core_host(L)->systems = core_id(L, 1);
   return 0;

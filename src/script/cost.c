@@ -20,8 +20,8 @@ static bool is_same(const CostKey *a, const CostKey *b) {
   return a->function == b->function && a->message == b->message && a->line == b->line;
 }
 
-// Returns the key of a new cost: `key`, or where a limit is reached the one of all further
-// messages of its function or of all further handlers.
+// Returns the key of a new cost. If a limit is reached, this is not `key` but the
+// common key of all further messages of the function, or of all further handlers.
 static CostKey overflow_key(const Costs *costs, const CostKey *key) {
   uint32_t names = 0;
   for (uint32_t i = 0; i < costs->count && key->message != NULL; i++)
@@ -54,7 +54,7 @@ Cost *costs_find(Costs *costs, const CostKey *key, bool *is_new) {
   return cost;
 }
 
-// Returns the bucket of a time. Each time below SUBS has one of its own.
+// Returns the bucket of a time. Each time below SUBS has its own bucket.
 static uint32_t bucket_of(uint64_t us) {
   if (us < SUBS) return (uint32_t)us;
   uint32_t shift = 63 - (uint32_t)__builtin_clzll(us) - SUB_BITS;
@@ -62,7 +62,7 @@ static uint32_t bucket_of(uint64_t us) {
   return bucket < COST_BUCKETS ? bucket : COST_BUCKETS - 1;
 }
 
-// Returns the longest time of a bucket.
+// Returns the longest time that belongs to a bucket.
 static uint64_t bucket_end(uint32_t bucket) {
   if (bucket < SUBS) return bucket;
   uint32_t shift = bucket / SUBS - 1;

@@ -1,5 +1,5 @@
-// The costs of handlers: calls, total time, and a histogram of times. A bucket is at most
-// an eighth of its time wide. Needs neither Lua nor a clock.
+// The costs of handlers: calls, total time, and a histogram of times. The width of a
+// bucket is at most an eighth of its times. Uses neither Lua nor a clock.
 #pragma once
 
 #include <stdbool.h>
@@ -7,10 +7,11 @@
 #include <stdint.h>
 
 enum {
-  COST_HANDLERS = 256,  // handlers counted separately; all later ones count as one
-  COST_NAMES = 64,      // messages of one function counted separately; likewise
+  COST_HANDLERS = 256,  // handlers counted separately; all later ones share one cost
+  COST_NAMES = 64,      // messages counted separately for each function; all later ones
+                        // share one cost
   COST_BUCKETS = 192,
-  COST_NAME_SIZE = 96,  // bytes of a handler's or file's name with its NUL; longer
+  COST_NAME_SIZE = 96,  // bytes of the name of a handler or file, with its NUL; longer
                         // names are cut
 };
 
@@ -18,7 +19,7 @@ enum {
 typedef struct CostKey {
   const void *function;
   const void *message;  // message of the handler; NULL: none
-  uint32_t line;        // line of the function if `function` is a file's name
+  uint32_t line;        // line of the function, if `function` is the name of a file
 } CostKey;
 
 typedef struct Cost {
@@ -34,35 +35,35 @@ typedef struct Cost {
 } Cost;
 
 typedef struct Costs {
-  Cost *slots[COST_HANDLERS];  // owned; `count` of them
+  Cost *slots[COST_HANDLERS];  // costs of handlers, `count` of them; owned
   uint32_t count;
   Cost *last;          // cost of the last call
-  uint64_t logged_us;  // last time that costs_due returned more than COSTS_NOT_DUE; 0:
-                       // no call yet
-  bool was_slow;       // a call since then was slow
+  uint64_t logged_us;  // last time at which costs_due returned more than COSTS_NOT_DUE;
+                       // 0: no call yet
+  bool was_slow;       // whether a call since `logged_us` was slow
 } Costs;
 
-/// Whether the slowest handlers should be logged now.
+/// Whether to log the slowest handlers now.
 typedef enum CostsDue {
   COSTS_NOT_DUE,
-  COSTS_DUE,       // a minute has passed,
-  COSTS_DUE_SLOW,  // and a call in it was slow
+  COSTS_DUE,       // a minute has passed
+  COSTS_DUE_SLOW,  // a minute has passed, with a slow call
 } CostsDue;
 
 /// Frees all costs.
 void costs_clear(Costs *costs);
 
-/// Returns the cost of a handler. Sets `is_new` if it is a new one, which needs a name.
+/// Returns the cost of a handler. Sets `is_new` if the cost is new and needs a name.
 Cost *costs_find(Costs *costs, const CostKey *key, bool *is_new);
 
 /// Adds a call.
 void cost_add(Cost *cost, uint64_t us);
 
-/// Notes a call that ended at `now_us`. Returns more than COSTS_NOT_DUE once a minute while
-/// calls occur.
+/// Counts a call that ended at `now_us`. Once a minute, if calls occur, returns more
+/// than COSTS_NOT_DUE.
 CostsDue costs_due(Costs *costs, uint64_t now_us, bool is_slow);
 
-/// Returns the time that 99 of 100 calls did not exceed, rounded up a little.
+/// Returns the 99th percentile of the times, rounded up slightly.
 uint64_t cost_p99(const Cost *cost);
 
 /// Stores the handlers with the longest single calls, the longest first; returns their number.

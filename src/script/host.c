@@ -1,5 +1,5 @@
-// Calls into Lua. A handler is one lua_resume, which also catches errors. An error becomes
-// a rollback and a text for the log.
+// Calls into Lua. A handler is one lua_resume, which also catches errors. An error
+// leads to a rollback and a text for the log.
 #include "script/host.h"
 
 #include <assert.h>
@@ -19,8 +19,8 @@
 #include "script/guard/trace.h"
 #include "script/library.h"
 
-// Results of the Lua half that wake a coroutine: the coroutine, its event (see core_wait),
-// and the results of its wait.
+// Indexes of the results by which the Lua half wakes a coroutine: the coroutine, its
+// event (see core_wait), and the results of its wait.
 enum { WAKE_EVENT = 2, WAKE_VALUES = 12 };
 
 static const char MEMORY_TEXT[] =
@@ -28,7 +28,8 @@ static const char MEMORY_TEXT[] =
 
 enum {
   STACK_MAX = 1 << 20,   // bytes of the C stack for nested calls
-  COROUTINE_SHARE = 64,  // fraction for coroutines; some 200 can nest, as in Lua
+  COROUTINE_SHARE = 64,  // divisor of STACK_MAX for coroutines; about 200 can nest, as
+                         // in Lua
 };
 
 static const char *const ENTRY_NAMES[ENTRY_COUNT] = {
@@ -43,10 +44,10 @@ static void set_fault(Host *host, const char *text, size_t size) {
   buf_u8(&host->fault, 0);
 }
 
-// --- Making the state ---
+// --- Creating the state ---
 
-// Counts and limits allocations of LuaJIT's own allocator, which is faster for many small
-// blocks than the C library's.
+// Counts and limits allocations. Uses LuaJIT's own allocator, which is faster for many
+// small blocks than the C library's.
 static void *allocate(void *data, void *block, size_t old_size, size_t size) {
   Host *host = data;
   Memory *memory = &host->memory;
@@ -78,7 +79,8 @@ static int on_panic(lua_State *L) {
   abort();
 }
 
-// The Lua half's own `require`: loads each module of the bundle once. Upvalues: host, loaded.
+// The `require` of the Lua half: loads each module of the bundle once. Upvalues: host,
+// loaded.
 static int require_host(lua_State *L) {
   const Host *host = lua_touserdata(L, lua_upvalueindex(1));
   const char *name = luaL_checkstring(L, 1);
@@ -94,10 +96,10 @@ static int require_host(lua_State *L) {
   return 1;
 }
 
-// Raises the limits of compiled code. LuaJIT discards all of it when traces exceed maxtrace
-// or their size exceeds maxmcode KiB. Sixty busy handlers reach the defaults (1000 and
-// 512), and a larger game spends most of its time compiling. A trace takes 1 KiB of the Lua
-// heap and about as much outside.
+// Raises the limits of compiled code. LuaJIT discards all compiled code when its traces
+// exceed maxtrace or their size exceeds maxmcode KiB. Sixty busy handlers reach the
+// defaults (1000 and 512), and a larger game would spend most of its time compiling. A
+// trace takes 1 KiB of the Lua heap and about as much outside.
 static void widen_jit(lua_State *L) {
   lua_getglobal(L, LUA_JITLIBNAME);
   lua_getfield(L, -1, "opt");
@@ -108,8 +110,9 @@ static void widen_jit(lua_State *L) {
   lua_pop(L, 2);
 }
 
-// Opens the standard libraries. The Lua half removes the functions that games may not have,
-// and keeps its own copies in locals. The JIT starts when its library, the last one, is opened.
+// Opens the standard libraries. The Lua half removes the functions that games may not
+// have, and keeps copies for itself in locals. The library `jit` is opened last,
+// because that starts the JIT.
 static void open_libraries(lua_State *L, Host *host) {
   luaL_openlibs(L);
   bool is_safe = jit_frame_open(&host->memory.jit_frame, L);
@@ -122,8 +125,8 @@ static void open_libraries(lua_State *L, Host *host) {
     widen_jit(L);
 }
 
-// Restricts libraries in C to those of the system: the server's working directory must not
-// matter.
+// Restricts C libraries to those of the system, so that the server's working directory
+// does not matter.
 static void set_paths(lua_State *L) {
   lua_getglobal(L, "package");
   lua_pushliteral(L, "");
@@ -191,8 +194,8 @@ static int start(lua_State *L) {
   lua_setglobal(L, "require");
   push_module(L, "perigee.guard.next_workaround");
   lua_pop(L, 1);
-  if (net_is_simulated(host->net)) {  // before perigee.host removes functions that it
-                                      // needs
+  if (net_is_simulated(host->net)) {  // must precede perigee.host, which removes
+                                      // functions that this module needs
     push_module(L, "perigee.host.inspect");
     host->inspect = luaL_ref(L, LUA_REGISTRYINDEX);
   }
@@ -201,7 +204,7 @@ static int start(lua_State *L) {
   return 0;
 }
 
-// Returns at most half of the C stack, because other calls do not check their use.
+// Returns at most half of the C stack, because not all calls check their use of it.
 static size_t choose_stack_max(void) {
   struct rlimit limit;
   if (getrlimit(RLIMIT_STACK, &limit) != 0) return STACK_MAX;
@@ -237,7 +240,7 @@ void host_deinit(Host *host) {
   if (host->L != NULL) {
     deadline_deinit(host);
     pages_stop(&host->memory.pages, host->memory.allocate, host->memory.arena);
-    // LuaJIT's allocator frees its arena as a whole only when it is the state's own.
+    // Restores LuaJIT's allocator, which frees its arena as a whole only in this case.
     lua_setallocf(host->L, host->memory.allocate, host->memory.arena);
     lua_close(host->L);
   }
@@ -248,20 +251,21 @@ void host_deinit(Host *host) {
   buf_deinit(&host->scratch);
 }
 
-// --- Failing ---
+// --- Failures ---
 
 typedef enum FailureKind { FAILED_PLAIN, FAILED_DEADLINE, FAILED_MEMORY } FailureKind;
 
 typedef struct Failure {
   FailureKind kind;
   Host *host;
-  lua_State *co;  // coroutine that failed; its top is the error value if `text` is NULL
+  lua_State *co;  // coroutine that failed; if `text` is NULL, its top is the error
+                  // value
   const char *text;
 } Failure;
 
-// Pushes the traceback. A call over its deadline has kept its own, because code that
-// catches the error may raise it again elsewhere. After a lack of memory the stack may be
-// invalid, so the traceback is empty.
+// Pushes the traceback. A call that exceeded a limit has stored its own, because code
+// that catches the error may raise it again elsewhere. After a lack of memory, the
+// stack may be invalid, so the traceback is empty.
 static void push_traceback(lua_State *L, const Failure *failure) {
   const Buf *trace = &failure->host->deadline.trace;
   switch (failure->kind) {
@@ -277,7 +281,8 @@ static void push_traceback(lua_State *L, const Failure *failure) {
   }
 }
 
-// Reports a failure to the Lua half, which rolls its part back, logs, and returns the error text.
+// Reports a failure to the Lua half, which rolls back its own state, logs, and returns
+// the error text.
 static int report_failure(lua_State *L) {
   Failure *failure = lua_touserdata(L, 1);
   Host *host = failure->host;
@@ -325,8 +330,8 @@ static lua_State *take_idle(Host *host) {
   return host->idle;
 }
 
-// Pushes the arguments, which have the same order for all functions. Omits the last ones if
-// the event does not use them. Returns their number.
+// Pushes the arguments, which have the same order for all functions, and omits the last
+// ones if the event does not use them. Returns their number.
 static int push_event(lua_State *co, const Event *event) {
   lua_pushinteger(co, event->peer);
   lua_pushinteger(co, event->room);
@@ -370,7 +375,8 @@ static HostOutcome resume(Host *host, lua_State *co, int count) {
                   : NULL);
 }
 
-// Resumes the coroutine that `co` has returned, with the event that it was started for.
+// Resumes the coroutine that `co` has returned, with the event for which it was
+// started.
 static HostOutcome wake(Host *host, lua_State *co) {
   lua_State *task = lua_tothread(co, 1);
   size_t size;
@@ -389,7 +395,7 @@ static HostOutcome wake(Host *host, lua_State *co) {
   host->event.a = (uint32_t)lua_tonumber(co, WAKE_EVENT + 9);
   int count = lua_gettop(co) - (WAKE_VALUES - 1);
   lua_xmove(co, task, count);
-  deadline_begin(host);  // the deadline of the waking call has ended
+  deadline_begin(host);  // the deadline of the waking call ended with it
   return resume(host, task, count);
 }
 
@@ -447,8 +453,8 @@ void host_release(Host *host) {
   host_commit(host);
 }
 
-// Flushes compiled code, because traces of the host refer to those of the last version and
-// would keep its objects alive.
+// Also flushes compiled code, because traces of the host refer to those of the previous
+// version and would keep its objects alive.
 void host_set_version(Host *host, uint32_t number, const char *hash) {
   if (number != host->version) {
     call_cost_reset(host);

@@ -1,10 +1,11 @@
 // The Lua state of a game. host_call is the only way into it. Private to src/script.
 //
-// A handler runs on a coroutine that the next handler reuses. When a handler waits, the Lua half
-// keeps its coroutine, and host_call creates another one. Later the Lua half returns the kept
-// coroutine from another handler ("wakes" it). Then host_call resumes it with its original event.
+// A handler runs on a coroutine that the next handler reuses. When a handler waits, the
+// Lua half keeps its coroutine, and host_call creates another one. To wake the handler,
+// the Lua half returns its coroutine from another handler, and host_call resumes it
+// with its original event.
 //
-// Between calls the main state's stack is empty.
+// Between calls, the stack of the main state is empty.
 #pragma once
 
 #include <lua.h>
@@ -25,7 +26,8 @@
 #include "script/script.h"
 #include "script/seam.h"
 
-// Functions of the Lua half that handle no event. Their numbers follow those of SeamEvent.
+// Functions of the Lua half that do not handle an event. Their numbers follow those of
+// SeamEvent.
 // X(constant, name)
 #define ENTRY_MAP(X)                                                                \
   X(ENTRY_LOAD, "load")       /* data: the game's path, "" for a reload */          \
@@ -46,7 +48,7 @@ typedef enum Entry {
 typedef enum HostOutcome {
   HOST_ENDED,   // the results are on `results`
   HOST_WAITS,   // the handler continues later
-  HOST_FAILED,  // `fault` has the error; the relay has discarded its commands
+  HOST_FAILED,  // `fault` has the error; the relay has discarded the handler's commands
 } HostOutcome;
 
 struct Host {
@@ -54,20 +56,21 @@ struct Host {
   lua_State *idle;  // coroutine for the next handler; NULL: not created yet
   int idle_ref;
   lua_State *running;  // coroutine of the running handler; NULL: none
-  lua_State *results;  // coroutine of the ended handler; its results are from 1 on
+  lua_State *results;  // coroutine of the ended handler, with the results from index 1
+                       // on
   Event event;         // event of the handler; `type` may be an Entry
   uint32_t version;    // live version of the script; 0 before the first
   char hash[LOG_HASH_MAX + 1];  // hash of that version, or ""
-  bool is_held;                 // commands of several handlers are committed together
-  RelayMark mark;        // while is_held: end of the commands of earlier handlers
-  bool is_owned;         // its new timers end with this version of the script
+  bool is_held;          // the commands of several handlers are committed together
+  RelayMark mark;        // end of the commands of earlier handlers, while is_held
+  bool is_owned;         // the handler's new timers end with this version of the script
   bool is_waiting;       // the handler has called core_wait
-  uint32_t transaction;  // commits and rollbacks so far
-  uint64_t key_seed[2];  // key of the hash of the send option `key`
+  uint32_t transaction;  // number of commits and rollbacks so far
+  uint64_t key_seed[2];  // key for hashing the send option `key`
   int entries[ENTRY_COUNT];
   lua_State *ran;     // stack with the table of call_cost.h
   int failed;         // reference to the Lua function that reports failures
-  int label;          // reference to the one that names a handler
+  int label;          // reference to the Lua function that names a handler
   uint32_t systems;   // number of EVENT_SYSTEMs after each tick of the game
   Slots timers;       // ScriptTimer by id; owned (timer.c)
   uint64_t handlers;  // events passed to the script
@@ -77,14 +80,14 @@ struct Host {
   Reload reload;
   Costs costs;
   Busiest busiest;
-  const char *stack;  // position of the C stack at the last entry
+  const char *stack;  // position in the C stack at the last entry
   size_t stack_max;   // bytes of the C stack that calls may use
-  Buf fault;          // C string: the last failure, or why the host could not start
-  Buf scratch;        // buffer of one core function; reused
-  char **files;       // files of the game; owned, ended by NULL
+  Buf fault;          // last failure, or why the host could not start; C string
+  Buf scratch;        // buffer for one core function; reused
+  char **files;       // files of the game, ended by NULL; owned
   size_t file_count;
   ScriptOptions options;
-  bool is_loaded;  // the Lua half runs
+  bool is_loaded;  // the Lua half is running
   int inspect;     // reference to perigee.inspect in a simulation; 0: none
   Relay *relay;
   Net *net;
@@ -92,7 +95,8 @@ struct Host {
   void *events_data;
 };
 
-/// Creates the state and starts the Lua half in it. Returns false with `fault` set on failure.
+/// Creates the state and starts the Lua half in it. On failure, returns false and sets
+/// `fault`.
 bool host_init(Host *host);
 void host_deinit(Host *host);
 
@@ -100,26 +104,27 @@ void host_deinit(Host *host);
 /// that has ended or waits. Those of a failed handler are discarded.
 HostOutcome host_call(Host *host, const Event *event);
 
-/// Returns whether C stack is left for nested calls. Lua counts nested calls within one
-/// coroutine, but neither nested coroutines nor the bytes that a call takes.
+/// Returns whether the C stack has room for nested calls. Lua counts nested calls
+/// within one coroutine, but neither nested coroutines nor the bytes that a call takes.
 bool host_has_stack(const Host *host);
 
-/// Returns the same for a nested coroutine. The limit is lower, because the end of many
-/// nested coroutines takes long when the innermost fails.
+/// Does the same for a nested coroutine. The limit is lower, because ending many nested
+/// coroutines takes long when the innermost one fails.
 bool host_has_stack_for_coroutine(const Host *host);
 
 /// Ends the use of `results`.
 void host_done(Host *host);
 
-/// Carries out the commands of the running handler so far, or of the last one.
+/// Carries out the commands so far of the running handler, or of the last one.
 void host_commit(Host *host);
 
-/// Begins to carry out the commands of the last handler. No other handler runs before all
-/// are done.
+/// Begins to carry out the commands of the last handler. No other handler runs before
+/// all of them are done.
 void host_begin_commit(Host *host);
 
-/// Begins or continues a hold, before each of several handlers. Until host_release their
-/// commands are not carried out, and not discarded when a later handler fails.
+/// Begins or continues a hold; call it before each of several handlers. Until
+/// host_release, their commands are not carried out, and a failure of a later handler
+/// does not discard them.
 void host_hold(Host *host);
 
 /// Discards all commands since the last commit.

@@ -1,4 +1,5 @@
-// Loads Lua modules of the product: from the binary or, for their developers, from a folder.
+// Loads the product's Lua modules from the binary or, for its developers, from a
+// folder.
 #pragma once
 
 #include <lua.h>

@@ -16,13 +16,13 @@ typedef struct Item {
   bool is_good;  // `code` is bytecode
 } Item;
 
-// The parser thread owns this until it ends; then the loop does.
+// A set of files. The parser thread owns it until the thread ends; then the loop does.
 struct ParseSet {
   atomic_bool is_unwanted;
-  Parser *parser;  // NULL: the parser was freed
+  Parser *parser;  // owner; NULL: the parser was freed
   uint32_t slot;   // index in parser->running
   bool is_parsed;
-  bool is_awaited;  // parser_wait frees it
+  bool is_awaited;  // parser_wait frees the set
   size_t count;
   Item items[];
 };

@@ -1,6 +1,6 @@
 // A reload is one event: no other handler runs between its first step and its last. The
-// relay holds the commands of the steps until the state machine commits them, and discards
-// the others at the end.
+// relay holds the commands of the steps until the state machine commits them. At the
+// end, it discards those that were not committed.
 #include "script/reload.h"
 
 #include <string.h>
@@ -10,7 +10,10 @@
 #include "os/child.h"
 #include "script/core.h"
 
-enum { CHECK_MS = 4000 };  // limit of a check; a requester waits longer for its answer
+enum {
+  CHECK_MS = 4000
+};  // time limit of a check, below the time that a requester
+    // waits for its answer
 
 // --- Inputs ---
 
@@ -46,8 +49,8 @@ static int core_reload(lua_State *L) {
   return 0;
 }
 
-// reload_in(input, milliseconds): queues `again` or `expire` after a delay; replaces the
-// last delay of that input
+// reload_in(input, milliseconds): queues `again` or `expire` after a delay; replaces
+// the previous delay of that input
 static int core_reload_in(lua_State *L) {
   Host *host = core_host(L);
   bool is_again = check_input(L) == RELOAD_AGAIN;
@@ -70,8 +73,8 @@ static void on_checked(void *data, uint32_t token, int status, const char *text,
                           .data = {text, (uint32_t)size}});
 }
 
-// check_game(): starts `perigee check`, whose end is the input `checked`; returns false
-// when it cannot run
+// check_game(): starts `perigee check`; its end becomes the input `checked`. Returns
+// false if it cannot run.
 static int core_check_game(lua_State *L) {
   Host *host = core_host(L);
   if (!host->options.has_check) return 0;
@@ -99,7 +102,7 @@ void reload_deinit(Host *host) {
 
 // --- Steps ---
 
-// Returns the step that follows one that failed.
+// Returns the step that follows a failed one.
 static Event failed_step(const Host *host, const Event *step) {
   const char *fault = (const char *)host->fault.data;
   if (step->type == EVENT_RELOAD && step->b == RELOAD_FAILED) {
@@ -126,8 +129,8 @@ void reload_handle(Host *host, const Event *event) {
 
 // --- The end ---
 
-// reloaded(is_good, report, tokens): logs the end of a reload and reports it to the owner,
-// once for each requester, or once without any
+// reloaded(is_good, report, tokens): logs the end of a reload and reports it to the
+// owner, once for each requester, or once if nobody requested it
 static int core_reloaded(lua_State *L) {
   const Host *host = core_host(L);
   ScriptOutcome outcome = {.is_good = lua_toboolean(L, 1),

@@ -1,6 +1,6 @@
-// The C side of a reload. A state machine in Lua (lua/perigee/host/reload.lua) makes all
-// decisions. This file passes inputs to it, runs the game's code for it, and holds the
-// commands of that code. Private to src/script.
+// The C side of a reload. A state machine in Lua (lua/perigee/host/reload.lua) makes
+// all decisions. The C side passes inputs to the state machine, runs the game's code
+// for it, and holds the commands of that code. Private to src/script.
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 
 typedef struct Host Host;
 
-// Inputs of the state machine: `b` of an EVENT_RELOAD. X(constant, name)
+// Inputs of the state machine, in the field `b` of an EVENT_RELOAD. X(constant, name)
 #define RELOAD_MAP(X)                                                              \
   X(RELOAD_REQUEST, "request")   /* a: token of the requester, or 0 */             \
   X(RELOAD_FORCE, "force")       /* as REQUEST, without a check of the files */    \

@@ -1,5 +1,5 @@
-// The drain: runs the handlers of the relay's events one by one, and turns results into
-// verdicts, commits and rollbacks. Also the first load.
+// The drain: runs the handlers of the relay's events one by one, and turns their
+// results into verdicts, commits and rollbacks. Also loads the game for the first time.
 #include "script/script.h"
 
 #include <lua.h>
@@ -62,15 +62,15 @@ static void forget_peer(Host *host, uint32_t peer) {
   host_done(host);
 }
 
-// Returns a result of the handler; NULL bytes if it is nil.
+// Returns a result of the handler; its bytes are NULL if the result is nil.
 static Text text_result(lua_State *results, int at) {
   size_t size = 0;
   const char *bytes = lua_tolstring(results, at, &size);
   return (Text){bytes, (uint32_t)size};
 }
 
-// Applies the results of on_connect: true and the name; or false, the reason, and for a
-// later retry the seconds.
+// Applies the results of on_connect: true and the name; or false, the reason, and the
+// seconds until the client may try again, if any.
 static void judge_connect(Host *host) {
   lua_State *results = host->results;
   uint32_t peer = host->event.peer;
@@ -91,7 +91,8 @@ static void judge_connect(Host *host) {
   forget_peer(host, peer);
 }
 
-// Applies the results: true; or false, the reason, and the code unless it is Rejected.
+// Applies the results of a handler: true; or false, the reason, and the code, by
+// default Rejected.
 static void judge_request(Host *host, void (*grant)(Relay *, const Event *)) {
   lua_State *results = host->results;
   if (lua_toboolean(results, 1)) {
@@ -111,7 +112,8 @@ static void judge_broadcast(Host *host) {
     relay_pass(host->relay, &host->event, host->event.data);
 }
 
-// Applies the verdict before the handler's commands, so that JOINED precedes its messages.
+// Applies the verdict before the handler's commands, so that JOINED precedes the
+// messages.
 static void end_well(Host *host) {
   switch (host->event.type) {
     case EVENT_CONNECT:
@@ -167,7 +169,7 @@ static void fail_http(Host *host) {
   host_commit(host);
 }
 
-// The Lua half removes the room before the joining peers get their refusals.
+// Makes the Lua half remove the room before the joining peers get their refusals.
 static void fail_create(Host *host, uint32_t room) {
   host_call(host, &(Event){.type = ENTRY_FORGET_ROOM, .room = room});
   host_done(host);
@@ -218,8 +220,8 @@ static void handle(Host *host, const Event *event) {
   }
 }
 
-// During development and in specs, reports at once a function that a handler has stored in
-// a state. Otherwise the next reload would report it.
+// During development and in specs, reports a function that a handler has stored in a
+// state at once. Otherwise only the next reload would report it.
 static void look_at_states(Host *host) {
   if (!host->deadline.limits.is_watched && !net_is_simulated(host->net)) return;
   Event look = {.type = ENTRY_LOOK,
@@ -280,7 +282,8 @@ void script_handle(Script *script, const Event *event) {
     deadline_tick(script);
     return;
   }
-  if (event->type == EVENT_TICK && event->room == 0)  // systems of perigee.world follow
+  if (event->type == EVENT_TICK && event->room == 0)  // the systems of perigee.world
+                                                      // run after a tick of the game
     for (uint32_t number = 1; number <= script->systems; number++)
       seam_push(script, (Event){.type = EVENT_SYSTEM, .a = event->a, .b = number});
   handle(script, event);

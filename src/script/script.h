@@ -1,8 +1,10 @@
-// A game's script: loads it, passes the relay's events to it, and replaces it at run time.
-// Upper layers reach Lua through this header and tool.h alone, without lua.h.
+// A game's script: loads it, passes the relay's events to it, and replaces it at run
+// time. Upper layers reach Lua only through this header and tool.h, which do not use
+// lua.h.
 //
 // Only script_load and script_handle run Lua. The script acts through commands of the
-// relay. They are carried out when a handler ends or waits, and discarded when it fails.
+// relay, which carries them out when a handler ends or waits, and discards them when it
+// fails.
 #pragma once
 
 #include <stdbool.h>
@@ -27,14 +29,15 @@ typedef enum ScriptValueType {
 /// A value in game.config.
 typedef struct ScriptValue {
   ScriptValueType type;
-  const char *text;  // TEXT; TEXTS, joined by commas; OTHER: the type ("a table")
-  double number;     // NUMBER; SWITCH: 0 or 1
+  const char *text;  // text of TEXT, texts of TEXTS joined by commas, type of OTHER ("a
+                     // table")
+  double number;     // value of NUMBER; 0 or 1 for SWITCH
 } ScriptValue;
 
 /// The outcome of a reload.
 typedef struct ScriptOutcome {
   bool is_good;
-  uint32_t token;      // token of script_reload
+  uint32_t token;      // argument of script_reload
   const char *report;  // changes or errors, in one or several lines
 } ScriptOutcome;
 
@@ -42,16 +45,17 @@ typedef struct ScriptOutcome {
 typedef struct ScriptSchema {
   const uint64_t *hashes;  // protocol hashes that clients may have, the newest first
   uint32_t count;          // number of hashes, at most SESSION_HASHES; 0: no schema
-  Text module;             // JavaScript that encodes and decodes them
+  Text module;             // JavaScript that encodes and decodes the messages
 } ScriptSchema;
 
-/// Callbacks to the owner, from within script_load and script_handle. `data` is that of
-/// script_new.
+/// Callbacks to the owner, called within script_load and script_handle. `data` is the
+/// argument of script_new.
 typedef struct ScriptEvents {
-  /// Begins the entries of game.config. They replace those of earlier versions if
+  /// Begins the entries of game.config. They replace those of the previous version if
   /// config_take follows.
   void (*config_begin)(void *data);
-  /// Sets one entry. Returns NULL, or an error in one sentence, valid until the next call.
+  /// Sets one entry. Returns NULL, or an error in one sentence, which is valid until
+  /// the next call.
   const char *(*config_set)(void *data, const char *key, const ScriptValue *value);
   /// Applies the entries. Not called for a version that does not become live.
   void (*config_take)(void *data);
@@ -59,7 +63,7 @@ typedef struct ScriptEvents {
   void (*reloaded)(void *data, const ScriptOutcome *outcome);
   /// Reports a failed handler, with error and traceback in several lines.
   void (*failed)(void *data, const char *text);
-  /// Requests a stop of the server for the game.
+  /// Requests a stop of the server on behalf of the game.
   void (*stop)(void *data, const char *reason);
   /// Reports the schema of a version that has become live.
   void (*schema)(void *data, const ScriptSchema *schema);
@@ -75,29 +79,31 @@ typedef const char *ScriptEnv(void *data, const char *name);
 typedef struct ScriptLimits {
   uint64_t handler_us;       // time limit of one call of a handler
   size_t memory;             // limit of the Lua heap in bytes
-  uint32_t rollback_errors;  // errors that roll a reload back in its rollback window;
-                             // 0: any number is allowed
-  bool may_write;            // MCP tools of the host may change the server
-  bool shows_source;         // MCP shows the game's files without a token, too
-  const char *mcp_tools;     // usable MCP tools; not owned, valid until the next limits
-  bool drops_invalid;     // drops messages that do not fit the schema, not their sender
-  bool may_break_schema;  // a reload may change messages that clients know
-  bool is_watched;        // the game is reloaded when its files change
+  uint32_t rollback_errors;  // errors that roll a reload back during its rollback
+                             // window; 0: any number is allowed
+  bool may_write;            // whether MCP tools of the host may change the server
+  bool shows_source;         // whether MCP shows the game's files without a token, too
+  const char *mcp_tools;     // usable MCP tools; not owned; valid until the next limits
+  bool drops_invalid;     // whether an invalid message is dropped instead of ending its
+                          // sender
+  bool may_break_schema;  // whether a reload may change messages that clients know
+  bool is_watched;        // whether the game is reloaded when its files change
 } ScriptLimits;
 
 typedef struct ScriptOptions {
   const char *game;      // folder with a game.lua, or a .lua file; NULL: no script
-  const char *lua_path;  // folder with perigee/*.lua; NULL: the bundle of the binary
-  bool has_no_jit;       // scripts are interpreted only
-  bool has_check;        // a reload has `perigee check` read the files first
-  ScriptRead *read;      // NULL: from the disk
-  ScriptEnv *env;        // NULL: the process's environment
+  const char *lua_path;  // folder with perigee/*.lua; NULL: the bundle in the binary
+  bool has_no_jit;       // whether scripts are only interpreted
+  bool has_check;        // whether `perigee check` examines the files before a reload
+  ScriptRead *read;      // reads a file; NULL: from the disk
+  ScriptEnv *env;        // reads an environment variable; NULL: of the process
   void *data;            // argument of read and env; not owned
-  // In a simulation, pairs visits keys in random orders instead of a fixed one.
+  // In a simulation, whether pairs visits keys in random orders instead of a fixed one.
   bool is_shuffled;
 } ScriptOptions;
 
-/// Creates a script. Relay and net are not owned and must outlive it. script_load reports errors.
+/// Creates a script. Relay and net are not owned and must outlive the script.
+/// script_load reports errors.
 Script *script_new(const ScriptOptions *options, Relay *relay, Net *net,
                    const ScriptEvents *events, void *data);
 void script_free(Script *script);
@@ -108,18 +114,18 @@ void script_set_limits(Script *script, const ScriptLimits *limits);
 /// Logs the handlers with the longest calls.
 void script_log_costs(const Script *script);
 
-/// Returns whether so much of the Lua heap can be collected that the next iteration should
-/// begin at once.
+/// Returns whether much of the Lua heap must be collected, so that the next iteration
+/// should begin at once.
 bool script_has_work(const Script *script);
 
 /// Loads the game for the first time: runs its top level, reports its configuration, sets the
 /// relay's kinds. Returns NULL, or an error with file and line, valid until script_free.
 const char *script_load(Script *script);
 
-/// Runs on_start in the next drain.
+/// Makes the next drain run on_start.
 void script_start(Script *script);
 
-/// Runs on_stop in the next drain; `why` is the signal.
+/// Makes the next drain run on_stop; `why` is the signal.
 void script_stop(Script *script, const char *why);
 
 /// Ends all ticks and timers, because the server has stopped.
@@ -128,24 +134,25 @@ void script_set_over(Script *script);
 /// Returns the number of events passed to the script.
 uint64_t script_handlers(const Script *script);
 
-/// Passes the admin listener's MCP requests to the script.
+/// Passes the MCP requests of the admin listener to the script.
 void script_serve_mcp(Script *script);
 
 /// Returns whether a game has been loaded.
 bool script_is_loaded(const Script *script);
 
-/// Must be called before the first event of a drain and after its last one.
+/// Call these before the first event of a drain and after its last one.
 void script_begin_drain(Script *script);
 void script_end_drain(Script *script);
 
 /// Handles an event of relay_next_event.
 void script_handle(Script *script, const Event *event);
 
-/// Requests a reload, which begins in the next drain. `reloaded` gets the token. A forced
-/// reload ignores the result of the check of the files.
+/// Requests a reload, which begins in the next drain. The event `reloaded` returns the
+/// token. A forced reload ignores the result of the check of the files.
 void script_reload(Script *script, uint32_t token, bool is_forced);
 
-/// Requests a reload if a file of the game has changed since the last one, even a failed one.
+/// Requests a reload if a file of the game has changed since the last reload, even if
+/// that failed.
 void script_refresh(Script *script);
 
 /// Returns the files of the game and of the last failed load, ended by NULL; valid until

@@ -1,4 +1,4 @@
-// The events and commands of the script that concern no room or channel: starts and stops,
+// The script's events and commands that concern no room or channel: starts and stops,
 // reloads, timers, HTTP requests, child processes. The relay only orders them among its
 // own. Their numbers follow those of EventType and CommandType.
 #pragma once
@@ -6,7 +6,7 @@
 #include "net/admin.h"
 #include "relay/relay.h"
 
-// X(constant, name): the names are those that the Lua half sees in core.events.
+// X(constant, name): core.events contains these names for the Lua half.
 #define SEAM_EVENT_MAP(X)                                                             \
   X(EVENT_START, "start")   /* the server listens */                                  \
   X(EVENT_STOP, "stop")     /* data: the reason */                                    \
@@ -29,9 +29,9 @@ typedef enum SeamEvent {
 typedef enum SeamCommand {
   COMMAND_TIMER_SET = COMMAND_TYPE_COUNT,  // timer `id`
   COMMAND_TIMER_CANCEL,                    // timer `id`
-  COMMAND_ANSWER,  // connection `id`, flags: AnswerPart, code: HTTP status, name: header
-                   // fields, body
-  COMMAND_STOP,    // the server; body: why
+  COMMAND_ANSWER,  // connection `id`, flags: AnswerPart, code: HTTP status, name:
+                   // header fields, body
+  COMMAND_STOP,    // body: reason of the stop
   COMMAND_CHILD,  // token `id`, name: arguments, a NUL after each; body: standard input
 } SeamCommand;
 
@@ -40,7 +40,7 @@ typedef struct Host Host;
 /// Makes `host` the RelayHost of its relay.
 void seam_attach(Host *host);
 
-/// Returns when events of this type are handled.
+/// Returns the place of events of this type in the order.
 EventOrder seam_order(uint8_t type);
 
 /// Queues an event of the script.

@@ -8,11 +8,11 @@ typedef struct ScriptTimer {
   Timer timer;
   Host *host;
   uint32_t id;
-  uint32_t peer, room;  // source that its handlers are charged to, as in Event
-  uint64_t delay_ms;    // delay until it fires first
+  uint32_t peer, room;  // source that pays for its handlers, as in Event
+  uint64_t delay_ms;    // delay until it first fires
   uint64_t repeat_ms;   // interval; 0: it fires once
   uint64_t due_ms;
-  bool is_queued;  // its last event still waits
+  bool is_queued;  // the last event has not been taken
 } ScriptTimer;
 
 static ScriptTimer *find(const Host *host, uint32_t id) {

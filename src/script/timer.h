@@ -6,13 +6,13 @@
 
 typedef struct Host Host;
 
-/// Reserves a timer and queues its COMMAND_TIMER_SET. Its handlers' time is charged to
-/// `peer`, or (0) to `room`, or (0) to the game. `repeat_ms` 0: it fires once. Returns its
-/// id, or 0 when too many exist.
+/// Reserves a timer and queues its COMMAND_TIMER_SET. The time of its handlers is
+/// charged to `peer`; if that is 0, to `room`; if both are 0, to the game. `repeat_ms`
+/// 0: it fires once. Returns its id, or 0 if too many exist.
 uint32_t script_timer_set(Host *host, uint64_t delay_ms, uint64_t repeat_ms,
                           uint32_t peer, uint32_t room);
 
-/// Queues COMMAND_TIMER_CANCEL; returns false when the timer does not exist.
+/// Queues COMMAND_TIMER_CANCEL; returns false if the timer does not exist.
 bool script_timer_cancel(Host *host, uint32_t id);
 
 /// Starts a reserved timer.
@@ -21,8 +21,8 @@ void script_timer_start(Host *host, uint32_t id);
 /// Stops and frees the timer if it exists.
 void script_timer_end(Host *host, uint32_t id);
 
-/// Notes that the timer's event was taken, so the next one may be queued. Ends a timer that
-/// fires once. Returns false when the timer does not exist.
+/// Reports that the timer's event was taken, so that the next one may be queued. Ends a
+/// timer that fires once. Returns false if the timer does not exist.
 bool script_timer_take(Host *host, uint32_t id);
 
 void script_timers_end(Host *host);

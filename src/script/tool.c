@@ -1,4 +1,4 @@
-// An interpreter for one bundled module, with all libraries, because tools are the
+// An interpreter for one bundled module. It has all libraries, because tools are the
 // product's own code.
 #include "script/tool.h"
 
@@ -28,7 +28,8 @@ static int search(lua_State *L) {
   return 1;
 }
 
-// Adds the bundle's searcher first, so that copies installed on the machine are not used.
+// Adds the bundle's searcher as the first one, so that copies installed on the machine
+// are not used.
 static void add_searcher(lua_State *L, Tool *tool) {
   lua_getglobal(L, "package");
   lua_getfield(L, -1, "loaders");

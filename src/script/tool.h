@@ -6,10 +6,10 @@
 
 struct lua_State;
 
-/// Runs `main` of the bundled module, or the function that the module is, with the
-/// arguments as strings. Returns the exit code: the integer that it returns, or 0. After an
-/// error, prints one line on standard error and returns 1. `lua_path` is as in
-/// ScriptOptions; perigee.sim creates its servers with `sim`; `open_client` opens
-/// perigee.client.core and is NULL where no tool needs it.
+/// Runs `main` of the bundled module, or the module itself if it is a function, with
+/// the arguments as strings. Returns the exit code: the integer that Lua returns, or 0.
+/// On an error, prints one line on standard error and returns 1. `lua_path` is as in
+/// ScriptOptions. `sim` creates the servers of perigee.sim. `open_client` opens
+/// perigee.client.core; NULL if no tool needs it.
 int script_tool_run(const char *module, int argc, char **argv, const char *lua_path,
                     const SimOps *sim, int (*open_client)(struct lua_State *));

@@ -1,7 +1,8 @@
-// A timer of the thread's processor time sets a debug hook; Lua allows that in signal handlers.
-// The interrupt of script/guard would end compiled code, too. But it needs LuaJIT's only
-// profiler, which the simulated servers use. Therefore the caller switches the JIT off for
-// limited functions. Code that does not check hooks, such as C code, ends with the process.
+// A timer of the thread's processor time sets a debug hook, which Lua allows in signal
+// handlers. The interrupt of script/guard would also end compiled code, but needs
+// LuaJIT's only profiler, which the simulated servers use. Therefore the caller
+// switches the JIT off for limited functions. Code that does not check hooks, such as C
+// code, ends with the process.
 #include "script/tool_modules.h"
 
 #include <lauxlib.h>
@@ -14,8 +15,8 @@
 
 #include "os/thread.h"
 
-// The system's signal for exceeded processor time. ThreadSanitizer would delay it, so its
-// builds use another one (see guard/interrupt.c).
+// The system's signal for exceeded processor time. ThreadSanitizer would delay this
+// signal, so its builds use another one (see guard/interrupt.c).
 #if defined(__SANITIZE_THREAD__)
 enum { LIMIT_SIGNAL = SIGSYS };
 #define NOT_WATCHED __attribute__((no_sanitize("thread")))
@@ -24,16 +25,16 @@ enum { LIMIT_SIGNAL = SIGXCPU };
 #define NOT_WATCHED
 #endif
 
-// After the limit a signal follows every AGAIN_NS, because a signal has no effect while
-// LuaJIT exchanges its table of instructions. The last one ends the process.
+// After the limit, a signal is sent every AGAIN_NS, because a signal has no effect
+// while LuaJIT exchanges its table of instructions. The last one ends the process.
 enum { AGAIN_NS = 10000000, AGAIN_MAX = 500 };
 
-// State of the process, because signals belong to the process.
+// State of the whole process, because signals belong to the process.
 static struct {
   lua_State *L;  // main coroutine
-  int on_over;   // reference to the function
+  int on_over;   // reference to the function on_over
   timer_t timer;
-  volatile sig_atomic_t left;  // signals until the end of the process
+  volatile sig_atomic_t left;  // signals left until the process ends
   char farewell[512];
 } limit;
 
@@ -53,7 +54,8 @@ static void disarm(void) {
   lua_sethook(limit.L, NULL, 0, 0);
 }
 
-// Returns whether the main coroutine is still in limit_call, which errors also leave.
+// Returns whether the main coroutine is still in limit_call. Errors also leave
+// limit_call.
 static bool is_in_call(lua_State *L) {
   lua_Debug frame;
   for (int level = 0; lua_getstack(L, level, &frame); level++) {
@@ -65,7 +67,7 @@ static bool is_in_call(lua_State *L) {
   return false;
 }
 
-// The hook stays set, so that code which catches the error is interrupted again.
+// Leaves the hook set, so that code which catches the error is interrupted again.
 static void on_hook(lua_State *L, lua_Debug *info) {
   (void)info;
   if (L == limit.L && !is_in_call(L)) {
@@ -83,7 +85,7 @@ NOT_WATCHED static void on_signal(int number) {
     (void)written;
     _exit(1);
   }
-  lua_sethook(limit.L, NULL, 0, 0);  // so that LuaJIT notices the next call
+  lua_sethook(limit.L, NULL, 0, 0);  // makes LuaJIT notice the next call
   lua_sethook(limit.L, on_hook, LUA_MASKCOUNT, 1);
 }
 
@@ -95,10 +97,10 @@ static void make_timer(lua_State *L) {
   limit.L = L;
 }
 
-// call(seconds, fn, on_over, farewell): calls `fn`. After that many seconds calls
-// `on_over`, which raises an error, again and again until `fn` has ended. If `fn` still
-// runs five seconds later, writes `farewell` to standard error and ends the process with 1.
-// Must not be called from a coroutine or from `fn`.
+// call(seconds, fn, on_over, farewell): calls `fn`. After `seconds`, calls `on_over`,
+// which raises an error, again and again until `fn` has ended. If `fn` still runs five
+// seconds later, writes `farewell` to standard error and ends the process with 1. Must
+// not be called from a coroutine or from `fn`.
 static int limit_call(lua_State *L) {
   double seconds = luaL_checknumber(L, 1);
   luaL_checkany(L, 2);
@@ -114,7 +116,7 @@ static int limit_call(lua_State *L) {
   return 0;
 }
 
-// stop(): must be called when `call` has raised an error
+// stop(): must be called after `call` has raised an error
 static int limit_stop(lua_State *L) {
   (void)L;
   disarm();

@@ -1,4 +1,4 @@
-// The module perigee.tool: functions for tools that Lua's libraries do not have.
+// The module perigee.tool: functions for tools that Lua's libraries lack.
 #define _GNU_SOURCE  // program_invocation_name
 #include "script/tool_modules.h"
 
@@ -12,7 +12,7 @@
 #include "script/guard/parse.h"
 #include "script/library.h"
 
-// kind(path): "file", "folder" or "other"; nil if nothing exists there
+// kind(path): returns "file", "folder" or "other"; nil if the path does not exist
 static int tool_kind(lua_State *L) {
   struct stat info;
   if (stat(luaL_checkstring(L, 1), &info) != 0) return 0;
@@ -22,7 +22,7 @@ static int tool_kind(lua_State *L) {
   return 1;
 }
 
-// make_folder(path): true, or nil and an error text. The parent must exist.
+// make_folder(path): returns true, or nil and an error text. The parent must exist.
 static int tool_make_folder(lua_State *L) {
   if (mkdir(luaL_checkstring(L, 1), 0777) == 0) {
     lua_pushboolean(L, 1);
@@ -33,7 +33,8 @@ static int tool_make_folder(lua_State *L) {
   return 2;
 }
 
-// bundled(prefix): name -> text of the bundle's files whose names begin with `prefix`
+// bundled(prefix): returns a table name -> text of the bundle's files whose names begin
+// with `prefix`
 static int tool_bundled(lua_State *L) {
   size_t size;
   const char *prefix = luaL_checklstring(L, 1, &size);
@@ -46,8 +47,8 @@ static int tool_bundled(lua_State *L) {
   return 1;
 }
 
-// parse(path, text): the function of a game's file, or nil and an error text; within a
-// server's limits
+// parse(path, text): returns the function of a game's file, or nil and an error text;
+// with the limits of a server
 static int tool_parse(lua_State *L) {
   size_t size;
   const char *path = luaL_checkstring(L, 1);
@@ -59,8 +60,8 @@ static int tool_parse(lua_State *L) {
   return 2;
 }
 
-// signature(path): a text that differs after the file was written or replaced; "" for a
-// missing file
+// signature(path): returns a text that changes when the file is written or replaced; ""
+// for a missing file
 static int tool_signature(lua_State *L) {
   char signature[FILE_SIGNATURE_SIZE];
   file_signature(luaL_checkstring(L, 1), signature);

@@ -1,4 +1,5 @@
-// The modules in C of the tool interpreter, for its `require`. Private to src/script.
+// The tool interpreter's modules that are written in C, for its `require`. Private to
+// src/script.
 #pragma once
 
 #include <lua.h>
@@ -16,15 +17,16 @@ int tool_limit_open(lua_State *L);
 /// Pushes perigee.sim: simulated servers, which `ops` creates.
 void tool_sim_push(lua_State *L, const SimOps *ops);
 
-/// Reads the options at argument 1. They are valid while the stack keeps the values that this
-/// pushes.
+/// Reads the options at argument 1. They are valid while the stack keeps the values
+/// that this function pushes.
 SimOptions tool_sim_options(lua_State *L);
 
-/// Reads the files at argument `at`, a table of path -> text or nil; valid likewise.
+/// Reads the files at argument `at`: a table path -> text, or nil. Valid like the
+/// options.
 const SimFile *tool_sim_files(lua_State *L, int at, size_t *count);
 
-/// Pushes on `to` a copy of the value at index `at` of `from`. Tables are copied as a
-/// whole, also shared and circular ones. Peers become { peer = id }, rooms { room = name },
-/// and functions, userdata and threads a text. Returns NULL, or an error text without
-/// pushing a value. Calls no metamethods.
+/// Pushes on `to` a copy of the value at index `at` of `from`. Tables are copied whole,
+/// even shared and circular ones. Peers become { peer = id }, rooms { room = name };
+/// functions, userdata and threads become a text. Returns NULL; or returns an error
+/// text and pushes nothing. Calls no metamethods.
 const char *copy_value(lua_State *from, int at, lua_State *to);

@@ -1,5 +1,5 @@
-// Binds the functions of tool_sim.h to Lua, with integer ids. One userdata owns all
-// servers, so that they end with the tool.
+// The functions of tool_sim.h for Lua, with integer ids. One userdata owns all servers,
+// so that they end with the tool.
 #include "script/tool_sim.h"
 
 #include <lauxlib.h>
@@ -61,7 +61,8 @@ static void push_lines(lua_State *L, const SimOps *ops, SimServer *server) {
   }
 }
 
-// Returns a server with a loaded game; or pushes nil, the error and the log, and returns NULL.
+// Returns a server with a loaded game; or pushes nil, the error and the log, and
+// returns NULL.
 static SimServer *load(lua_State *L, const SimOptions *options) {
   const SimOps *ops = world_of(L)->ops;
   SimServer *server = ops->open(options);
@@ -74,7 +75,7 @@ static SimServer *load(lua_State *L, const SimOptions *options) {
   return NULL;
 }
 
-// open(options): the id; or nil, an error text and the lines of the log
+// open(options): returns the id; or nil, an error text and the lines of the log
 static int sim_open(lua_State *L) {
   SimOptions options = tool_sim_options(L);
   World *world = world_of(L);
@@ -90,7 +91,8 @@ static int sim_open(lua_State *L) {
   return 1;
 }
 
-// check(options): true and nil, or nil and an error text; and the lines of the log
+// check(options): returns true and nil, or nil and an error text; then the lines of the
+// log
 static int sim_check(lua_State *L) {
   SimOptions options = tool_sim_options(L);
   SimServer *server = load(L, &options);
@@ -116,7 +118,7 @@ static int sim_stop(lua_State *L) {
   return 0;
 }
 
-// reload(id, files): the report, or nil and the errors
+// reload(id, files): returns the report, or nil and the errors
 static int sim_reload(lua_State *L) {
   SimServer *server = read_server(L);
   size_t count;
@@ -129,7 +131,7 @@ static int sim_reload(lua_State *L) {
   return is_good ? 1 : 2;
 }
 
-// log(id): { { level, text, at }, ... } since the last call
+// log(id): returns { { level, text, at }, ... } since the last call
 static int sim_log(lua_State *L) {
   SimServer *server = read_server(L);
   push_lines(L, world_of(L)->ops, server);
@@ -143,7 +145,7 @@ static int sim_stats(lua_State *L) {
 
 // --- Clients ---
 
-// connect(id, framing, address): the client
+// connect(id, framing, address): returns the client
 static int sim_connect(lua_State *L) {
   static const char *const FRAMINGS[] = {
       [FRAMING_PACKETS] = "packets", [FRAMING_LINES] = "lines", NULL};
@@ -155,7 +157,7 @@ static int sim_connect(lua_State *L) {
   return 1;
 }
 
-// write(id, client, bytes)
+// write(id, client, bytes): sends bytes from the client
 static int sim_write(lua_State *L) {
   Net *net = read_net(L);
   SimId client = read_client(L, net, 2);
@@ -165,7 +167,8 @@ static int sim_write(lua_State *L) {
   return 0;
 }
 
-// read(id, client): bytes, and the end of the connection behind them: nil, "end" or "reset"
+// read(id, client): returns bytes, and the state of the connection after them: nil
+// (open), "end" or "reset"
 static int sim_read(lua_State *L) {
   Net *net = read_net(L);
   SimId client = read_client(L, net, 2);
@@ -211,7 +214,7 @@ static int sim_due(lua_State *L) {
   return 1;
 }
 
-// iterate(id, ms)
+// iterate(id, ms): runs the server until that time
 static int sim_iterate(lua_State *L) {
   SimServer *server = read_server(L);
   const SimOps *ops = world_of(L)->ops;
@@ -231,7 +234,7 @@ static int sim_iterate(lua_State *L) {
                     (lua_Number)(now_ms - SIM_START_MS) / 1000);
 }
 
-// order(id, clients)
+// order(id, clients): sets the order of the next input
 static int sim_order(lua_State *L) {
   Net *net = read_net(L);
   luaL_checktype(L, 2, LUA_TTABLE);
@@ -246,7 +249,7 @@ static int sim_order(lua_State *L) {
   return 0;
 }
 
-// --- Looking inside ---
+// --- Inspection ---
 
 // Calls the function with the arguments from index 3 of L on. Pushes the results or an
 // error text on G. Returns the error text, or NULL.
@@ -269,7 +272,7 @@ static const char *call_inspect(lua_State *L, lua_State *G, const Host *host) {
   return text != NULL ? text : "an error that is not a text";
 }
 
-// inspect(id, name, ...): the results of the function
+// inspect(id, name, ...): returns the results of a function of perigee.inspect
 static int sim_inspect(lua_State *L) {
   SimServer *server = read_server(L);
   const SimOps *ops = world_of(L)->ops;

@@ -1,6 +1,6 @@
 // The module perigee.sim of the tool interpreter: simulated servers, their clients and
-// their clock, for tests of games. The layer above implements the servers and passes their
-// functions in a table.
+// their clock, for tests of games. The layer above implements the servers and passes
+// their functions as a table.
 #pragma once
 
 #include "base/buf.h"
@@ -10,8 +10,8 @@
 
 typedef struct SimServer SimServer;
 
-/// A file that replaces one on the disk. The path is the loader's, or its part from the
-/// game's folder on.
+/// A file that replaces one on the disk. The path is the one that the loader uses, or
+/// its part from the game's folder on.
 typedef struct SimFile {
   const char *path;
   const char *text;
@@ -19,19 +19,20 @@ typedef struct SimFile {
 } SimFile;
 
 typedef struct SimOptions {
-  const char *game;  // as in ScriptOptions; may be NULL if `files` has all files
+  const char *game;  // as in ScriptOptions; may be NULL if `files` contains all files
   const char *lua_path;
   uint64_t seed;
   const char *const *config;  // names and values, alternating, ended by NULL
-  const char *const *env;     // likewise; NULL: the process's environment
+  const char *const *env;     // names and values like `config`; NULL: the process's
+                              // environment
   const SimFile *files;
   size_t file_count;
-  bool hides_files;  // hides the files that wire/ignore.h hides
-  bool is_shuffled;  // see ScriptOptions
-  bool is_echoed;    // log lines also go to standard error
+  bool hides_files;  // whether files that wire/ignore.h hides are hidden
+  bool is_shuffled;  // see ScriptOptions.is_shuffled
+  bool is_echoed;    // whether log lines also go to standard error
 } SimOptions;
 
-/// A line of the log, as passed to LogSink.
+/// A line of the log, with the arguments of LogSink.
 typedef struct SimLine {
   LogLevel level;
   uint64_t at_ms;  // time by net_now_ms
@@ -40,23 +41,23 @@ typedef struct SimLine {
 } SimLine;
 
 typedef struct SimOps {
-  /// Returns a server that has loaded its game. If `problem` returns a text, only `log` and
-  /// `close` may follow.
+  /// Returns a server that has loaded its game. If `problem` then returns a text, only
+  /// `log` and `close` may follow.
   SimServer *(*open)(const SimOptions *options);
   const char *(*problem)(const SimServer *server);
   /// Calls on_start and begins to serve.
   void (*start)(SimServer *server);
   void (*close)(SimServer *server);
-  /// Lines logged between these two calls are the server's. Calls do not nest.
+  /// Make log lines between the two calls belong to the server. Calls do not nest.
   void (*enter)(SimServer *server);
   void (*leave)(SimServer *server);
   Net *(*net)(const SimServer *server);
   Script *(*script)(const SimServer *server);
   /// Stops the server as SIGTERM does.
   void (*stop)(SimServer *server);
-  /// Reloads now, with `files` instead of all earlier ones. Returns whether the reload
-  /// succeeded, with its report.
+  /// Reloads now, with `files` instead of all earlier ones. Appends the report and
+  /// returns whether the reload succeeded.
   bool (*reload)(SimServer *server, const SimFile *files, size_t count, Buf *report);
-  /// Returns the lines since the last call, valid until the next call.
+  /// Returns the lines since the last call. They are valid until the next call.
   const SimLine *(*log)(SimServer *server, size_t *count);
 } SimOps;

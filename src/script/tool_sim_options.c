@@ -1,4 +1,5 @@
-// Reads options from tables. The stack owns all memory, so that an error leaks nothing.
+// Reads options from tables. The Lua stack owns all memory, so that an error leaks
+// nothing.
 #include "script/tool_modules.h"
 
 #include <lauxlib.h>
@@ -28,7 +29,7 @@ const SimFile *tool_sim_files(lua_State *L, int at, size_t *count) {
   return files;
 }
 
-// Returns a value as the text of a flag. Leaves the text on the stack.
+// Returns a value in the form of a flag's text. Leaves the text on the stack.
 static const char *push_value(lua_State *L, int at) {
   if (lua_type(L, at) == LUA_TBOOLEAN)
     lua_pushstring(L, lua_toboolean(L, at) ? "true" : "false");
@@ -39,7 +40,7 @@ static const char *push_value(lua_State *L, int at) {
   return text;
 }
 
-// Returns names and values, alternating. Leaves a table on the stack that owns the values.
+// Returns names and values, alternating. Leaves a table that owns them on the stack.
 static const char *const *read_pairs(lua_State *L, const char *option) {
   lua_getfield(L, 1, option);
   int at = lua_gettop(L);

@@ -1,4 +1,4 @@
-// Chooses the address of the admin listener, and warns where others can reach it.
+// Chooses the address of the admin listener, and warns if other machines can reach it.
 #include "server/admin.h"
 
 #include <errno.h>
@@ -10,11 +10,11 @@
 #include "base/log.h"
 
 typedef struct Address {
-  char host[256];  // without brackets
+  char host[256];  // host without brackets
   uint16_t port;
 } Address;
 
-// The configuration has checked that the text has a host and a port.
+// Splits an address, whose host and port the configuration has checked.
 static Address read_address(const char *text) {
   Address address = {.port = 0};
   const char *colon = strrchr(text, ':');

@@ -1,4 +1,4 @@
-// Opens the admin listener as the configuration says.
+// Opens the admin listener according to the configuration.
 #pragma once
 
 #include <stdbool.h>
@@ -7,11 +7,11 @@
 
 typedef struct AdminStart {
   uint16_t port;      // TCP port; 0: no listener
-  char host[256];     // its address as written before a port
-  char problem[320];  // one sentence: why the server cannot start
+  char host[256];     // address of the listener in the form that precedes a port
+  char problem[320];  // one sentence: the reason why the server cannot start
 } AdminStart;
 
-/// Opens the listener unless it is off. A server inside another program opens it only with a game
-/// or where `admin` is set. A port in use is a problem where `admin` is set, else a warning.
-/// Returns false with `problem`.
+/// Opens the listener unless it is off. A server inside another program opens it only
+/// if it has a game or `admin` is set. If the port is in use, that is an error if
+/// `admin` is set, otherwise a warning. On an error, returns false and sets `problem`.
 bool admin_open(Engine *engine, bool is_program, AdminStart *start);

@@ -1,6 +1,6 @@
-// All sources of the configuration end in one function, `store`, which checks a value against
-// its row of the table. Texts of flags and of the environment are first converted to the values
-// that Lua gives; defaults are read like flags.
+// All sources of the configuration end in one function, `store`, which checks a value
+// against its row of the table. Texts from flags and from the environment are first
+// converted to the values that Lua gives. Defaults are read like flags.
 #include "server/config.h"
 
 #include <assert.h>
@@ -41,9 +41,10 @@ __attribute__((format(printf, 2, 3))) static bool complain(ConfigError *error,
 
 // --- Names ---
 
-// Returns the key of a name as in game.config, or -1.
+// Returns the key with this name in game.config, or -1.
 static int find_key(const char *name) {
-  if (strcmp(name, "mcp_write") == 0) return KEY_ADMIN_WRITE;  // its older name
+  if (strcmp(name, "mcp_write") == 0)
+    return KEY_ADMIN_WRITE;  // former name of the setting
   for (int key = 0; key < KEY_COUNT; key++) {
     if (strcmp(RULES[key].name, name) == 0) return key;
   }
@@ -54,7 +55,7 @@ const char *config_name(ConfigKey key) { return RULES[key].name; }
 
 ConfigChange config_change(ConfigKey key) { return RULES[key].change; }
 
-// Copies `from`, cut at NAME_SIZE, and applies `translate` to each byte.
+// Copies `from`, cut at NAME_SIZE; `translate` converts each byte.
 static void spell(char name[NAME_SIZE], const char *from, int (*translate)(int)) {
   size_t size = 0;
   for (; from[size] != '\0' && size < NAME_SIZE - 1; size++) {
@@ -66,7 +67,7 @@ static void spell(char name[NAME_SIZE], const char *from, int (*translate)(int))
 static int to_dash(int c) { return c == '_' ? '-' : c; }
 static int to_underscore(int c) { return c == '-' ? '_' : c; }
 
-// Writes the key as the user of that source spells it.
+// Writes the key in the spelling of that source.
 static void spell_key(char out[SPELT_SIZE], ConfigSource source, const char *name) {
   char spelt[NAME_SIZE];
   switch (source) {
@@ -86,7 +87,8 @@ static void spell_key(char out[SPELT_SIZE], ConfigSource source, const char *nam
   }
 }
 
-// Returns the nearest key or entry of `others` (which may be NULL), or NULL.
+// Returns the key, or the entry of `others` (may be NULL), that is most similar to
+// `name`; or NULL.
 static const char *nearest(const char *name, const char *const *others) {
   const char *words[KEY_COUNT + 17];
   size_t count = 0;
@@ -188,7 +190,9 @@ void config_forget_game(Config *config) {
 
 static bool set_variable(Config *config, const char *variable, ConfigError *error) {
   const char *equals = strchr(variable, '=');
-  if (equals == NULL || equals[1] == '\0') return true;  // empty is as good as not set
+  if (equals == NULL || equals[1] == '\0')
+    return true;  // an empty value counts as not
+                  // set
   size_t size = (size_t)(equals - variable);
   if (size >= NAME_SIZE) return true;
   char upper[NAME_SIZE] = {0}, name[NAME_SIZE];

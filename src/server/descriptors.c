@@ -1,4 +1,4 @@
-// A thin layer over getrlimit and setrlimit. A limit that cannot be raised stays.
+// Uses getrlimit and setrlimit. If a limit cannot be raised, it stays as it is.
 #include "server/descriptors.h"
 
 #include <fcntl.h>

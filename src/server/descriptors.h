@@ -4,16 +4,16 @@
 #include <stdint.h>
 
 enum {
-  DESCRIPTORS_OWN = 32,       // that a server needs besides its connections, at most
-  DESCRIPTORS_OF_THREAD = 8,  // that it needs for each of io_threads, at most
+  DESCRIPTORS_OWN = 32,  // most descriptors that a server needs besides its connections
+  DESCRIPTORS_OF_THREAD = 8,  // most descriptors that it needs for each io thread
 };
 
-/// Opens /dev/null for those of 0, 1 and 2 that are closed, because otherwise a connection
-/// gets the number and with it all output.
+/// Opens /dev/null for each closed descriptor of 0, 1 and 2. Otherwise a connection
+/// would get that number, and receive all output.
 void descriptors_fill(void);
 
-/// Raises the soft limit to the hard one.
+/// Raises the soft limit to the hard limit.
 void descriptors_raise(void);
 
-/// Logs a warning when the limit allows fewer than `max_clients` connections.
+/// Logs a warning if the limit allows fewer than `max_clients` connections.
 void descriptors_check(uint32_t max_clients, uint32_t io_threads);

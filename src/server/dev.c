@@ -1,5 +1,5 @@
-// Lists the files of the pages again whenever one of them, or one of their folders, has changed.
-// New files count as changed, too.
+// Lists the files of the pages again when one of them, or one of their folders, has
+// changed. New files count as changed, too.
 #include "server/dev.h"
 
 #include <dirent.h>
@@ -15,9 +15,12 @@
 #include "os/watch.h"
 
 enum { FILES_MAX = 2000, DEPTH_MAX = 8 };
-enum { FAILURES_MAX = 8 << 10 };  // bytes; with a report they fit into one packet
+enum {
+  FAILURES_MAX = 8 << 10
+};  // bytes of texts, so that they fit into one packet
+    // with a report
 
-// Paths; folders end with a slash.
+// A list of paths. The path of a folder ends with a slash.
 typedef struct Paths {
   char **items;
   size_t count, capacity;
@@ -25,16 +28,16 @@ typedef struct Paths {
 
 struct Dev {
   Session *session;
-  char *folder;  // with its slash; NULL: none
-  Watch *watch;  // of what is in `paths`; NULL: no folder
+  char *folder;  // folder of the pages, with a slash at the end; NULL: none
+  Watch *watch;  // watches the entries of `paths`; NULL: no folder
   Paths paths;
   bool is_on;
-  bool has_warned;  // that there are too many files
-  Buf report;       // of the newest reload, if that failed
-  Buf failures;     // of handlers since the newest good one, each once
+  bool has_warned;  // the warning about too many files has been logged
+  Buf report;       // report of the newest reload, if that reload failed
+  Buf failures;  // failures of handlers since the newest successful reload, each once
 };
 
-// --- Which files there are ---
+// --- The list of files ---
 
 static void paths_add(Paths *paths, const char *path) {
   if (paths->count == paths->capacity)
@@ -60,7 +63,7 @@ static void list_folder(Paths *paths, const char *folder, int depth);
 static void list_entry(Paths *paths, const char *folder, const char *name, int depth) {
   char path[PATH_MAX];
   struct stat info;
-  if (name[0] == '.') return;  // neither served nor the author's
+  if (name[0] == '.') return;  // neither served nor written by the designer
   if (snprintf(path, sizeof path - 1, "%s%s", folder, name) >= PATH_MAX - 1) return;
   if (stat(path, &info) != 0) return;
   if (S_ISREG(info.st_mode)) paths_add(paths, path);
@@ -89,7 +92,7 @@ static void warn_full(Dev *dev) {
 
 static bool is_folder(const char *path) { return path[strlen(path) - 1] == '/'; }
 
-// Reports files that are changed, new or gone.
+// Reports files that have changed, appeared or disappeared.
 static void notify_changes(const Dev *dev, const Paths *before) {
   size_t skip = strlen(dev->folder);
   for (size_t i = 0; i < dev->paths.count; i++) {
@@ -122,7 +125,7 @@ static void on_change(void *data) {
 
 // --- Errors ---
 
-// Appends an empty line if the text has a part already.
+// Appends an empty line first if the buffer already has a text.
 static void add_text(Buf *buf, const void *text, size_t size) {
   if (buf->size > 0 && size > 0) buf_append(buf, "\n\n", 2);
   buf_append(buf, text, size);
@@ -130,7 +133,8 @@ static void add_text(Buf *buf, const void *text, size_t size) {
 
 static void forget_errors(Dev *dev) { dev->report.size = dev->failures.size = 0; }
 
-// Shows the error of a saved version that does not load, and those of the version that runs.
+// Shows the error of a saved version that does not load, and the errors of the running
+// version.
 static void show_errors(const Dev *dev) {
   Buf text = {0};
   add_text(&text, dev->report.data, dev->report.size);
@@ -140,7 +144,7 @@ static void show_errors(const Dev *dev) {
   buf_deinit(&text);
 }
 
-// --- The surface ---
+// --- The functions of dev.h ---
 
 Dev *dev_open(Net *net, Session *session, const char *public) {
   Dev *dev = mem_zalloc(sizeof *dev);
@@ -173,7 +177,7 @@ void dev_reloaded(Dev *dev, const ScriptOutcome *outcome) {
   show_errors(dev);
 }
 
-// Reports each error once, however often it comes, so that the page stays readable.
+// Adds each error only once, so that the page stays readable.
 void dev_failed(Dev *dev, const char *text) {
   if (!dev->is_on) return;
   buf_u8(&dev->failures, 0);

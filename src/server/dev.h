@@ -1,5 +1,5 @@
-// Helps the designer of a game: open pages show errors of the game, and load their own files
-// again when these change. With --prod it does nothing.
+// Helps the designer of a game: open pages show the game's errors, and reload their own
+// files when these change. With --prod, this module does nothing.
 #pragma once
 
 #include "script/script.h"
@@ -7,8 +7,9 @@
 
 typedef struct Dev Dev;
 
-/// `public` is the folder of the pages, which need not exist; NULL: the game has none. Net and
-/// session are not owned. Pages hear of nothing before dev_set.
+/// Creates the state. `public` is the folder of the pages, which need not exist; NULL:
+/// the game has none. Net and session are not owned. Nothing is reported to pages
+/// before dev_set.
 Dev *dev_open(Net *net, Session *session, const char *public);
 
 /// Switches the watch on or off.
@@ -20,5 +21,5 @@ void dev_reloaded(Dev *dev, const ScriptOutcome *outcome);
 /// Reports to pages that a handler has failed.
 void dev_failed(Dev *dev, const char *text);
 
-/// NULL is allowed.
+/// Frees the state; NULL is allowed.
 void dev_close(Dev *dev);

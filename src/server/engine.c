@@ -1,4 +1,4 @@
-// Connects the layers, and decides the order of their work. The work itself is theirs.
+// Connects the layers, and decides the order of their work.
 #include "server/engine.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "net/udp.h"
 #include "net/web.h"
 
-// Time from the signal to the end of the process, for handlers of ends.
+// Time from the signal until the process ends, for the game's handlers of the stop.
 enum { STOP_US = 2500000 };
 
 // --- Configuration ---
@@ -117,7 +117,7 @@ static bool is_held(const Engine *engine) {
 
 void engine_hold(Engine *engine, bool is_on) { engine->is_held = is_on; }
 
-// Between two events no handler runs, so the owner may give commands here, too.
+// The owner may also give commands here, because no handler runs between two events.
 void engine_drain(Engine *engine) {
   const EngineEvents *events = engine->options.events;
   void *data = engine->options.data;
@@ -144,8 +144,8 @@ void engine_stop(Engine *engine, const char *signal) {
   script_stop(engine->script, signal);
 }
 
-// Flushes at the end of each iteration from now on, so that the messages of on_stop leave before
-// CLOSING, which is critical and would overtake them.
+// Makes each iteration flush from now on. Otherwise CLOSING, which is critical, would
+// overtake the messages of on_stop.
 static void flush_at_once(Engine *engine) {
   NetLimits limits = config_net_limits(&engine->config);
   limits.batch_hz = 0;
@@ -169,7 +169,7 @@ static bool on_iteration(void *data, uint64_t now_ms) {
   engine_drain(engine);
   switch (engine->state) {
     case ENGINE_STOPPING:
-      // on_stop has not run, or not all of its commands are carried out.
+      // on_stop has not run, or some of its commands have not been carried out.
       if (relay_has_urgent(engine->relay) && has_time_to_stop(engine)) return true;
       flush_at_once(engine);
       engine->state = ENGINE_LEAVING;
@@ -269,7 +269,7 @@ void engine_init(Engine *engine, const EngineOptions *options) {
   config_init(&engine->config);
   config_init(&engine->next);
   config_copy(&engine->config, options->config);
-  engine->options.config = NULL;  // the caller may free it
+  engine->options.config = NULL;  // the caller may free the configuration
   engine_set_log(&engine->config);
   build(engine);
   engine->script =
@@ -277,7 +277,7 @@ void engine_init(Engine *engine, const EngineOptions *options) {
   set_script_limits(engine);
 }
 
-// net_stop reports the connections that end because of it to the session.
+// Calls net_stop first, because it reports ended connections to the session.
 void engine_deinit(Engine *engine) {
   net_stop(engine->net);
   script_free(engine->script);

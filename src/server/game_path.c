@@ -1,4 +1,5 @@
-// Makes names of the real path, so that `perigee run .` shows the name of the folder.
+// Derives names from the real path, so that `perigee run .` shows the name of the
+// folder.
 #include "server/game_path.h"
 
 #include <limits.h>

@@ -1,4 +1,5 @@
-// Reads and checks single values, without state and without knowledge of sources or keys.
+// Reads and checks single values, without state and without knowledge of sources or
+// keys.
 #include "server/rule.h"
 
 #include <ctype.h>
@@ -13,7 +14,8 @@ enum { TEXT_VALUE_MAX = 4096 };
 
 static const ScriptValue UNREADABLE = {.type = SCRIPT_OTHER};
 
-// Digits with at most one point; strtod alone would also take "nan", "0x10" and " 1".
+// Accepts only digits with at most one point, because strtod would also accept "nan",
+// "0x10" and " 1".
 static bool read_decimal(const char *text, double *number, const char **end) {
   size_t size = strspn(text, "0123456789.");
   char *stop;
@@ -44,7 +46,7 @@ static bool read_size(const char *text, double *bytes) {
   return false;
 }
 
-// Returns 1, 0, or -1 for a text that is no switch.
+// Returns 1 for on, 0 for off, or -1 for a text that is not a switch.
 static int read_switch(const char *text) {
   static const char *const WORDS[] = {"false", "true", "off", "on",
                                       "no",    "yes",  "0",   "1"};
@@ -168,7 +170,7 @@ static void print_number(char *out, size_t size, const Rule *rule, double number
   snprintf(out, size, "%.15g%s", number, unit);
 }
 
-// Writes the word as Lua spells it: true and false are no texts there.
+// Returns whether Lua needs quotes around the word: all words but true and false.
 static bool is_quoted(const char *word, int length) {
   return !(length == 4 && memcmp(word, "true", 4) == 0) &&
          !(length == 5 && memcmp(word, "false", 5) == 0);

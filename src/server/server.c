@@ -24,9 +24,12 @@
 #include "server/game_path.h"
 #include "server/web_files.h"
 
-enum { FREE_PORT_TRIES = 64 };  // for a number that is free for TCP and UDP
+enum {
+  FREE_PORT_TRIES = 64
+};  // attempts to find a port number that is free for TCP
+    // and UDP
 
-// Stores the sentence for server_open.
+// Stores the sentence that server_open reports.
 __attribute__((format(printf, 2, 3))) static int fail(Server *server,
                                                       const char *format, ...) {
   va_list arguments;
@@ -64,8 +67,9 @@ static void answer(const Server *server, uint32_t token, bool is_good,
     server->options.reloaded(server->options.data, token, is_good, report);
 }
 
-// Serves TLS with the present files of tls_cert and tls_key, or without TLS when both settings are
-// empty. Returns false with a sentence when the files are wrong; then those in use stay.
+// Serves TLS with the present files of tls_cert and tls_key, or without TLS if both
+// settings are empty. If the files are wrong, returns false with a sentence; the
+// previous certificate stays.
 static bool apply_tls(Net *net, const Config *config, TlsProblem *problem) {
   const char *cert = config_text(config, KEY_TLS_CERT);
   const char *key = config_text(config, KEY_TLS_KEY);
@@ -81,7 +85,8 @@ static bool apply_tls(Net *net, const Config *config, TlsProblem *problem) {
   return false;
 }
 
-// The certificate may have changed even where the game does not load.
+// Reads the certificate again even if the game does not load, because the files may
+// have changed.
 static bool reread_tls(Server *server, TlsProblem *problem) {
   if (server->options.has_dev_tls ||
       apply_tls(server->engine.net, &server->engine.config, problem))
@@ -156,7 +161,7 @@ static void on_leaving(void *data) { close_helpers(data); }
 
 // --- Start ---
 
-// Returns the key of the address for the port of that key.
+// Returns the setting with the address for a setting with a port.
 static ConfigKey host_key(const Config *config, ConfigKey port) {
   bool has_own = port == KEY_TEXT_PORT && *config_text(config, KEY_TEXT_HOST) != '\0';
   return has_own ? KEY_TEXT_HOST : KEY_HOST;
@@ -211,8 +216,8 @@ static int fail_udp(Server *server, uint16_t port, int err) {
               config_text(&server->engine.config, KEY_HOST), port, err_text(err));
 }
 
-// Listens by TCP and UDP on ports of the same number. Without a chosen port it tries several,
-// until one is free for both.
+// Listens by TCP and UDP on ports with the same number. If no number is set, tries
+// several until one is free for both.
 static int listen_on_both(Server *server) {
   Net *net = server->engine.net;
   const Config *config = &server->engine.config;

@@ -1,5 +1,6 @@
-// The surroundings of an engine: sockets to listen on, TLS and watched files; for the program
-// `perigee` also signals and the control socket. It prints nothing: that is its caller's.
+// The surroundings of an engine: sockets to listen on, TLS and watched files; for the
+// program `perigee` also signals and the control socket. This module prints nothing,
+// because its caller does.
 #pragma once
 
 #include <stdbool.h>
@@ -20,56 +21,60 @@ typedef struct ServerOptions {
   const char *game;      // folder or .lua file; NULL: a relay with one room, `lobby`
   const char *lua_path;  // see ScriptOptions
   bool has_no_jit;
-  bool has_dev_tls;  // TLS with a certificate made for this run
-  bool is_program;   // this process is `perigee`: it answers signals and the control
+  bool has_dev_tls;  // use TLS with a certificate made for this run
+  bool is_program;   // this process is `perigee`: it handles signals and the control
                      // socket, and starts itself to check a game
-  const Config *config;  // defaults, environment and flags; the game's own is added
-  /// Reports that the layers are built, before anything else happens.
+  const Config *config;  // defaults, environment and flags; the engine adds game.config
+  /// Reports that the layers exist, before anything else happens.
   void (*built)(void *data, Server *server);
-  /// See EngineEvents.
+  /// See EngineEvents.event.
   void (*event)(void *data, const Event *event);
   /// Reports that the server begins to stop.
   void (*stopping)(void *data, const char *reason);
   /// Reports that the layers are about to be freed.
   void (*closing)(void *data);
-  const AdminEvents *api;  // handles the control API, with `data`
-  /// Handles a line of the control socket, which control_reply answers.
+  const AdminEvents *api;  // handler of the control API; its data is `data`
+  /// Handles a line of the control socket. control_reply answers it.
   void (*request)(void *data, ControlToken token, const char *line);
   /// Reports the end of a reload that server_reload has requested.
   void (*reloaded)(void *data, uint32_t token, bool is_good, const char *report);
-  void *data;  // of these
+  void *data;  // argument of all these functions
 } ServerOptions;
 
 struct Server {
   EngineEvents events;
   Engine engine;
-  ServerOptions options;                   // its strings are owned; without the config
-  char fingerprint[TLS_FINGERPRINT_SIZE];  // of the certificate made for this run
-  uint32_t checked_clients;  // max_clients when last compared with the descriptors
+  ServerOptions options;  // options with owned strings, without `config`
+  char fingerprint[TLS_FINGERPRINT_SIZE];  // fingerprint of the certificate made for
+                                           // this run
+  uint32_t checked_clients;  // max_clients at the last check of the descriptors
   uint16_t port, text_port;
   AdminStart admin;
-  Signals *signals;  // NULL: it answers none
-  Control *control;  // NULL: it has no control socket
-  Watch *watch;      // NULL without a game
+  Signals *signals;  // signals; NULL: signals are not handled
+  Control *control;  // control socket; NULL: none
+  Watch *watch;      // watched files; NULL without a game
   Dev *dev;          // NULL without a game
-  LogRing log_ring;  // the newest lines, for MCP tools
-  char *problem;     // buffer for the reason why it cannot start; only while it starts
+  LogRing log_ring;  // newest lines of the log, for MCP tools
+  char *problem;  // buffer for the reason why the server cannot start; valid during the
+                  // start
   size_t problem_size;
 };
 
-/// Loads the game, listens and starts. Logs to the Log that the thread uses, which must be the
-/// same whenever the loop runs. Returns NULL with a sentence, or several lines, in `problem`.
+/// Loads the game, listens and starts. The log lines go to the Log that the thread
+/// uses; every thread that runs the loop must use the same one. Returns NULL with a
+/// sentence, or several lines, in `problem`.
 Server *server_open(const ServerOptions *options, char *problem, size_t size);
 
-/// Reloads game and certificate; `token` comes back in `reloaded`, also if there is nothing
-/// to reload. A forced reload ignores the findings of a check of the game.
+/// Reloads game and certificate. The event `reloaded` returns `token`, even if nothing
+/// can be reloaded. A forced reload ignores the findings of a check of the game.
 void server_reload(Server *server, uint32_t token, bool is_forced);
 
-/// Begins to stop over the next iterations. A second call does nothing.
+/// Begins to stop, which takes several iterations. A second call does nothing.
 void server_stop(Server *server, const char *reason);
 
-/// Handles the last connections' ends and logs the counters, after the loop's end.
+/// Handles the ends of the last connections and logs the counters. Call it after the
+/// loop has ended.
 void server_finish(Server *server);
 
-/// Frees the server and everything of it that still runs.
+/// Frees the server and everything that still runs in it.
 void server_close(Server *server);

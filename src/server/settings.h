@@ -1,11 +1,12 @@
-// The settings. `perigee run --help` has the first text of a row; scripts/settings.lua makes
-// docs/settings.md of both texts, and the annotations of `config` for editors.
+// The settings. `perigee run --help` prints the first text of a row.
+// scripts/settings.lua generates docs/settings.md from both texts, and the annotations
+// of `config` for editors.
 #pragma once
 
 #include "net/io_threads.h"
 
-// X(constant, name, type, default, least, most, when a change takes effect, what it is,
-// words of a CONFIG_CHOICE, more for the manual)
+// X(constant, name, type, default, least, most, time at which a change takes effect,
+// meaning, words of a CONFIG_CHOICE, further text for docs/settings.md)
 #define SETTINGS(X)                                                                    \
   X(KEY_HOST, host, TEXT, "0.0.0.0", 0, 0, START, "address to listen on", "",          \
     "`\"::\"` listens on IPv6.")                                                       \

@@ -20,20 +20,22 @@ typedef struct OwnFile {
 } OwnFile;
 
 struct SimServer {
-  Engine engine;  // without a net: it was not made
+  Engine engine;  // engine; without a net: not created
   char *game, *lua_path;
-  char *problem;  // of the start; NULL: none
+  char *problem;  // reason why the start failed; NULL: none
   uint64_t seed;
   bool hides_files, is_shuffled, is_echoed;
-  LogState log;    // the server's while it does not run, else what was before
-  SimLine *lines;  // the first `taken` were read
+  LogState log;  // the server's log state while it is not running; otherwise the state
+                 // from before
+  SimLine *lines;  // lines of the log; the first `taken` have been read
   uint32_t line_count, line_capacity, taken;
   OwnFile *files;
   size_t file_count;
-  bool has_disk;  // for what is not among them
-  char **env;  // names and values in turns, NULL at the end; NULL: those of the process
-  Buf *report;   // of the reload that runs
-  bool is_good;  // how it went
+  bool has_disk;  // files that are not in memory come from the disk
+  char **env;     // names and values, alternating, ended by NULL; NULL: the process's
+                  // environment
+  Buf *report;    // report of the running reload
+  bool is_good;   // whether the reload succeeded
 };
 
 // --- The log ---
@@ -65,7 +67,7 @@ static const SimLine *take_log(SimServer *server, size_t *count) {
   return server->lines;
 }
 
-// Uses the log of this server until the next call.
+// Uses the log of this server until the next call, which restores the other log.
 static void swap_log(SimServer *server) { server->log = log_swap(server->log); }
 
 // --- Files ---
@@ -91,7 +93,7 @@ static void set_files(SimServer *server, const SimFile *files, size_t count) {
   }
 }
 
-// "examples/duel/rules.lua" is "rules.lua" of the game "examples/duel".
+// Returns the path inside the game: "rules.lua" for "examples/duel/rules.lua".
 static const char *inner_path(const SimServer *server, const char *path) {
   size_t size = strlen(server->game);
   if (size > 4 && strcmp(server->game + size - 4, ".lua") == 0)
@@ -123,7 +125,7 @@ static int read_disk(const SimServer *server, const char *path, Buf *bytes) {
   const char *ending = strrchr(path, '.');
   if (ending == NULL || strcmp(ending, ".lua") != 0) return -ENOENT;
   Buf text = {0};
-  int err = file_read(path, &text);  // it has to be there
+  int err = file_read(path, &text);  // the file must exist
   buf_deinit(&text);
   if (err == 0) buf_append(bytes, STAND_IN, sizeof STAND_IN - 1);
   return err;

@@ -1,4 +1,4 @@
-// Decides where a game's public files are; net/protocol/http serves them.
+// Finds a game's public files, which net/protocol/http serves.
 #include "server/web_files.h"
 
 #include <limits.h>
@@ -20,7 +20,7 @@ static bool is_folder(const char *path) {
   return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// Writes its name; the folder itself may be created later.
+// Writes the folder's name only, because the folder may be created later.
 bool web_files_folder(const char *game, char folder[PATH_MAX]) {
   if (game == NULL) return false;
   const char *slash = strrchr(game, '/');
@@ -30,7 +30,8 @@ bool web_files_folder(const char *game, char folder[PATH_MAX]) {
   return snprintf(folder, PATH_MAX, "%.*s/public", size, place) < PATH_MAX;
 }
 
-// Without a warning, the reason for refused pages is hard to find.
+// Warns of invalid origins, because the reason for refused pages is hard to find
+// otherwise.
 static void check_origins(const char *list) {
   Text bad;
   char origin[256];
@@ -42,9 +43,9 @@ static void check_origins(const char *list) {
       log_str("origin", origin));
 }
 
-// Writes the names by which browsers may call the server, separated by commas: those of the
-// settings, and this machine's name, alone and in .local. Only machines in the same network
-// can make the latter resolve to this one.
+// Writes the names by which browsers may call the server, separated by commas: the
+// names in the settings, and this machine's name, alone and with .local. Only machines
+// in the same network can resolve this machine's name to it.
 static void put_hosts(Buf *list, const Config *config) {
   const char *hosts = config_text(config, KEY_HOSTS);
   char machine[HOST_NAME_MAX + 1] = "";

@@ -1,4 +1,4 @@
-// Pages of a game for browsers.
+// A game's pages for browsers.
 #pragma once
 
 #include <limits.h>
@@ -6,9 +6,10 @@
 
 #include "server/config.h"
 
-/// Applies to net the folder `public` beside game.lua, and the settings about which pages may
-/// connect. `game` is a folder, a file or NULL.
+/// Makes net serve the folder `public` beside game.lua, and applies the settings that
+/// say which pages may connect. `game` is a folder, a file or NULL.
 void web_files_apply(Net *net, const Config *config, const char *game);
 
-/// Writes the path of that folder, which need not exist. Returns false for a game without one.
+/// Writes the path of the folder `public`, which need not exist. Returns false if the
+/// game cannot have one.
 bool web_files_folder(const char *game, char folder[PATH_MAX]);

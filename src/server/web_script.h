@@ -1,14 +1,14 @@
-// The client for browsers as text: clients/js/perigee.js and the files beside it, which
-// scripts/embed.cmake compiles into the binary.
+// The browser client as text: clients/js/perigee.js and the files beside it.
+// scripts/embed.cmake compiles them into the binary.
 #pragma once
 
 #include <stddef.h>
 
-/// /perigee.js: its text with a NUL, which the size does not count; empty where the sources
-/// lack it.
+/// Text of /perigee.js with a NUL, which the size does not count. Empty if the sources
+/// lack the file.
 extern const char web_script[];
 extern const size_t web_script_size;
 
-/// The same of /lockstep.js.
+/// Text of /lockstep.js, likewise.
 extern const char web_lockstep[];
 extern const size_t web_lockstep_size;

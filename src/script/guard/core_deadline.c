@@ -1,5 +1,5 @@
-// perigee.core: the deadline of the running call, the weight of values, and the costs of
-// handlers.
+// perigee.core: the deadline of the running call, the weight of values, and the costs
+// of handlers.
 #include <lauxlib.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 enum { STEPS_MAX = 1 << 30 };
 
-// charge(steps): charges steps of about 5 ns to the running handler
+// charge(steps): charges steps of about 5 ns each to the running handler
 static int core_charge(lua_State *L) {
   lua_Number steps = luaL_checknumber(L, 1);
   if (!(steps >= 0)) steps = 0;
@@ -20,8 +20,8 @@ static int core_charge(lua_State *L) {
   return 0;
 }
 
-// ran(): the table of script/call_cost.h, into which the Lua half writes the function that
-// it calls and its message
+// ran(): returns the table of script/call_cost.h, in which the Lua half stores the
+// function that it calls and its message
 static int core_ran(lua_State *L) {
   call_cost_push_ran(core_host(L), L);
   return 1;
@@ -29,7 +29,7 @@ static int core_ran(lua_State *L) {
 
 // --- The weight of values ---
 
-// Limits and results of a walk over a value.
+// Limits and results while a value is weighed.
 typedef struct Weight {
   Host *host;
   int depth_max;
@@ -52,7 +52,7 @@ static void weigh_plain(lua_State *L, Weight *sum) {
   if (sum->weight > sum->weight_max) sum->wrong = "heavy";
 }
 
-// Returns the class of the table on top, "peer" or "room", or NULL.
+// Returns the class of the table on top of the stack, "peer" or "room", or NULL.
 static const char *class_of(lua_State *L) {
   const char *class = NULL;
   if (!lua_getmetatable(L, -1)) return NULL;
@@ -66,7 +66,7 @@ static const char *class_of(lua_State *L) {
   return class;
 }
 
-// Adds the weight of the value on top, which stays there.
+// Adds the weight of the value on top of the stack, and leaves the value there.
 static void weigh(lua_State *L, Weight *sum, int depth) {
   deadline_charge(sum->host, L, NODE_STEPS);
   weigh_plain(L, sum);
@@ -88,8 +88,9 @@ static void weigh(lua_State *L, Weight *sum, int depth) {
   }
 }
 
-// weigh(value, depth, weight, wide): why the value cannot be a message ("deep", "heavy",
-// "peer" or "room"), or nil; and whether it has numbers as large as `wide`
+// weigh(value, depth, weight, wide): returns why the value cannot be a message ("deep",
+// "heavy", "peer" or "room"), or nil; and whether it contains numbers as large as
+// `wide`
 static int core_weigh(lua_State *L) {
   Weight sum = {.host = core_host(L),
                 .depth_max = luaL_checkint(L, 2),
@@ -116,7 +117,7 @@ static void push_cost(lua_State *L, const Cost *cost) {
   core_set_number(L, "line", cost->line);
 }
 
-// slowest(): a list of the handlers with the longest calls
+// slowest(): returns a list of the handlers with the longest calls
 static int core_slowest(lua_State *L) {
   const Cost *slowest[COSTS_SLOWEST];
   size_t count = costs_slowest(&core_host(L)->costs, slowest, COSTS_SLOWEST);
@@ -128,8 +129,8 @@ static int core_slowest(lua_State *L) {
   return 1;
 }
 
-// busiest(): the source that alone took more than half of the scripts' time in the last
-// second, or nil
+// busiest(): returns the source that alone took more than half of the scripts' time in
+// the last second, or nil
 static int core_busiest(lua_State *L) {
   Host *host = core_host(L);
   const Busiest *busiest = busiest_find(host);
@@ -149,10 +150,10 @@ static int core_busiest(lua_State *L) {
   return 1;
 }
 
-// --- Trying it ---
+// --- The self test ---
 
-// trial(fn, us): whether a deadline of `us` microseconds has ended `fn`. For the self test
-// at the start, outside of handlers.
+// trial(fn, us): returns whether a deadline of `us` microseconds has ended `fn`. For
+// the self test at the start, outside of handlers.
 static int core_trial(lua_State *L) {
   Host *host = core_host(L);
   ScriptLimits limits = host->deadline.limits;
@@ -167,8 +168,8 @@ static int core_trial(lua_State *L) {
   return 1;
 }
 
-// is_proven(): whether this is not the first call in the process. One self test of LuaJIT
-// is enough for all states.
+// is_proven(): returns false for the first call in the process, then true. One self
+// test of LuaJIT is enough for all states.
 static int core_is_proven(lua_State *L) {
   static atomic_bool is_proven;
   lua_pushboolean(L, atomic_exchange(&is_proven, true));

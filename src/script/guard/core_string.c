@@ -1,6 +1,6 @@
-// perigee.core: string.find, match, gmatch and gsub for lua/perigee/guard/library.lua. They
-// behave like LuaJIT's, and charge their work to the running handler. Scripts call them
-// without a wrapper, so that errors have the right name.
+// perigee.core: string.find, match, gmatch and gsub for lua/perigee/guard/library.lua.
+// They behave like LuaJIT's functions, and charge their work to the running handler.
+// Scripts call them without a wrapper, so that error messages name the right function.
 #define _GNU_SOURCE  // memmem
 #include <lauxlib.h>
 #include <math.h>
@@ -13,13 +13,14 @@
 #include "script/guard/pattern.h"
 
 enum {
-  PREFIX_MAX = 1024,     // bytes of the searched text that memmem compares
-  SEARCH_MAX = 1 << 16,  // bytes of one call of memmem, 0.3 ms at most
-  CALL_STEPS = 10,       // steps of a call of the script, and of a capture's string
-  COPY_SHIFT = 4,        // bytes copied in a step, as a power of two
+  PREFIX_MAX = 1024,     // bytes of the searched text that one memmem compares
+  SEARCH_MAX = 1 << 16,  // bytes that one call of memmem searches, in 0.3 ms at most
+  CALL_STEPS = 10,       // steps charged for a call of the script's function, and for a
+                         // capture's string
+  COPY_SHIFT = 4,        // bytes copied in one step, as a power of two
 };
 
-// The call that a match is charged to.
+// The call that pays for a match.
 typedef struct Charge {
   Host *host;
   lua_State *L;
@@ -31,7 +32,7 @@ static bool on_steps(void *data, uint32_t steps) {
   return true;
 }
 
-// Returns the number at `at` as an integer within +-2^53; NaN is the minimum.
+// Returns the number at `at` as an integer within +-2^53. NaN becomes the minimum.
 static int64_t whole_or(lua_State *L, int at, int64_t otherwise) {
   if (lua_gettop(L) < at) return otherwise;
   double number = luaL_optnumber(L, at, (lua_Number)otherwise);
@@ -39,7 +40,7 @@ static int64_t whole_or(lua_State *L, int at, int64_t otherwise) {
   return number > 0x1p53 ? INT64_C(1) << 53 : (int64_t)number;
 }
 
-// Reads the subject at `at` and the pattern behind it.
+// Reads the subject at `at` and the pattern at the next index.
 static void read_texts(lua_State *L, int at, Pattern *pattern, Charge *charge) {
   size_t subject_size, text_size;
   const char *subject = luaL_checklstring(L, at, &subject_size);
@@ -79,7 +80,8 @@ static int push_captures(lua_State *L, Pattern *pattern) {
   return (int)count;
 }
 
-// Pushes all captures, or the whole match without captures; returns their number.
+// Pushes all captures, or the whole match if the pattern has none; returns their
+// number.
 static int push_values(lua_State *L, Pattern *pattern) {
   int count = push_captures(L, pattern);
   if (count > 0) return count;
@@ -104,8 +106,8 @@ static bool is_plain(const char *text, size_t size) {
   return true;
 }
 
-// Searches with memmem in slices, so that the time can be charged. Searches the beginning
-// of a long `part`, and compares the rest.
+// Searches with memmem in slices, so that the time can be charged. memmem searches the
+// beginning of a long `part`; the rest is then compared.
 static const char *search_plain(Pattern *pattern, const char *at, const char *part,
                                 size_t size) {
   const char *end = pattern->subject_end;
@@ -158,7 +160,7 @@ static bool search(lua_State *L, Pattern *pattern, const char *at) {
   return false;
 }
 
-// find(text, pattern, from, is_plain)
+// find(text, pattern, from, is_plain): see string.find
 static int text_find(lua_State *L) {
   Pattern pattern;
   Charge charge;
@@ -178,7 +180,7 @@ static int text_find(lua_State *L) {
   return count;
 }
 
-// match(text, pattern, from)
+// match(text, pattern, from): see string.match
 static int text_match(lua_State *L) {
   Pattern pattern;
   Charge charge;
@@ -194,9 +196,14 @@ static int text_match(lua_State *L) {
 
 // --- gmatch ---
 
-enum { GMATCH_SUBJECT = 1, GMATCH_PATTERN, GMATCH_AT };  // indexes of the state
+enum {
+  GMATCH_SUBJECT = 1,
+  GMATCH_PATTERN,
+  GMATCH_AT
+};  // indexes of the iterator's
+    // state
 
-// gmatch_next(state): captures of the next match; nothing without a match
+// gmatch_next(state): returns the captures of the next match, or nothing
 static int text_gmatch_next(lua_State *L) {
   Pattern pattern;
   Charge charge;
@@ -219,23 +226,24 @@ static int text_gmatch_next(lua_State *L) {
   return count;
 }
 
-// --- Strings in the making ---
+// --- Building strings ---
 
 enum { BUILDER_SMALL = 512 };  // bytes without an allocation
 
-// Collects at most DEADLINE_TEXT_MAX bytes, in the struct or in a userdata, so that an error
-// may leave the function. luaL_Buffer has no limit, and leaves partial strings on the stack.
+// Collects at most DEADLINE_TEXT_MAX bytes, in the struct or in a userdata, so that an
+// error leaks nothing. luaL_Buffer has no limit, and leaves partial strings on the
+// stack.
 typedef struct Builder {
   lua_State *L;
   const char *name;  // function that builds the string, for errors
-  int slot;          // index of the stack for the userdata with the bytes
+  int slot;          // stack index of the userdata with the bytes
   char *data;
   size_t size;
   size_t capacity;
   char small[BUILDER_SMALL];
 } Builder;
 
-// `slot` is an unused index of the stack.
+// `slot` must be an unused stack index.
 static void builder_init(Builder *builder, lua_State *L, int slot, const char *name) {
   builder->L = L;
   builder->name = name;
@@ -276,10 +284,10 @@ typedef struct Substitution {
   Pattern pattern;
   Charge charge;
   Builder result;
-  const char *kept;  // rest of the subject; the text before it is in `result`
+  const char *kept;  // rest of the subject, of which nothing is in `result` yet
 } Substitution;
 
-enum { GSUB_VALUE = 3, GSUB_SLOT = 5 };  // indexes of the stack
+enum { GSUB_VALUE = 3, GSUB_SLOT = 5 };  // stack indexes
 
 static void add(Substitution *sub, const char *from, size_t size) {
   sub->pattern.steps += 1 + (uint32_t)(size >> COPY_SHIFT);
@@ -292,7 +300,7 @@ static void add_kept(Substitution *sub) {
   sub->kept = sub->pattern.to;
 }
 
-// Adds %0 to %9 of a replacement.
+// Adds the text of %0 to %9 in a replacement.
 static void add_reference(Substitution *sub, char digit) {
   const Pattern *pattern = &sub->pattern;
   uint32_t count = pattern->capture_count;
@@ -314,8 +322,8 @@ static void add_reference(Substitution *sub, char digit) {
   }
 }
 
-// Adds the replacement text. A `%` adds the next character unless that is a digit, and at
-// the end a zero byte.
+// Adds the replacement text. `%` before a digit adds a capture, before another
+// character that character, and at the end a zero byte.
 static void add_template(Substitution *sub) {
   size_t size;
   const char *at = lua_tolstring(sub->L, GSUB_VALUE, &size);
@@ -388,7 +396,7 @@ static int64_t replace_all(Substitution *sub, int64_t most) {
   return count;
 }
 
-// Checks the replacement after the count, as LuaJIT does.
+// Checks the replacement only after the count, as LuaJIT does.
 static int64_t read_most(lua_State *L, const Pattern *pattern) {
   int64_t most = whole_or(L, 4, pattern->subject_end - pattern->subject + 1);
   switch (lua_type(L, GSUB_VALUE)) {
@@ -405,7 +413,7 @@ static int64_t read_most(lua_State *L, const Pattern *pattern) {
   }
 }
 
-// gsub(text, pattern, replacement, most)
+// gsub(text, pattern, replacement, most): see string.gsub
 static int text_gsub(lua_State *L) {
   Substitution sub;
   sub.L = L;

@@ -1,10 +1,10 @@
-// perigee.core: table.sort for lua/perigee/guard/library.lua, which charges its work to the
-// running handler.
+// perigee.core: table.sort for lua/perigee/guard/library.lua. It charges its work to
+// the running handler.
 //
-// It is a merge sort: it calls the comparator less often than Lua's quicksort, keeps the
-// order of equal values, and always ends after n log n comparisons. A contradictory
-// comparator yields some order, and no error. The list changes only at the end, so an error
-// in the comparator leaves it unchanged.
+// The algorithm is a merge sort. Compared with Lua's quicksort, it calls the comparator
+// less often, keeps the order of equal values, and always ends after n log n
+// comparisons. A contradictory comparator causes an arbitrary order, but no error. The
+// list changes only at the end, so an error in the comparator leaves it unchanged.
 #include <lauxlib.h>
 #include <stdint.h>
 #include <string.h>
@@ -13,14 +13,14 @@
 #include "script/guard/deadline.h"
 
 enum {
-  CALL_STEPS = 10,      // steps of a call of a comparator or a metamethod
-  COPY_SHIFT = 4,       // bytes copied or compared in a step, as a power of two
+  CALL_STEPS = 10,      // steps charged for a call of a comparator or a metamethod
+  COPY_SHIFT = 4,       // bytes copied or compared in one step, as a power of two
   CHARGE_STEPS = 4096,  // steps that are charged together
-  ITEMS_SMALL = 48,     // items without an allocation, including those of a merge
-  RUN_MAX = 6,          // limit of items sorted by insertion
+  ITEMS_SMALL = 48,     // items sorted without an allocation, including the spare ones
+  RUN_MAX = 6,          // most items that are sorted by insertion
 };
 
-// A value of the list. The copy of the list keeps strings alive.
+// A value of the list. The copy of the list on the stack keeps strings alive.
 typedef struct Item {
   union {
     double number;
@@ -39,7 +39,7 @@ struct Sort {
   uint32_t steps;
 };
 
-// indexes of the stack
+// Stack indexes.
 enum { SORT_LIST = 1, SORT_COMPARATOR, SORT_COPY, SORT_MEMORY };
 
 static void charge(Sort *sort, uint32_t steps) {
@@ -95,7 +95,7 @@ static void insertion_sort(Sort *sort, Item *items, size_t count) {
   }
 }
 
-// Merges the halves. Copies the left one to `spare`.
+// Merges the two sorted halves, with a copy of the left one in `spare`.
 static void merge(Sort *sort, Item *items, size_t half, size_t count, Item *spare) {
   memcpy(spare, items, half * sizeof *items);
   size_t left = 0, right = half, at = 0;
@@ -107,7 +107,7 @@ static void merge(Sort *sort, Item *items, size_t half, size_t count, Item *spar
   memcpy(&items[at], &spare[left], (half - left) * sizeof *items);
 }
 
-// Recurses to the logarithm of `count`.
+// The depth of the recursion is the logarithm of `count`.
 static void merge_sort(Sort *sort, Item *items, size_t count, Item *spare) {
   if (count <= RUN_MAX) {
     insertion_sort(sort, items, count);
@@ -120,7 +120,7 @@ static void merge_sort(Sort *sort, Item *items, size_t count, Item *spare) {
     merge(sort, items, half, count, spare);
 }
 
-// Reads all values. Returns their common type, or LUA_TNONE.
+// Reads all values. Returns their common type, or LUA_TNONE if they have none.
 static int read_items(Sort *sort, Item *items, size_t count) {
   lua_State *L = sort->L;
   int common = LUA_TNONE;
@@ -177,7 +177,7 @@ static void write_list(Sort *sort, const Item *items, size_t count) {
   }
 }
 
-// sort(list, comparator)
+// sort(list, comparator): see table.sort
 static int table_sort(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   if (!lua_isnoneornil(L, 2)) luaL_checktype(L, 2, LUA_TFUNCTION);

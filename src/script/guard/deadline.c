@@ -1,4 +1,4 @@
-// Checks clock and heap, and ends calls with their tracebacks.
+// Checks clock and heap, and ends calls that exceed a limit, with their tracebacks.
 #include "script/guard/deadline.h"
 
 #include <lauxlib.h>
@@ -15,15 +15,15 @@
 
 enum {
   SOON_US = 10000,        // longest time between two ticks
-  LOOK_BYTES = 64 << 10,  // growth between two checks of a heap past its limit
-  OWN_US = 1000000,       // time past the deadline that the host's own code has
+  LOOK_BYTES = 64 << 10,  // growth between two checks of a heap beyond its limit
+  OWN_US = 1000000,  // time after the deadline in which the host's own code may end
 };
 
-// The host of the thread's running call. Signal handlers read it.
+// The host of this thread's running call. Signal handlers read it.
 static _Thread_local Host *volatile running;
 
-// Returns the processor time of this thread. This clock is read outside of net, because it
-// is no time of day.
+// Returns the processor time of this thread. This file may read it, although only net
+// reads clocks, because it is not a time of day.
 static uint64_t processor_us(void) {
   struct timespec used;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
@@ -32,14 +32,14 @@ static uint64_t processor_us(void) {
 
 uint64_t deadline_clock_us(void) { return net_real_us(); }
 
-// --- Being over ---
+// --- Ending a call ---
 
 static void keep(Buf *buf, const char *text) {
   buf->size = 0;
   buf_append(buf, text, strlen(text) + 1);
 }
 
-// Writes a time like "50 ms" or "1.5 s".
+// Writes a time such as "50 ms" or "1.5 s".
 static void describe_time(char *out, size_t size, uint64_t us) {
   if (us < 1000000)
     snprintf(out, size, "%g ms", (double)us / 1e3);
@@ -62,7 +62,7 @@ static void describe(const Deadline *deadline, char *out, size_t size) {
              amount);
 }
 
-// Keeps error and traceback, because code that catches the error loses the stack.
+// Stores error and traceback, because code that catches the error loses the stack.
 static void note(Host *host, lua_State *L, DeadlineOver over) {
   Deadline *deadline = &host->deadline;
   char what[128];
@@ -85,8 +85,8 @@ static void raise_over(Host *host, lua_State *L) {
   lua_error(L);
 }
 
-// Raises the error of refused memory, because that error calls no handler of an xpcall. A
-// handler would run inside the hook, where no hook could end it.
+// Raises the error of refused memory, because that error calls no handler of an xpcall.
+// Such a handler would run inside the hook, where no other hook could end it.
 static void raise_in_hook(Host *host, lua_State *L) {
   lua_newtable(L);
   lua_pushboolean(L, true);
@@ -95,16 +95,16 @@ static void raise_in_hook(Host *host, lua_State *L) {
   raise_over(host, L);
 }
 
-// --- Looking ---
+// --- Checking ---
 
 static void set_interrupt_bytes(Host *host) {
   size_t bytes = host->memory.bytes, limit = host->deadline.limits.memory;
   host->deadline.interrupt_bytes = bytes < limit ? limit : bytes + LOOK_BYTES;
 }
 
-// Returns whether the call is over its time. Processor time must confirm the clock, because
-// a busy machine is no fault of the call. Reading it is a system call, so only long calls
-// do, from a quarter of the time on.
+// Returns whether the call has exceeded its time. Processor time must confirm the
+// clock, because the script is not at fault if the machine is busy. Reading processor
+// time is a system call, so only calls that have used a quarter of their time read it.
 static bool is_late(Deadline *deadline, uint64_t now_us) {
   uint64_t elapsed_us = now_us - deadline->started_us,
            allowed_us = deadline->allowed_us;
@@ -119,7 +119,7 @@ static bool is_late(Deadline *deadline, uint64_t now_us) {
   return processor_us() - deadline->processor_us >= owed_us;
 }
 
-// Checks clock and heap; returns whether the call is over.
+// Checks clock and heap; returns whether the call has exceeded a limit.
 static bool look(Host *host, lua_State *L) {
   Deadline *deadline = &host->deadline;
   if (deadline_is_over(deadline)) return true;
@@ -134,8 +134,8 @@ static bool look(Host *host, lua_State *L) {
   return deadline_is_over(deadline);
 }
 
-// Returns whether a function of the host runs. Functions of scripts have another table of
-// globals. This is fast, because it runs before many instructions.
+// Returns whether a function of the host is running. Functions of scripts have another
+// table of globals. This function is fast, because it runs before many instructions.
 static bool is_in_own(lua_State *L, lua_Debug *at) {
   luaL_checkstack(L, 2, NULL);
   lua_getinfo(L, "f", at);
@@ -145,8 +145,9 @@ static bool is_in_own(lua_State *L, lua_Debug *at) {
   return is_own;
 }
 
-// Interrupts Lua code. Code of the host continues until it returns to the script, so that it
-// completes its work. If it takes too long, it is ended, too, because the server must not hang.
+// Interrupts Lua code. Code of the host continues until it returns to the script, so
+// that it completes its work. If it takes too long, it is ended as well, because the
+// server must not hang.
 static void on_interrupt(lua_State *L, lua_Debug *at) {
   Host *host = running;
   interrupt_seen();
@@ -195,7 +196,7 @@ void deadline_charge(Host *host, lua_State *L, uint32_t steps) {
 
 // --- Calls ---
 
-// Ends all limits, because no script runs.
+// Removes all limits, because no script runs.
 static void set_idle(Host *host) {
   running = NULL;
   host->deadline.over = DEADLINE_KEPT;

@@ -1,4 +1,4 @@
-// Uses two signals: that of the ticks, and the profiler's.
+// Interrupts use two signals: the one of the ticks, and the profiler's.
 #define _GNU_SOURCE
 #include "script/guard/interrupt.h"
 
@@ -17,9 +17,10 @@
 
 #include "os/thread.h"
 
-// ThreadSanitizer delays a signal until the program next calls it, and compiled Lua code
-// never does. It does not delay signals that an instruction may have caused. But the
-// handler must not interrupt the sanitizer with code that the sanitizer watches.
+// ThreadSanitizer delays a signal until the program next calls the sanitizer, which
+// compiled Lua code never does. It does not delay signals that an instruction may have
+// caused. The handler of such a signal must not contain code that the sanitizer
+// watches.
 #if defined(__SANITIZE_THREAD__)
 enum { TICK_SIGNAL = SIGTRAP };
 #define NOT_WATCHED __attribute__((no_sanitize("thread")))
@@ -29,42 +30,45 @@ enum { TICK_SIGNAL = SIGVTALRM };
 #endif
 
 enum {
-  TICK_NS = 2000000,  // processor time; the kernel rounds up to 1 to 10 ms
-  AGAIN_US = 100,     // time after an interrupt that may have no effect
+  TICK_NS = 2000000,  // processor time between ticks; the kernel rounds it up to 1 to
+                      // 10 ms
+  AGAIN_US = 100,     // time until the next try, after an interrupt that may have no
+                      // effect
   UNHEARD_MAX = 50,   // tries after which the interpreter cannot be running
-  RANGES_MAX = 256,   // ranges of code in files; a process has some forty
+  RANGES_MAX = 256,   // ranges of code in files; a process has about forty
 };
 
-// "l": compiled code checks in each line. "i": milliseconds between samples; start_profiler
-// stops the timer before the first.
+// "l" makes compiled code check in each line. "i" gives the milliseconds between
+// samples; start_profiler stops the timer before the first sample.
 static const char PROFILE_MODE[] = "li1000000";
 
 typedef struct Range {
   uintptr_t start, end;
-  bool is_lua;  // LuaJIT's own
+  bool is_lua;  // whether the code belongs to LuaJIT
 } Range;
 
-// State of the process, because signals belong to the process. Written under the lock.
-// Signal handlers read only parts that do not change while a state is open.
+// State of the whole process, because signals belong to the process. It is written
+// under the lock. Signal handlers read only parts that do not change while a state is
+// open.
 static struct {
   pthread_mutex_t lock;
-  int states;                     // open states
+  int states;                     // number of open states
   _Atomic(lua_State *) profiled;  // state whose compiled code can be interrupted
   InterruptTick *tick;
   struct sigaction tick_before, profile_before;  // handlers of the embedding program
-  struct sigaction profile;                      // LuaJIT's own
+  struct sigaction profile;                      // handler of LuaJIT
   Range ranges[RANGES_MAX];  // code of the program and its libraries
-  int range_count;           // -1: more ranges than RANGES_MAX exist
+  int range_count;           // number of ranges; -1: more than RANGES_MAX exist
 } interrupts = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-// The ticks of a thread, for all states that it has opened.
+// The ticks of a thread, for all states that the thread has opened.
 static _Thread_local struct {
   int states;
   timer_t ticks, once;
-  volatile sig_atomic_t unheard;  // tries since a hook was called
+  volatile sig_atomic_t unheard;  // tries since a hook was last called
 } own;
 
-// --- Where a signal came ---
+// --- The place of a signal ---
 
 static int add_ranges(struct dl_phdr_info *info, size_t size, void *data) {
   (void)size;
@@ -90,7 +94,7 @@ NOT_WATCHED static uintptr_t place_of(const ucontext_t *context) {
 #endif
 }
 
-// Returns the range of a place; NULL for compiled code, which is in no file.
+// Returns the range of a place, or NULL for compiled code, which is not in a file.
 NOT_WATCHED static const Range *range_of(const void *place) {
   uintptr_t at = place_of(place);
   for (int i = 0; i < interrupts.range_count; i++) {
@@ -100,7 +104,7 @@ NOT_WATCHED static const Range *range_of(const void *place) {
   return NULL;
 }
 
-// Returns whether `tick` may run at that place.
+// Returns whether `tick` may run when a signal arrives at that place.
 NOT_WATCHED static bool is_place_for_ticks(const void *place) {
 #if defined(__SANITIZE_THREAD__)
   const Range *range = range_of(place);
@@ -113,7 +117,7 @@ NOT_WATCHED static bool is_place_for_ticks(const void *place) {
 
 // --- Ticks ---
 
-// Passes a signal to an earlier handler.
+// Passes a signal to the handler that was set before.
 NOT_WATCHED static void pass_on(const struct sigaction *to, int number, siginfo_t *info,
                                 void *place) {
   if (to->sa_flags & SA_SIGINFO)
@@ -133,7 +137,7 @@ NOT_WATCHED static void on_tick(int number, siginfo_t *info, void *place) {
   errno = error;
 }
 
-// Passes signals of interrupt_raise to LuaJIT's handler.
+// Handles the profiler's signal: passes those of interrupt_raise to LuaJIT's handler.
 NOT_WATCHED static void on_profile(int number, siginfo_t *info, void *place) {
   pass_on(info->si_code == SI_TKILL ? &interrupts.profile : &interrupts.profile_before,
           number, info, place);
@@ -169,7 +173,8 @@ void interrupt_tick_in(uint64_t us) {
 
 // --- States ---
 
-// Does nothing: the profiler only makes compiled code return to the interpreter.
+// Does nothing, because the profiler only has to make compiled code return to the
+// interpreter.
 static void on_sample(void *data, lua_State *L, int samples, int vm_state) {
   (void)data;
   (void)L;
@@ -177,7 +182,7 @@ static void on_sample(void *data, lua_State *L, int samples, int vm_state) {
   (void)vm_state;
 }
 
-// Starts LuaJIT's profiler, of which a process has one.
+// Starts LuaJIT's profiler. A process has only one.
 static bool start_profiler(lua_State *L) {
   struct itimerval never = {{0, 0}, {0, 0}};
   if (interrupts.profiled != NULL || interrupts.range_count < 0) return false;
@@ -224,7 +229,7 @@ void interrupt_raise(lua_State *L, lua_Hook hook) {
 }
 
 bool interrupt_signal(lua_State *L, lua_Hook hook, const void *place) {
-  lua_sethook(L, NULL, 0, 0);  // so that LuaJIT notices the next call
+  lua_sethook(L, NULL, 0, 0);  // makes LuaJIT notice the next call
   bool is_compiled = range_of(place) == NULL;
   if (is_compiled || ++own.unheard > UNHEARD_MAX) {
     interrupt_raise(L, hook);

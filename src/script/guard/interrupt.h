@@ -1,52 +1,56 @@
 // Interrupts a script at any instruction, compiled or not. Private to src/script.
 //
-// A tick is a signal after some processor time of the thread; its handler checks the clock.
-// An interrupt is a debug hook, which Lua allows signal handlers to set. Compiled code does
-// not check hooks, but it checks LuaJIT's profiler once in each line. Therefore the
-// profiler runs with a timer that never fires, and an interrupt raises the profiler's
-// signal. Then compiled code returns to the interpreter, which calls the hook. LuaJIT does
-// not document this use, so lua/perigee/guard/self_test.lua tests it at each start.
+// A tick is a signal after some processor time of the thread; its handler checks the
+// clock. An interrupt is a debug hook, which Lua allows signal handlers to set.
+// Compiled code does not check hooks, but it checks LuaJIT's profiler in each line.
+// Therefore the profiler runs with a timer that never fires, and an interrupt raises
+// the profiler's signal. Compiled code then returns to the interpreter, which calls the
+// hook. LuaJIT does not document this use, so lua/perigee/guard/self_test.lua tests it
+// at each start.
 //
-// A signal has no effect in one short moment, while LuaJIT exchanges its table of
-// instructions. Setting the hook again repairs this, but nothing repairs it after the
-// profiler's signal. Therefore the profiler's signal is raised only where no Lua code is
-// interpreted: in compiled code, in the state's allocator, and when the hook was not called
-// for several milliseconds, because then compiled code runs in LuaJIT's C functions.
+// During one short moment, while LuaJIT exchanges its table of instructions, a signal
+// has no effect. A hook can be set again, but nothing repeats the effect of the
+// profiler's signal. Therefore the profiler's signal is raised only where no Lua code
+// is being interpreted: in compiled code; in the state's allocator; and when the hook
+// was not called for several milliseconds, because then compiled code runs in LuaJIT's
+// C functions.
 #pragma once
 
 #include <lua.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/// Called in a signal handler, every few milliseconds of processor time of a thread that
-/// has called interrupt_open. `place` is the place of the signal, for interrupt_signal.
+/// Called in a signal handler, every few milliseconds of processor time of a thread
+/// that has called interrupt_open. `place` is the place of the signal; pass it to
+/// interrupt_signal.
 typedef void InterruptTick(const void *place);
 
 /// Makes a state's code interruptible. `tick` must be the same for all states of the
-/// process. Must be called after all libraries of scripts are loaded. Returns false when
-/// compiled code of this state cannot be interrupted, because another state has the only
-/// profiler of the process. Then the caller must switch the state's JIT off.
+/// process. Must be called after all libraries of scripts are loaded. Returns false if
+/// compiled code of this state cannot be interrupted, because another state has the
+/// process's only profiler. The caller must then switch the state's JIT off.
 bool interrupt_open(lua_State *L, InterruptTick *tick);
 
-/// Closes a state on the thread that has opened it. With the thread's last state its ticks end.
+/// Closes a state, on the thread that has opened it. The ticks of a thread end with its
+/// last state.
 void interrupt_close(lua_State *L);
 
-/// Requests one more tick after `us` > 0 microseconds of real time, instead of the last
-/// request. Signal handlers may call it.
+/// Requests one tick after `us` > 0 microseconds of real time; replaces the last
+/// request. Signal handlers may call this function.
 void interrupt_tick_in(uint64_t us);
 
 /// Makes Lua call `hook` with the running coroutine before each instruction until
-/// interrupt_end. One call is not enough, because some loops then return to compiled code
-/// that does not check again. `L` is the main state. C functions that a script has called
-/// and the allocator may call it.
+/// interrupt_end. One call would not be enough, because some loops then return to
+/// compiled code that does not check again. `L` is the main state. May be called by the
+/// allocator and by C functions that a script has called.
 void interrupt_raise(lua_State *L, lua_Hook hook);
 
-/// Does the same in a signal handler, whose third argument is `place`. Returns false when
-/// the interrupt may have no effect. Then another tick follows soon, and the next
-/// allocation should call interrupt_raise.
+/// Does the same in a signal handler; `place` is the third argument of that handler.
+/// Returns false if the interrupt may have no effect. Another tick then follows soon,
+/// and the next allocation should call interrupt_raise.
 bool interrupt_signal(lua_State *L, lua_Hook hook, const void *place);
 
-/// Notes that the hook was called. The hook must call it.
+/// Reports that the hook was called. The hook must call this function.
 void interrupt_seen(void);
 
 /// Ends an interrupt.

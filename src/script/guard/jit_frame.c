@@ -4,15 +4,18 @@
 #include <lualib.h>
 #include <stdint.h>
 
-enum { BETA = 20100 };  // `jit.version_num` of all betas, and of no later version
+enum {
+  BETA = 20100
+};  // `jit.version_num` of all betas; later versions have a higher
+    // one
 
 typedef struct State State;
 
-// The first members of LuaJIT's global_State, with pointers of 64 bits.
+// The first members of LuaJIT's global_State, on machines with pointers of 64 bits.
 typedef struct Global {
   uint64_t others[46];
   State *running;           // the current coroutine
-  uint64_t *compiled_base;  // base of the frame that runs compiled code; NULL in the
+  uint64_t *compiled_base;  // base of the frame that runs compiled code; NULL:
                             // interpreter
 } Global;
 
@@ -28,8 +31,8 @@ static bool is_on_stack(const State *state, const uint64_t *base) {
   return base > state->stack && base < state->limit;
 }
 
-// Returns whether the members have the expected places. Runs in a coroutine with one value,
-// so that no two of them are equal by chance.
+// Returns whether the members are at the expected places. Runs in a coroutine with one
+// value, so that no two members are equal by chance.
 static int check(lua_State *L) {
   const State *state = (const State *)L;
   bool is_known = sizeof(void *) == sizeof(uint64_t) && state->top == state->base + 1 &&

@@ -1,4 +1,4 @@
-// Limits the Lua heap, and runs the collector ahead of the limit.
+// Limits the Lua heap, and runs the collector before the heap reaches its limit.
 #include "script/guard/memory.h"
 
 #include "base/log.h"
@@ -6,10 +6,10 @@
 #include "script/host.h"
 
 enum {
-  STEP_KB = 64,      // KiB of allocation that one step of the collector balances
+  STEP_KB = 64,      // KiB of allocation that one step of the collector makes up for
   SETTLE_US = 2000,  // time limit of memory_settle
-  CYCLES = 2,        // full cycles that free all garbage that exists at their beginning
-  GRACE = 4 << 20,   // bytes that a call may add to a heap that others have filled
+  CYCLES = 2,       // full cycles that free all garbage which exists at their beginning
+  GRACE = 4 << 20,  // bytes that a call may add to a heap that other calls have filled
   WARN_PERCENT = 80,   // percentage of the limit
   WARN_US = 60000000,  // time between two warnings
 };
@@ -22,15 +22,15 @@ static size_t grace(size_t limit) {
 
 static bool is_power_of_two(size_t size) { return (size & (size - 1)) == 0; }
 
-// Returns whether the block is LuaJIT's table of all strings, which any new string may
-// enlarge. It is never refused.
+// Returns whether the block is LuaJIT's table of all strings. It is never refused,
+// because any new string may enlarge it.
 static bool is_string_table(size_t old_size, size_t size) {
   return old_size == 0 && is_power_of_two(size);
 }
 
-// Guesses from its size whether a block is a string or a string's buffer, and no part of a
-// table. Buffers are powers of two, hash parts of tables are powers of two times 24 bytes,
-// and array parts grow in place to other sizes.
+// Guesses from the size whether a block is a string or a string buffer rather than a
+// part of a table. Buffers are powers of two, hash parts of tables are powers of two
+// times 24 bytes, and array parts grow in place to other sizes.
 static bool is_text(size_t old_size, size_t size) {
   if (old_size > 0) return is_power_of_two(size);
   return !(size % 24 == 0 && is_power_of_two(size / 24));
@@ -85,7 +85,7 @@ bool memory_is_over(Host *host, lua_State *L) {
 
 void memory_reclaim(Host *host) { host->memory.cycles = CYCLES; }
 
-// --- Keeping ahead ---
+// --- The collector ---
 
 static void warn(Host *host, uint64_t now_us) {
   Memory *memory = &host->memory;
@@ -98,7 +98,8 @@ static void warn(Host *host, uint64_t now_us) {
            log_num("limit_mib", (int64_t)(limit >> 20)));
 }
 
-// Sets the size of the next full cycles by the size after the last ones.
+// Computes the heap size that begins the next full cycles from the size after the last
+// ones.
 static void plan(Host *host) {
   Memory *memory = &host->memory;
   size_t limit = host->deadline.limits.memory, live = memory->bytes;

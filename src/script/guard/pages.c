@@ -9,12 +9,12 @@
 
 enum {
   LOWER = 1 << 20,  // bytes of shrinking that postpone a round
-  // Blocks in a row that were not resident, after which a round continues with smaller
-  // blocks: the others are probably new, or were dropped before.
+  // Successive blocks without resident pages after which a round continues with smaller
+  // blocks. The remaining blocks are probably new, or were dropped before.
   ABSENT_MAX = 64,
 };
 
-// Sizes of blocks, the largest first, because they cost least for each page.
+// Sizes of blocks, the largest first, because large ones cost least for each page.
 static const size_t SIZES[] = {256 << 10, 64 << 10, 16 << 10};
 enum { SIZE_COUNT = sizeof SIZES / sizeof *SIZES };
 
@@ -23,7 +23,8 @@ static bool is_resident(void *page, size_t page_size) {
   return mincore(page, page_size, &state) == 0 && (state & 1) != 0;
 }
 
-// Drops the whole pages of a block; returns false when its middle was not resident.
+// Drops the whole pages of a block; returns false if the middle of the block was not
+// resident.
 static bool drop(char *block, size_t size) {
   size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
   uintptr_t start = (uintptr_t)block + sizeof(void *), end = (uintptr_t)block + size;
@@ -67,7 +68,7 @@ static void go_on(Pages *pages, lua_Alloc allocate, void *arena, uint64_t end_us
   } while (pages->is_running && net_real_us() < end_us);
 }
 
-// Updates peak and low; returns whether a round is due.
+// Updates peak_bytes and low_bytes; returns whether a round is due.
 static bool is_due(Pages *pages, size_t bytes, uint64_t now_us) {
   if (bytes > pages->peak_bytes) pages->peak_bytes = pages->low_bytes = bytes;
   if (bytes + LOWER < pages->low_bytes) {

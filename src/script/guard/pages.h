@@ -1,7 +1,8 @@
-// Returns memory to the system after the Lua heap has shrunk. LuaJIT's allocator unmaps only
-// segments that are entirely free, so one live block in each segment retains them all. A round
-// therefore allocates the free blocks, has the system drop the pages within them, and frees them
-// again: the allocator keeps their addresses, without resident memory. Private to src/script.
+// Returns memory to the system after the Lua heap has shrunk. LuaJIT's allocator unmaps
+// only segments that are entirely free, so one live block retains its whole segment. A
+// round therefore allocates the free blocks, makes the system drop the pages within
+// them, and frees them again. The allocator keeps their addresses, without resident
+// memory. Private to src/script.
 #pragma once
 
 #include <lua.h>
@@ -10,10 +11,10 @@
 #include <stdint.h>
 
 enum {
-  PAGES_SHRUNK = 32 << 20,       // bytes that the heap must have shrunk by
+  PAGES_SHRUNK = 32 << 20,       // bytes by which the heap must have shrunk
   PAGES_INTERVAL_US = 10000000,  // time between two rounds
-  PAGES_QUIET_US = 1000000,      // time without shrinking before a round
-  PAGES_SLICE_US = 1000,         // time of a round in one call
+  PAGES_QUIET_US = 1000000,      // time without shrinking before a round begins
+  PAGES_SLICE_US = 1000,         // time of a round in one call of pages_settle
 };
 
 typedef struct Pages {
@@ -22,12 +23,12 @@ typedef struct Pages {
   uint64_t due_us;    // earliest time of the next round
   bool is_running;    // a round is in progress
   void *blocks;       // blocks of the round; the first word of each points to the next
-  uint32_t step;      // index of the size of blocks; the last step frees all
-  uint32_t absent;    // blocks in a row that were not resident
+  uint32_t step;      // index in the sizes of blocks; the last step frees all blocks
+  uint32_t absent;    // successive blocks that were not resident
 } Pages;
 
-/// Begins a round if the heap, which has `bytes` now, has shrunk enough, or continues one.
-/// `allocate` and `arena` are the allocator of the heap.
+/// Begins a round if the heap, which has `bytes` now, has shrunk enough; or continues
+/// the running round. `allocate` and `arena` are the allocator of the heap.
 void pages_settle(Pages *pages, lua_Alloc allocate, void *arena, size_t bytes,
                   uint64_t now_us);
 

@@ -10,7 +10,7 @@ typedef struct Source {
   const char *path;
   Text text;
   size_t at;        // bytes supplied to the parser
-  uint64_t end_us;  // time after which it gets no more
+  uint64_t end_us;  // time after which the parser gets no more bytes
   bool is_late;     // the parser was stopped at end_us
   const atomic_bool *is_unwanted;
 } Source;
@@ -62,7 +62,8 @@ bool parse_text(lua_State *L, const char *path, Text text,
   const char *chunk = lua_pushfstring(L, "@%s", path);
   int status = lua_loadx(L, read_piece, &source, chunk, "t");
   lua_remove(L, -2);
-  bool is_whole = source.at == text.size;  // the text supplied so far may be valid, too
+  bool is_whole = source.at == text.size;  // the bytes supplied so far may be a valid
+                                           // program, too
   if (is_whole || (status != 0 && !source.is_late)) return status == 0;
   lua_pop(L, 1);
   if (source.is_late)

@@ -1,33 +1,33 @@
 // The matcher. A pattern is a sequence of items, and a match passes each item once.
-// Therefore the open and closed captures at an item depend on the item alone. If an item
-// can match in several ways, a Choice keeps the remaining ways. A dead end returns to the
-// last Choice. Each repeated item has at most one.
+// Therefore the sets of open and closed captures at an item depend only on the item. If
+// an item can match in several ways, a Choice stores the remaining ways. A dead end
+// returns to the last Choice. Each repeated item has at most one Choice.
 //
 // An item is parsed each time it is reached. That costs about as much as a lookup, and
-// finds errors where Lua finds them.
+// reports errors at the same moment as Lua.
 #include "script/guard/pattern.h"
 
 #include <string.h>
 
 typedef enum UnitType { UNIT_BYTE, UNIT_ANY, UNIT_CLASS, UNIT_SET } UnitType;
 
-// A set of ASCII bytes, a bit for each. Classes have no other bytes.
+// A set of ASCII bytes, with one bit for each. No class contains other bytes.
 typedef struct Class {
   uint32_t bits[4];
 } Class;
 
-// A part of a pattern that matches one byte of the subject.
+// A part of a pattern that matches exactly one byte of the subject.
 typedef struct Unit {
   UnitType type;
   uint8_t byte;
   bool is_negated;
   const Class *class;
-  const char *set, *set_end;  // text between the brackets
-  uint32_t cost;              // steps to compare with a byte
+  const char *set, *set_end;  // text between the brackets of a set
+  uint32_t cost;              // steps to compare the unit with a byte
 } Unit;
 
-// The remaining ways to match the item before `rest`: with fewer bytes, down to `limit`;
-// or, if `limit` is NULL, with one more byte of `unit`.
+// The remaining ways to match the item before `rest`: with fewer bytes, down to
+// `limit`; or, if `limit` is NULL, with one more byte of `unit`.
 typedef struct Choice {
   const char *at;
   const char *rest;
@@ -42,10 +42,10 @@ typedef struct Run {
   const char *at;    // position in the subject
   const char *item;  // position in the pattern
   uint32_t choice_count;
-  Choice *choices;  // PATTERN_CHOICES_MAX of them, not cleared
+  Choice *choices;  // PATTERN_CHOICES_MAX choices, not initialized
 } Run;
 
-// The result of an item. All but GO_ON have the numbers of PatternResult.
+// The result of an item. All values but GO_ON equal those of PatternResult.
 typedef enum Outcome {
   STOPPED = PATTERN_STOPPED,
   WRONG = PATTERN_WRONG,
@@ -54,7 +54,10 @@ typedef enum Outcome {
   GO_ON,
 } Outcome;
 
-enum { SLICE_STEPS = 4096 };  // steps between two charges for one unit and many bytes
+enum {
+  SLICE_STEPS = 4096
+};  // steps between two charges while one unit matches many
+    // bytes
 
 static const Class ALPHA = {{0, 0, 0x07fffffe, 0x07fffffe}};
 static const Class CONTROL = {{0xffffffff, 0, 0, 0x80000000}};
@@ -119,15 +122,15 @@ static inline bool class_has(const Class *class, uint8_t byte) {
   return byte < 128 && (class->bits[byte >> 5] >> (byte & 31) & 1) != 0;
 }
 
-// Returns whether a letter behind `%` in a set matches the byte.
+// Returns whether the class of a letter behind `%` contains the byte.
 static bool escape_has(uint8_t letter, uint8_t byte) {
   const Class *class = class_of(letter);
   if (class == NULL) return letter == byte;
   return class_has(class, byte) != is_upper(letter);
 }
 
-// Returns whether a set has the byte. A `%` behind a range at the end matches the closing
-// bracket, as in Lua.
+// Returns whether a set contains the byte. As in Lua, a `%` behind a range at the end
+// matches the closing bracket.
 static bool set_has(const Unit *unit, uint8_t byte) {
   for (const char *at = unit->set; at < unit->set_end; at++) {
     uint8_t first = (uint8_t)*at;
@@ -157,14 +160,15 @@ static inline bool unit_has(const Unit *unit, uint8_t byte) {
   return false;
 }
 
-// --- Reading the pattern ---
+// --- Parsing the pattern ---
 
 static const char *wrong(Pattern *pattern, const char *error) {
   pattern->error = error;
   return NULL;
 }
 
-// Reads a set; `at` is behind the bracket. The first character is never the end.
+// Parses a set; `at` is behind the opening bracket. The first character is never the
+// closing bracket.
 static const char *read_set(Pattern *pattern, const char *at, Unit *unit) {
   const char *end = pattern->text_end;
   unit->type = UNIT_SET;
@@ -192,7 +196,8 @@ static const char *read_escape(Pattern *pattern, const char *at, Unit *unit) {
   return at + 1;
 }
 
-// Reads the unit at `at`, which is not the end. Returns the position behind it; NULL on an error.
+// Parses the unit at `at`, which is not the end. Returns the position behind it; NULL
+// on an error.
 static inline const char *read_unit(Pattern *pattern, const char *at, Unit *unit) {
   unit->cost = 1;
   switch (*at) {
@@ -216,7 +221,8 @@ static inline char byte_at(const Pattern *pattern, const char *at) {
 
 // --- Many bytes ---
 
-// Returns the first byte from `at` on for which unit_has is not `wanted`; NULL when stopped.
+// Returns the first byte from `at` on for which unit_has differs from `wanted`; NULL
+// when stopped.
 static const char *pass_slices(Pattern *pattern, const Unit *unit, const char *at,
                                bool wanted) {
   size_t slice = unit->cost < SLICE_STEPS ? SLICE_STEPS / unit->cost : 1;
@@ -251,7 +257,7 @@ static bool choose_later(Run *run, Choice choice) {
   return true;
 }
 
-// Extends the last choice, of a shortest match, by one byte.
+// Extends the last choice, which belongs to a shortest match, by one byte.
 static Outcome lengthen(Run *run, Choice *choice) {
   Pattern *pattern = run->pattern;
   Unit unit;
@@ -359,7 +365,7 @@ static Outcome close_capture(Run *run) {
   return fail(run, "invalid pattern capture");
 }
 
-// Matches %1: the text of a capture. A position never matches.
+// Matches %1 to %9: the text of an earlier capture. A position capture never matches.
 static Outcome match_again(Run *run) {
   Pattern *pattern = run->pattern;
   uint32_t index = (uint32_t)(run->item[1] - '1');
@@ -397,8 +403,8 @@ static Outcome match_balanced(Run *run) {
   return DEAD_END;
 }
 
-// Matches %f[set]: the change from a byte outside the set to one inside. Both ends of the
-// subject count as zero bytes.
+// Matches %f[set]: the change from a byte outside the set to a byte inside. Both ends
+// of the subject count as zero bytes.
 static Outcome match_frontier(Run *run) {
   Pattern *pattern = run->pattern;
   const char *at = run->at;
@@ -467,7 +473,8 @@ PatternResult pattern_match(Pattern *pattern, const char *at) {
 
 // --- Searching ---
 
-// Returns whether each match begins with a byte of the unit, so that the search can skip others.
+// If each match begins with a byte of one unit, reads that unit and returns true, so
+// that the search can skip other bytes.
 static bool read_lead(Pattern *pattern, Unit *unit) {
   const char *at = pattern->text;
   if (at < pattern->text_end && *at == '(') at++;

@@ -1,7 +1,7 @@
-// Matches Lua's patterns in counted steps. Every PATTERN_STEPS it calls `go_on`, which
-// decides whether to continue. Results and messages are those of LuaJIT's library, with two
-// differences: a match does not recurse, so it needs no C stack; and it has a limit of
-// choices, a little over LuaJIT's.
+// Matches Lua's patterns and counts the steps. After every PATTERN_STEPS it calls
+// `go_on`, which decides whether to continue. Results and messages equal those of
+// LuaJIT's library, with two differences: a match does not recurse, so it needs no C
+// stack; and it has a limit of choices, slightly above LuaJIT's.
 //
 // A pattern ends at its first zero byte, as in LuaJIT; `%z` matches one.
 //
@@ -14,8 +14,10 @@
 
 enum {
   PATTERN_CAPTURES_MAX = 32,
-  PATTERN_CHOICES_MAX = 256,  // LuaJIT has 200 levels, which captures use, too
-  PATTERN_STEPS = 16384,  // steps between two calls of `go_on`; one takes 5 ns at most
+  PATTERN_CHOICES_MAX = 256,  // limit of choices; LuaJIT allows 200 levels of choices
+                              // and captures together
+  PATTERN_STEPS = 16384,  // steps between two calls of `go_on`; a step takes at most 5
+                          // ns
 };
 
 typedef enum PatternResult {
@@ -27,8 +29,8 @@ typedef enum PatternResult {
 
 typedef struct PatternCapture {
   const char *from;
-  const char *to;    // end of the text, when closed
-  bool is_position;  // `()`: the capture is a position
+  const char *to;    // end of the text, if the capture is closed
+  bool is_position;  // whether it is `()`, which captures a position
 } PatternCapture;
 
 typedef struct Pattern {
@@ -37,25 +39,25 @@ typedef struct Pattern {
   bool (*go_on)(void *data, uint32_t steps);
   void *data;
 
-  // The match: subject from..to.
+  // Bounds of the match in the subject.
   const char *from, *to;
   uint32_t capture_count;
-  uint32_t closed;  // a bit for each capture
+  uint32_t closed;  // closed captures, one bit for each
   PatternCapture captures[PATTERN_CAPTURES_MAX];
 
   const char *error;
-  uint32_t steps;  // steps that `go_on` has not got yet
+  uint32_t steps;  // steps not yet reported to `go_on`
 } Pattern;
 
 /// Initializes a match. The caller owns both texts, which must stay valid.
 void pattern_init(Pattern *pattern, const char *text, size_t text_size,
                   const char *subject, size_t subject_size);
 
-/// Skips a leading `^`; returns whether one existed. Without this call it is an ordinary
-/// character.
+/// Skips a leading `^` and returns whether one existed. Without this call, `^` is an
+/// ordinary character.
 bool pattern_take_anchor(Pattern *pattern);
 
-/// Matches at `at` alone.
+/// Tries to match at `at` only.
 PatternResult pattern_match(Pattern *pattern, const char *at);
 
 /// Finds the first match at `at` or behind it.

@@ -7,8 +7,8 @@
 
 enum {
   DEPTH_PLAIN = 200,  // depth up to which Lua's own function is fast enough
-  INNER = 12,         // levels of a deeper stack that are printed: the innermost,
-  OUTER = 8,          // and the outermost
+  INNER = 12,         // innermost levels of a deeper stack that are printed
+  OUTER = 8,          // outermost levels that are printed
 };
 
 static int has_level(lua_State *of, int level) {
@@ -16,7 +16,8 @@ static int has_level(lua_State *of, int level) {
   return lua_getstack(of, level, &at);
 }
 
-// Returns the number of levels, by bisection, because lua_getstack takes time with the level.
+// Returns the number of levels, found by bisection, because the time of lua_getstack
+// grows with the level.
 static int depth_of(lua_State *of) {
   int low = 0, high = DEPTH_PLAIN;
   while (has_level(of, high)) {
@@ -33,8 +34,8 @@ static int depth_of(lua_State *of) {
   return low + 1;
 }
 
-// Adds only properties of the function itself. For its current line and name LuaJIT reads
-// neighbouring frames, and below many error handlers it reads beyond them.
+// Adds only properties of the function itself. For its current line and name, LuaJIT
+// reads neighbouring frames, and below many error handlers it reads out of bounds.
 static void add_level(luaL_Buffer *text, lua_State *L, lua_State *of, int level) {
   lua_Debug at;
   if (!lua_getstack(of, level, &at)) return;
@@ -68,13 +69,13 @@ void trace_push(lua_State *L, lua_State *of, const char *message, int level) {
     push_deep(L, of, message, level, depth);
 }
 
-// traceback([thread,] [message [, level]])
+// traceback([thread,] [message [, level]]): see debug.traceback
 int trace_function(lua_State *L) {
   lua_State *of = lua_isthread(L, 1) ? lua_tothread(L, 1) : L;
   int first = of == L && !lua_isthread(L, 1) ? 1 : 2;
   if (lua_tostring(L, first) == NULL && !lua_isnoneornil(L, first)) {
     lua_settop(L, first);
-    return 1;  // returns a message that is no text unchanged
+    return 1;  // a message that is not a text is returned unchanged
   }
   int level = luaL_optint(L, first + 1, of == L ? 1 : 0);
   trace_push(L, of, lua_tostring(L, first), level);

@@ -1,4 +1,4 @@
-// Reads requests of the control API, finds their routes, and answers them.
+// Parses requests of the control API, finds their routes, and answers them.
 #define _GNU_SOURCE  // memmem
 #include "server/library/api.h"
 
@@ -79,7 +79,8 @@ void api_fail(const ApiRequest *request, int status, const char *code,
 
 // --- Outcomes ---
 
-// Answers with the failure of an order. The text of `result`, if any, is the report of a reload.
+// Answers that an order has failed. If `result` has a text, it is the report of a
+// reload.
 static void fail_order(perigee_server *self, ApiClient to, const char *missing,
                        const perigee_server_event *result) {
   static const struct {
@@ -176,7 +177,7 @@ void api_deinit(Api *api) {
 
 typedef struct FieldRule {
   const char *name;
-  bool is_text;  // in a body a string; else any JSON, which the route looks at
+  bool is_text;  // a string in a body; false: any JSON, which the route checks
 } FieldRule;
 
 static const FieldRule FIELDS[API_FIELDS] = {
@@ -187,7 +188,7 @@ static const FieldRule FIELDS[API_FIELDS] = {
     [API_REASON] = {"reason", true}, [API_FORCE] = {"force", false},
 };
 
-// Decodes percent signs; returns false for bytes that are no text.
+// Decodes percent signs; returns false if the bytes are not a valid text.
 static bool decode(Text text, Buf *out) {
   for (uint32_t i = 0; i < text.size; i++) {
     char c = text.bytes[i];
@@ -221,7 +222,7 @@ static Buf *find_field(ApiRequest *request, uint32_t fields, Text name, int *fie
   return NULL;
 }
 
-// Reads name=value&name=value.
+// Parses name=value&name=value.
 static bool read_query(ApiRequest *request, uint32_t fields, Text query) {
   while (query.size > 0) {
     const char *end = memchr(query.bytes, '&', query.size);
@@ -284,7 +285,8 @@ static bool has_needed(const ApiRequest *request, uint32_t needs) {
 
 // --- Routes ---
 
-// Removes the text up to `c`, or all of it, from `rest`, and returns it.
+// Returns the text of `rest` before `c`, or all of it, and removes that text from
+// `rest`.
 static Text cut(Text *rest, char c) {
   const char *end = rest->size > 0 ? memchr(rest->bytes, c, rest->size) : NULL;
   uint32_t size = end != NULL ? (uint32_t)(end - rest->bytes) : rest->size;
@@ -294,7 +296,8 @@ static Text cut(Text *rest, char c) {
   return part;
 }
 
-// Returns whether a path is that of the route; `name` is the part at its "*".
+// Returns whether a path belongs to the route. Sets `name` to the part at the route's
+// "*".
 static bool fits(const ApiRoute *route, Text path, Text *name) {
   Text pattern = text_from(route->path);
   *name = (Text){0};
@@ -302,7 +305,7 @@ static bool fits(const ApiRoute *route, Text path, Text *name) {
     Text want = cut(&pattern, '/');
     bool is_last = memchr(path.bytes, '/', path.size) == NULL;
     Text part = cut(&path, '/');
-    if (!is_last && path.size == 0) return false;  // a slash at the end
+    if (!is_last && path.size == 0) return false;  // the path ends with a slash
     if (want.bytes[0] == '*')
       *name = part;
     else if (!text_equals(want, part))
@@ -360,7 +363,7 @@ static void free_request(ApiRequest *request) {
   for (int i = 0; i < API_FIELDS; i++) buf_deinit(&request->fields[i]);
 }
 
-// --- Coming in ---
+// --- Receiving ---
 
 static bool is_json(Text fields) {
   static const char TYPE[] = "content-type: application/json";
@@ -373,7 +376,7 @@ static bool is_json(Text fields) {
   return false;
 }
 
-// See AdminEvents.
+// Implements AdminEvents.request.
 static void on_request(void *data, ConnId conn, Text text) {
   ApiRequest request = {.self = data, .client = {false, conn}};
   const char *end = memmem(text.bytes, text.size, "\n\n", 2);

@@ -1,21 +1,21 @@
-// The control API: requests below /api/ of the admin listener, and lines of the control socket,
-// which are the same without a body ("GET /api/peers?limit=10"). Reads are answered at once from
-// the relay and the session. Writes are orders, like those of a host program, and are answered
-// when they have been carried out.
+// The control API: requests below /api/ of the admin listener, and lines of the control
+// socket. The lines are the same requests without a body ("GET /api/peers?limit=10"). A
+// read is answered at once from the relay and the session. A write is an order, like
+// those of a host program, and is answered when it has been carried out.
 #pragma once
 
 #include "net/admin.h"
 #include "server/library/library.h"
 
 enum {
-  API_PENDING_MAX = 256,       // requests that wait for their outcome
-  API_LIMIT_DEFAULT = 100,     // entries of a page
-  API_LIMIT_MAX = 1000,        // entries of a page that a request may ask for
-  API_PAGE_BYTES = 256 << 10,  // size from which on a page ends before its limit
-  API_REASON_MAX = 127,        // bytes
+  API_PENDING_MAX = 256,       // requests that may wait for their outcome
+  API_LIMIT_DEFAULT = 100,     // default number of entries on a page
+  API_LIMIT_MAX = 1000,        // most entries that a request may ask for
+  API_PAGE_BYTES = 256 << 10,  // size at which a page ends before its limit
+  API_REASON_MAX = 127,        // bytes of a reason
 };
 
-/// Fields of requests, in the query or as JSON in the body.
+/// Fields of requests, from the query or from JSON in the body.
 typedef enum ApiField {
   API_LIMIT,
   API_AFTER,
@@ -34,24 +34,24 @@ typedef struct ApiRequest {
   perigee_server *self;
   ApiClient client;
   Text method;
-  Buf name;  // from the path, decoded, with a NUL; owned
+  Buf name;  // decoded name from the path, with a NUL; owned
   Buf fields
-      [API_FIELDS];  // a text's bytes or a value's JSON, with a NUL; owned. Without
+      [API_FIELDS];  // bytes of a text or JSON of a value, with a NUL; owned; without
                      // memory: not given
 } ApiRequest;
 
 typedef struct ApiRoute {
   const char *method;
-  const char *path;  // after /api/; "*" is a name
-  uint32_t fields;   // that it may carry, as 1 << API_NAME
-  uint32_t needs;    // that it must carry
+  const char *path;  // path after /api/; "*" is a name
+  uint32_t fields;   // fields that the request may carry; bits 1 << ApiField
+  uint32_t needs;    // fields that the request must carry
   bool is_write;
   void (*run)(ApiRequest *request);
 } ApiRoute;
 
-extern const ApiRoute API_ROUTES[];  // the last has no method
+extern const ApiRoute API_ROUTES[];  // routes; the last one has no method
 
-/// Returns a text of a request without its NUL.
+/// Returns a request's text without its NUL.
 static inline Text api_text(const Buf *text) {
   return (Text){(const char *)text->data, text->data ? (uint32_t)text->size - 1 : 0};
 }
@@ -60,7 +60,7 @@ static inline bool api_has(const ApiRequest *request, ApiField field) {
   return request->fields[field].data != NULL;
 }
 
-/// Answers with JSON, and frees it.
+/// Answers with `json`, and frees it.
 void api_answer(const ApiRequest *request, int status, Buf *json);
 
 /// Answers with an error.
@@ -68,6 +68,7 @@ __attribute__((format(printf, 4, 5))) void api_fail(const ApiRequest *request,
                                                     int status, const char *code,
                                                     const char *format, ...);
 
-/// Makes the outcome of an order answer the request: `order` is what orders_push returned,
-/// `status` the one of a success, `missing` the code where what the request names is gone.
+/// Makes the outcome of an order answer the request. `order`: result of orders_push;
+/// `status`: status of a success; `missing`: code for an order whose peer or room is
+/// gone.
 void api_wait(const ApiRequest *request, int order, int status, const char *missing);

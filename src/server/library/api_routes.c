@@ -12,12 +12,12 @@
 #define NO_ROOM "NoSuchRoom"
 #define NO_PEER "NoSuchPeer"
 
-enum { CURSOR_MAX = 1 << 20 };  // above the index of every peer and room
+enum { CURSOR_MAX = 1 << 20 };  // larger than the index of any peer or room
 
 // --- Fields ---
 
-// Reads a whole number from 1 to `most`; returns `fallback` where it is not given, and 0 after an
-// answer.
+// Reads a whole number from 1 to `most`. Returns `fallback` if the field is missing. If
+// the number is wrong, sends an error and returns 0.
 static uint32_t read_number(const ApiRequest *request, ApiField field, const char *name,
                             uint32_t most, uint32_t fallback) {
   if (!api_has(request, field)) return fallback;
@@ -36,7 +36,7 @@ static bool is_true(const ApiRequest *request, ApiField field) {
          strcmp((const char *)request->fields[field].data, "true") == 0;
 }
 
-// Returns the reason, or NULL after an answer.
+// Returns the reason. If it is too long, sends an error and returns NULL.
 static const char *read_reason(const ApiRequest *request, const char *fallback) {
   const Buf *reason = &request->fields[API_REASON];
   if (!api_has(request, API_REASON)) return fallback;
@@ -49,7 +49,8 @@ static Session *session_of(const ApiRequest *request) {
   return request->self->server->engine.session;
 }
 
-// Returns the open room that the path names, or NULL after an answer.
+// Returns the open room that the path names. If none exists, sends an error and returns
+// NULL.
 static const Room *find_room(const ApiRequest *request) {
   const Relay *relay = relay_of(request->self);
   Text name = api_text(&request->name);
@@ -60,7 +61,8 @@ static const Room *find_room(const ApiRequest *request) {
   return NULL;
 }
 
-// Returns the only peer of that name, or NULL; `count` is the number of peers that have it.
+// Returns the peer of that name if exactly one exists, otherwise NULL. Sets `count` to
+// the number of such peers.
 static const Peer *find_name(const ApiRequest *request, Text name, uint32_t *count) {
   const Peer *peer, *found = NULL;
   *count = 0;
@@ -72,7 +74,8 @@ static const Peer *find_name(const ApiRequest *request, Text name, uint32_t *cou
   return *count == 1 ? found : NULL;
 }
 
-// Returns the peer whose number, or else name, is in the path, or NULL after an answer.
+// Returns the peer whose number or name is in the path. If none exists, sends an error
+// and returns NULL.
 static const Peer *find_peer(const ApiRequest *request) {
   const char *text = (const char *)request->name.data;
   bool is_number = *text != '\0' && text[strspn(text, "0123456789")] == '\0';
@@ -94,8 +97,8 @@ static const Peer *find_peer(const ApiRequest *request) {
 
 typedef struct Page {
   uint32_t limit, after;
-  uint32_t count;  // entries so far
-  uint32_t next;   // where the next page begins; 0: this is the last
+  uint32_t count;  // entries on the page so far
+  uint32_t next;   // start of the next page; 0: this page is the last
 } Page;
 
 static bool page_begin(const ApiRequest *request, Page *page) {
@@ -107,7 +110,8 @@ static bool page_begin(const ApiRequest *request, Page *page) {
   return !has_after || page->after > 0;
 }
 
-// Returns whether the page has room for an entry, and begins it; `cursor` is before the entry.
+// Begins an entry and returns true if the page has room for it. `cursor` is the
+// position before the entry.
 static bool page_takes(Page *page, Buf *json, uint32_t cursor) {
   bool is_full = page->count == page->limit || json->size >= API_PAGE_BYTES;
   if (is_full && page->count > 0) {
@@ -127,7 +131,7 @@ static void page_end(const ApiRequest *request, const Page *page, Buf *json) {
   api_answer(request, 200, json);
 }
 
-// Appends the peers of a room, or (0) all.
+// Appends the peers of a room; if `room` is 0, all peers.
 static void put_peers(const ApiRequest *request, Page *page, Buf *json, uint32_t room) {
   uint32_t cursor = page->after, before = cursor;
   const Peer *peer;
@@ -227,7 +231,7 @@ static void show_stats(ApiRequest *request) {
   api_answer(request, 200, &json);
 }
 
-// --- Writes: the orders that a host program makes, too ---
+// --- Writes: orders, as a host program gives them ---
 
 static void create_room(ApiRequest *request) {
   Text name = api_text(&request->fields[API_NAME]);
@@ -248,7 +252,8 @@ static void delete_room(ApiRequest *request) {
   api_wait(request, perigee_server_commit(batch), 200, NO_ROOM);
 }
 
-// Adds one member of `meta` to the batch; returns false after an answer.
+// Adds one member of `meta` to the batch. If it is invalid, sends an error and returns
+// false.
 static bool set_meta(const ApiRequest *request, perigee_server_batch *batch,
                      uint32_t room, Text key, Text value) {
   Buf name = {0}, text = {0};
@@ -332,7 +337,7 @@ static void stop(ApiRequest *request) {
   perigee_server_stop(request->self, reason);
 }
 
-// --- All of them ---
+// --- The table of routes ---
 
 enum {
   PAGED = 1 << API_LIMIT | 1 << API_AFTER,

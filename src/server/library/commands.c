@@ -19,12 +19,12 @@ enum {
 
 static Order *order_new(void) { return mem_zalloc(sizeof(Order)); }
 
-// Returns the order of the batch, or a new order, which `end` pushes.
+// Returns the batch's order, or a new order, which `end` will push.
 static Order *begin(perigee_server_batch *batch) {
   return batch != NULL ? batch->order : order_new();
 }
 
-// Appends a command; returns false, without appending, where the order would be too large.
+// Appends a command; returns false without appending if the order would be too large.
 static bool add(Order *order, const Command *command) {
   size_t size = order->commands.size + sizeof *command + command->name.size +
                 command->body.size + command->except_count * sizeof(uint32_t);
@@ -78,7 +78,7 @@ static void set_flags(Command *command, unsigned flags) {
   command->flags = flags & PERIGEE_SERVER_RELIABLE ? PACKET_RELIABLE : 0;
 }
 
-// Peer 0 and room 0 do not exist.
+// Returns false for peer 0 and room 0, which do not exist.
 static bool is_target(const perigee_server_target *target) {
   if (target->kind < PERIGEE_SERVER_TO_PEER || target->kind > PERIGEE_SERVER_TO_ALL ||
       target->count > UINT16_MAX)
@@ -90,7 +90,7 @@ static bool is_target(const perigee_server_target *target) {
   return !has_id || target->id != 0;
 }
 
-// Appends a command for each of the peers, or none.
+// Appends a command for each of the peers, or no command at all.
 static int send_to_peers(perigee_server *self, perigee_server_batch *batch,
                          Command *command, const perigee_server_target *target) {
   Order *order = begin(batch);

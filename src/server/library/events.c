@@ -1,5 +1,5 @@
-// Passes events of the relay to handlers of the host, and their verdicts to the relay. Handlers
-// of the host come before those of the script.
+// Passes events of the relay to handlers of the host, and their verdicts to the relay.
+// The host's handlers precede those of the script.
 #include <string.h>
 
 #include "server/library/library.h"
@@ -7,13 +7,15 @@
 
 // --- Handlers ---
 
-// An event of the host, the event of the relay that it is made of, and its handler.
+// A row of the table: a type of event of the host, the relay's event from which it is
+// made, and its handler.
 typedef struct Row {
   uint8_t type;  // perigee_server_event_type
   uint8_t
-      source;  // EventType; of the last ones, which are the library's own, EVENT_PROGRAM
+      source;  // EventType; EVENT_PROGRAM for the last rows, which are the library's
+               // own
   bool has_verdict;
-  size_t handler;  // offset in perigee_server_handlers
+  size_t handler;  // offset of the handler in perigee_server_handlers
 } Row;
 
 #define ON(name) offsetof(perigee_server_handlers, on_##name)
@@ -37,7 +39,7 @@ static const Row ROWS[] = {
 };
 enum { ROW_COUNT = sizeof ROWS / sizeof *ROWS };
 
-// A handler of either type, or NULL.
+// A handler of either of the two types, or NULL.
 typedef union Handler {
   perigee_server_verdict_handler *decide;
   perigee_server_event_handler *notify;
@@ -95,7 +97,8 @@ static void put_peer(const perigee_server *self, perigee_server_event *out) {
     out->auth = (perigee_server_text){peer->token, peer->token_size};
 }
 
-// Reads the name and the value of a message; returns false for bytes that are none.
+// Reads the name and the value of a message; returns false if the bytes are not a
+// message.
 static bool split_message(perigee_server *self, const Event *event,
                           perigee_server_event *out) {
   Text value;
@@ -156,7 +159,8 @@ static bool script_wants(const perigee_server *self, const Event *event) {
          relay_script_wants(relay_of(self), event);
 }
 
-// The peer or the room of an event that waited may have gone: then the relay refuses it.
+// Returns false if the peer or the room of a waiting event has gone. The relay then
+// refuses the event.
 static bool is_still_there(const perigee_server *self, const Event *event) {
   const Peer *peer = session_find(self->server->engine.session, event->peer);
   const Room *room = relay_room(relay_of(self), event->room);
@@ -213,9 +217,10 @@ static void decide(perigee_server *self, const Event *event, Handler handler,
   library_decide(self, event, verdict, code, NULL);
 }
 
-// --- The rest ---
+// --- Events without a verdict ---
 
-// A request waits for the answer of the host, or for its verdict that passes it to the script.
+// A request waits for the answer of the host, or for a verdict of the host that passes
+// it to the script.
 static void notify(perigee_server *self, const Event *event,
                    perigee_server_event *out) {
   bool is_request = (event->type == EVENT_MESSAGE || event->type == EVENT_PACKET) &&

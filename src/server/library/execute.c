@@ -1,7 +1,8 @@
-// Carries out orders between two events, as the commands of a handler. An order of several
-// commands is all or nothing: all of them are checked before any is carried out. The rooms that
-// it creates come first. They stay hidden until all of their on_creates have ended; then the
-// rest is checked again.
+// Carries out orders between two events, as the relay carries out the commands of a
+// handler. An order of several commands is all or nothing: all commands are checked
+// before any is carried out. The rooms that the order creates come first. They stay
+// hidden until all of their on_creates have ended. Then the other commands are checked
+// again.
 #include <string.h>
 
 #include "base/err.h"
@@ -68,7 +69,7 @@ static int queue(perigee_server *self, Order *order, const Command *command) {
       return 0;
     case ORDER_RELOAD:
       server_reload(self->server, order->request, command->flags);
-      order->request = 0;  // orders_reloaded reports it
+      order->request = 0;  // orders_reloaded reports the outcome
       return 0;
     default:
       return relay_command(relay_of(self), command);
@@ -77,8 +78,9 @@ static int queue(perigee_server *self, Order *order, const Command *command) {
 
 typedef enum Share { SHARE_ROOMS, SHARE_REST } Share;
 
-// Queues the commands that create rooms, or the others. In an order without a request, such as
-// a message to several peers, each command succeeds or fails for itself.
+// Queues either the commands that create rooms, or all others. In an order without a
+// request, such as a message to several peers, each command succeeds or fails
+// independently.
 static int queue_share(perigee_server *self, Order *order, Share share) {
   Command command;
   int err = 0;
@@ -133,7 +135,7 @@ static void begin(perigee_server *self, Order *order) {
 
 typedef enum Creation { CREATION_RUNS, CREATION_REFUSED, CREATION_READY } Creation;
 
-// Returns what the on_creates of an order have come to.
+// Returns the common outcome of all on_creates of an order.
 static Creation creation_of(const perigee_server *self, const Order *order) {
   Creation creation = CREATION_READY;
   for (size_t i = 0; i < room_count(order); i++) {
@@ -153,7 +155,7 @@ static void for_each_ready(perigee_server *self, const Order *order,
   }
 }
 
-// Ends an order after all its on_creates have ended.
+// Completes an order after all its on_creates have ended.
 static void finish(perigee_server *self, Order *order) {
   Relay *relay = relay_of(self);
   int code = PERIGEE_SERVER_REFUSED;
@@ -177,7 +179,7 @@ static Order *take_created(perigee_server *self) {
   return order;
 }
 
-// --- When ---
+// --- The time of execution ---
 
 static void push_event(perigee_server *self) {
   if (self->has_order_event) return;
@@ -189,8 +191,7 @@ void orders_schedule(perigee_server *self) {
   if (self->orders.is_any) push_event(self);
 }
 
-// The commands of an order that wait for the next slice or for a handler come before the next
-// order.
+// Begins no order while commands of an earlier one wait for the next slice or a handler.
 void orders_run(perigee_server *self) {
   Order *order;
   while (!relay_has_urgent(relay_of(self))) {

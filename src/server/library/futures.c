@@ -1,13 +1,14 @@
-// A future is a copy of an event, under a token, whose verdict or answer comes later. It is
-// carried out as if the event were handled only then, if that still matters. All futures wait
-// equally long, so the oldest one is the first whose time is up.
+// A future is a copy of an event whose verdict or answer comes later, and is identified
+// by a token. When the verdict or answer comes, the event is handled as if it had just
+// arrived, if it still matters. All futures have the same timeout, so the oldest one
+// times out first.
 #include <string.h>
 
 #include "base/mem.h"
 #include "server/library/library.h"
 #include "wire/message.h"
 
-// --- Those that wait ---
+// --- The list of futures ---
 
 static void on_timer(void *data, uint64_t now_ms);
 
@@ -19,7 +20,7 @@ static void set_timer(perigee_server *self) {
     timers_stop(timers, &self->future_timer);
 }
 
-// Appends a NUL, as all texts of the library have.
+// Appends a NUL, as for all texts of the library.
 static Text copy(Text text) {
   if (text.size == 0) return (Text){0};
   char *bytes = mem_alloc(text.size + 1u);
@@ -80,7 +81,7 @@ void futures_free(perigee_server *self) {
   slots_deinit(&self->futures);
 }
 
-// --- Their ends ---
+// --- Ends of futures ---
 
 static bool is_request(const Event *event) {
   return event->type == EVENT_MESSAGE || event->type == EVENT_PACKET;

@@ -1,6 +1,6 @@
-// Events for a thread of the host. Each is one block of memory: the event, then its texts, each
-// with a NUL. While the queue is full, the loop takes no events of the relay, which throttles
-// clients, and lines of the log are dropped.
+// Events for a thread of the host. Each is one block of memory: the event, then its
+// texts, each with a NUL. While the queue is full, the loop takes no events of the
+// relay, so clients are throttled, and lines of the log are dropped.
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -11,7 +11,8 @@
 enum { EVENTS_MAX = 4096, BYTES_MAX = 8 << 20 };
 
 typedef struct InboxEvent {
-  perigee_server_event event;  // first: its address is what the host has
+  perigee_server_event event;  // must be the first field, because the host has its
+                               // address
   struct InboxEvent *next;
   size_t size;
   char texts[];

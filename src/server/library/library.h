@@ -1,6 +1,6 @@
-// perigee_server itself, and the functions that the files of the library share. The library is
-// on top of the engine, as a script is: it gets events from the relay's queue, and gives
-// commands to the relay.
+// The struct perigee_server, and the functions that the files of the library share. The
+// library is on top of the engine, like a script: it gets events from the relay's
+// queue, and gives commands to the relay.
 //
 //   run.c        starts, runs, stops and frees a server
 //   settings.c   perigee_server_config
@@ -31,57 +31,58 @@
 
 enum {
   STOP_REASON_MAX = 128,
-  ORDERS_BYTES = 64 << 20,  // of waiting commands, at most
+  ORDERS_BYTES = 64 << 20,  // most bytes of waiting commands
 };
 
 struct perigee_server_config {
   Config config;
-  char *game, *lua_path;  // owned; NULL: not set
+  char *game, *lua_path;  // paths; owned; NULL: not set
   bool has_no_jit, has_dev_tls;
   bool has_thread;
-  bool is_program;  // see ServerOptions; then the log goes to standard error
+  bool is_program;  // see ServerOptions; if true, the log goes to standard error
   ConfigError error;
 };
 
-/// A single command, or the commands of a batch.
+/// One command, or the commands of a batch.
 typedef struct Order Order;
 struct Order {
   Order *next;
-  uint32_t request;  // 0: its outcome is not reported
+  uint32_t request;  // number of the request; 0: the outcome is not reported
   Buf commands;
-  Buf rooms;  // numbers of those that it creates
+  Buf rooms;  // numbers of the rooms that the order creates
 };
 
-/// Commands of the library alone. `key` is the token of a future.
+/// Commands that only the library has. `key` is the token of a future.
 enum OrderCommand {
-  ORDER_VERDICT = 200,  // code: the verdict, body: the reason
-  ORDER_ANSWER,         // body
+  ORDER_VERDICT = 200,  // code: verdict, body: reason
+  ORDER_ANSWER,         // body: answer
   ORDER_RELOAD,         // flags: 1 ignores the findings of a check
 };
 
-/// The list of orders that have not begun. Under the lock.
+/// List of orders that have not begun. Protected by the lock.
 typedef struct Orders {
   pthread_mutex_t lock;
   Order *first, **end;
   size_t bytes;
   uint32_t last_request;
-  bool is_over;        // the server is stopping: it refuses further orders
-  atomic_bool is_any;  // the list is not empty; read without the lock
-  Order *creating;     // orders whose on_creates run; the loop's, without the lock
+  bool is_over;        // the server is stopping and refuses further orders
+  atomic_bool is_any;  // whether the list has entries; read without the lock
+  Order *creating;     // orders whose on_creates are running; used by the loop only,
+                       // without the lock
 } Orders;
 
 /// An event whose verdict or answer comes later.
 typedef struct Future Future;
 struct Future {
-  Future *next, *previous;  // by age
+  Future *next, *previous;  // neighbours in the list by age
   uint64_t token;
   uint32_t slot;
   uint64_t due_ms;
-  Event event;  // its data is owned
-  Text name;    // of a message; owned
+  Event event;  // event with owned data
+  Text name;    // name of a message; owned
 };
 
-/// The queue of events for perigee_server_next. Under the lock.
+/// Queue of events for perigee_server_next. Protected by the lock.
 typedef struct Inbox {
   pthread_mutex_t lock;
   pthread_cond_t changed;
@@ -91,10 +92,10 @@ typedef struct Inbox {
   bool is_over;  // no more events follow
 } Inbox;
 
-/// Another thread's request for a snapshot.
+/// Request of another thread for a snapshot.
 typedef struct SnapshotRequest {
   struct SnapshotRequest *next;
-  perigee_server_snapshot *snapshot;  // NULL: not taken yet
+  perigee_server_snapshot *snapshot;  // result; NULL: not taken yet
 } SnapshotRequest;
 
 /// A client of the control API: a connection of the admin listener or of the control socket.
@@ -109,7 +110,7 @@ typedef struct ApiPending {
   ApiClient client;
   uint32_t order;
   int status;           // HTTP status of a success
-  const char *missing;  // code of NOT_FOUND
+  const char *missing;  // code that reports NOT_FOUND
 } ApiPending;
 
 typedef struct Api {
@@ -117,7 +118,8 @@ typedef struct Api {
   uint32_t count;
 } Api;
 
-/// Which thread uses the loop: it runs it, or takes a snapshot while no thread does.
+/// Which thread uses the loop. A thread uses it to run it, or to take a snapshot while
+/// no thread runs it.
 typedef struct LoopLock {
   pthread_mutex_t lock;
   pthread_cond_t changed;
@@ -127,8 +129,8 @@ typedef struct LoopLock {
 } LoopLock;
 
 struct perigee_server {
-  Server *server;  // NULL: not started
-  Log *log;        // NULL: the log of the process
+  Server *server;  // server; NULL: not started
+  Log *log;        // log; NULL: the log of the process
   perigee_server_handlers handlers;
   void *user_data;
   Bell *bell;
@@ -144,7 +146,7 @@ struct perigee_server {
   Inbox inbox;
   Api api;
   bool has_thread;
-  bool is_freed;  // its thread may end; under the lock of the loop
+  bool is_freed;  // its thread may end; protected by the lock of the loop
   pthread_t thread;
   atomic_bool is_stop_claimed, is_stop_asked;
   char stop_reason[STOP_REASON_MAX];
@@ -156,14 +158,14 @@ static inline Relay *relay_of(const perigee_server *self) {
 
 // --- events.c ---
 
-/// EngineEvents.event.
+/// Implements EngineEvents.event.
 void library_event(void *data, const Event *event);
 
-/// Returns the hooks of the handlers that the host has.
+/// Returns the hooks of the host's handlers.
 uint32_t library_hooks(const perigee_server *self);
 
-/// Carries out a verdict on the event. An accepted event goes to the script where that has a
-/// handler.
+/// Applies a verdict to the event. An accepted event goes to the script if the script
+/// has a handler for it.
 void library_decide(perigee_server *self, const Event *event, int verdict, Code code,
                     const char *reason);
 
@@ -171,24 +173,25 @@ void library_decide(perigee_server *self, const Event *event, int verdict, Code 
 void library_fail(perigee_server *self, const Event *event, Code code,
                   const char *text);
 
-/// Reports an event that does not come from the relay.
+/// Reports an event that is not from the relay.
 void library_report(perigee_server *self, const perigee_server_event *event);
 
-/// LogSink.
+/// Implements LogSink.
 void library_log(void *data, LogLevel level, const char *text, size_t size);
 
 // --- futures.c ---
 
-/// Makes a future for the event, without its data. Returns its token, or 0 when too many exist.
+/// Creates a future for the event, without its data. Returns its token, or 0 if too
+/// many exist.
 uint64_t future_new(perigee_server *self, const Event *event, Text name);
 
-/// Stores a copy of the event's data in the future; 0 is allowed.
+/// Stores a copy of the event's data in the future. Does nothing for token 0.
 void future_keep(perigee_server *self, uint64_t token, Text data);
 
-/// Frees a future that needs no verdict or answer any more; 0 is allowed.
+/// Frees a future that needs no verdict or answer any more. Does nothing for token 0.
 void future_forget(perigee_server *self, uint64_t token);
 
-/// Carries out ORDER_VERDICT and ORDER_ANSWER.
+/// Carry out ORDER_VERDICT and ORDER_ANSWER.
 void future_verdict(perigee_server *self, const Command *command);
 void future_answer(perigee_server *self, const Command *command);
 void futures_free(perigee_server *self);
@@ -198,26 +201,27 @@ void futures_free(perigee_server *self);
 void orders_init(Orders *orders);
 void orders_deinit(Orders *orders);
 
-/// Appends an order, which is owned from then on. Any thread. Returns its request (0 when
-/// `is_reported` is false), or a negative perigee_server_code and then it is freed.
+/// Appends an order and takes ownership of it. Callable from any thread. Returns the
+/// order's request (0 if `is_reported` is false); or frees the order and returns a
+/// negative perigee_server_code.
 int orders_push(perigee_server *self, Order *order, bool is_reported);
 void order_free(Order *order);
 
-/// Takes the first order, or returns NULL.
+/// Removes and returns the first order, or returns NULL.
 Order *orders_take(Orders *orders);
 
-/// Refuses further orders.
+/// Makes the list refuse further orders.
 void orders_end(Orders *orders);
 
 // --- execute.c ---
 
-/// Carries out the orders that can be carried out.
+/// Carries out all orders that need not wait.
 void orders_run(perigee_server *self);
 
-/// Schedules an event in which the orders are carried out, if any wait.
+/// If orders wait, schedules an event that carries them out.
 void orders_schedule(perigee_server *self);
 
-/// See ServerOptions: reports the outcome of an ORDER_RELOAD.
+/// Implements ServerOptions.reloaded: reports the outcome of an ORDER_RELOAD.
 void orders_reloaded(void *data, uint32_t request, bool is_good, const char *text);
 
 // --- inbox.c ---
@@ -225,7 +229,7 @@ void orders_reloaded(void *data, uint32_t request, bool is_good, const char *tex
 void inbox_init(Inbox *inbox);
 void inbox_deinit(Inbox *inbox);
 
-/// Appends a copy of the event. Any thread.
+/// Appends a copy of the event. Callable from any thread.
 void inbox_push(perigee_server *self, const perigee_server_event *event);
 bool inbox_is_full(perigee_server *self);
 void inbox_end(perigee_server *self);
@@ -238,7 +242,7 @@ perigee_server_snapshot *snapshot_take(const perigee_server *self);
 
 extern const AdminEvents API_EVENTS;
 
-/// See ServerOptions.
+/// Implements ServerOptions.request.
 void api_control(void *data, ControlToken token, const char *line);
 
 /// Answers the request that waits for the event's order; returns false if there is none.
@@ -247,7 +251,8 @@ void api_deinit(Api *api);
 
 // --- commands.c ---
 
-/// perigee_server_reload; a forced reload ignores the findings of a check of the game.
+/// Implements perigee_server_reload. A forced reload ignores the findings of a check of
+/// the game.
 int library_reload(perigee_server *self, bool is_forced);
 
 // --- run.c ---

@@ -1,4 +1,4 @@
-// The list of orders, to which all threads append, and from which the loop takes.
+// The list of orders. All threads append to it; the loop takes orders from it.
 #include "base/mem.h"
 #include "server/library/library.h"
 
@@ -35,7 +35,7 @@ int orders_push(perigee_server *self, Order *order, bool is_reported) {
                                                     : PERIGEE_SERVER_OK;
   bool is_first = orders->first == NULL;
   if (code == PERIGEE_SERVER_OK) {
-    if (is_reported)  // above 0 as an int, too
+    if (is_reported)  // positive, even when converted to an int
       order->request = orders->last_request = orders->last_request % INT32_MAX + 1;
     code = (int)order->request;
     *orders->end = order;

@@ -1,6 +1,6 @@
-// Starts, runs, stops and frees a server. One thread at a time uses the loop: it runs it, or takes
-// a snapshot while no thread runs it. While one does, other threads request snapshots, which
-// the loop takes in its next iteration.
+// Starts, runs, stops and frees a server. One thread at a time uses the loop: it runs
+// the loop, or takes a snapshot while no thread runs it. While one thread runs it,
+// other threads request snapshots, which the loop takes in its next iteration.
 #define _GNU_SOURCE  // sigtimedwait
 #include <signal.h>
 #include <stdio.h>
@@ -12,12 +12,12 @@
 #include "os/thread.h"
 #include "server/library/library.h"
 
-// --- Being inside ---
+// --- Using the loop ---
 
 typedef struct Inside {
-  Log *log;       // that the thread used before
-  sigset_t mask;  // its signals before
-  bool has_pipe;  // a SIGPIPE waited for it before
+  Log *log;       // log that the thread used before
+  sigset_t mask;  // signal mask of the thread before
+  bool has_pipe;  // a SIGPIPE was already pending
 } Inside;
 
 bool library_is_inside(perigee_server *self) {
@@ -28,8 +28,9 @@ bool library_is_inside(perigee_server *self) {
   return is;
 }
 
-// Writing to a socket whose other side is gone raises SIGPIPE: the thread blocks it while it uses
-// the loop, and then removes a pending one that the writing has raised.
+// Blocks SIGPIPE while the thread uses the loop, because writing to a socket with a
+// closed other side raises it. Afterwards a pending SIGPIPE is removed, unless it was
+// pending before.
 static void block_pipe(Inside *inside) {
   sigset_t pipe, pending;
   sigemptyset(&pipe);
@@ -138,7 +139,7 @@ static void on_stopping(void *data, const char *reason) {
   orders_end(&self->orders);
 }
 
-// The loop cannot be freed before the bell has closed.
+// Closes the bell, because the loop can only be freed after that.
 static void on_closing(void *data) {
   perigee_server *self = data;
   futures_free(self);
@@ -202,7 +203,7 @@ static void run(perigee_server *self) {
   leave(self, &inside);
 }
 
-// The thread that has loaded a script closes it.
+// A script must be closed by the thread that has loaded it.
 static void close_server(perigee_server *self) {
   Inside inside = enter(self);
   if (self->server != NULL) server_close(self->server);
@@ -222,7 +223,7 @@ static void unmake(perigee_server *self) {
   mem_free(self);
 }
 
-// --- A thread of its own ---
+// --- A separate thread ---
 
 typedef struct Start {
   perigee_server *self;
@@ -241,8 +242,7 @@ static void run_thread(void *data) {
   pthread_mutex_lock(&start->lock);
   start->state = is_open ? START_DONE : START_FAILED;
   pthread_cond_signal(&start->changed);
-  pthread_mutex_unlock(
-      &start->lock);  // from here on `start` belongs to the other thread
+  pthread_mutex_unlock(&start->lock);  // from here on, the other thread owns `start`
   if (!is_open) return;
   run(self);
   inbox_end(self);
@@ -297,7 +297,7 @@ uint16_t perigee_server_port(const perigee_server *server) {
   return server->server->port;
 }
 
-// Returns 0, or why the host may not run the loop now.
+// Returns 0, or the reason why the host may not run the loop now.
 static int check_loop(perigee_server *self) {
   if (self->has_thread) return PERIGEE_SERVER_HAS_THREAD;
   return library_is_inside(self) ? PERIGEE_SERVER_INVALID : PERIGEE_SERVER_OK;

@@ -1,4 +1,4 @@
-// perigee_server_config: the table of settings, and further keys for the start.
+// perigee_server_config: the settings, and additional keys for the start.
 #include <stdio.h>
 #include <string.h>
 

@@ -4,7 +4,8 @@
 #include "wire/json.h"
 
 typedef struct Snapshot {
-  perigee_server_snapshot seen;  // first: its address is what the host has
+  perigee_server_snapshot seen;  // must be the first field, because the host has its
+                                 // address
   perigee_server_room_info *rooms;
   perigee_server_peer_info *peers;
 } Snapshot;
@@ -16,7 +17,7 @@ static perigee_server_text copy(const char *bytes, size_t size) {
   return (perigee_server_text){text, size};
 }
 
-// Copies the text of a value that is one; of any other its JSON.
+// Copies the text of a JSON string; of any other value its JSON.
 static perigee_server_text copy_value(Text json) {
   Buf text = {0};
   if (!json_read_text(json, &text)) return copy(json.bytes, json.size);
