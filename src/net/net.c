@@ -134,22 +134,19 @@ static void close_handle(uv_handle_t *handle, void *data) {
   if (!uv_is_closing(handle) && handle->data == net) uv_close(handle, NULL);
 }
 
-static void close_loop(Net *net) {
-  tcp_destroy_all(net);
-  workers_end(&net->loop);
-  uv_walk(&net->loop.uv, close_handle, net);
-  loop_deinit(&net->loop);
-}
-
 void net_free(Net *net) {
   net_stop(net);
   net->is_ending = true;
   for (NetPart *part = net->parts; part; part = part->next)
     if (part->ops->end) part->ops->end(part);
-  if (net->sim)
+  if (net->sim) {
     sim_free(net);
-  else
-    close_loop(net);
+  } else {
+    tcp_destroy_all(net);
+    workers_end(&net->loop);
+    uv_walk(&net->loop.uv, close_handle, net);
+    loop_deinit(&net->loop);
+  }
   uint32_t cursor = 0;
   for (Group *group; (group = slots_next(&net->groups, &cursor));)
     net_group_close(net, group->id);

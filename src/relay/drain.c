@@ -25,11 +25,6 @@ static void uncount(Relay *relay, Peer *peer, const Event *event, bool is_ahead)
 
 // --- Coming in ---
 
-static void defer(Relay *relay, Peer *peer, Event event) {
-  event.peer = peer->id;
-  event_queue(relay, peer, &event);
-}
-
 // Returns whether a packet of the peer can be handled now: no earlier event of the peer
 // waits, and no handler has remaining commands, which would precede the packet.
 static bool is_next(const Relay *relay, const Peer *peer) {
@@ -42,14 +37,8 @@ void drain_packet(void *data, Peer *peer, const Packet *packet) {
     relay_packet(relay, peer, packet);
     return;
   }
-  defer(relay, peer,
-        (Event){.type = EVENT_DEFERRED,
-                .priority = packet->priority,
-                .flags = packet->flags,
-                .channel = packet->channel,
-                .packet_type = packet->type,
-                .ref = packet->ref,
-                .data = {(const char *)packet->payload, packet->length}});
+  Event deferred = relay_packet_event(EVENT_DEFERRED, peer, packet);
+  event_queue(relay, peer, &deferred);
 }
 
 void drain_line(void *data, Peer *peer, const char *text, size_t size) {
@@ -59,7 +48,8 @@ void drain_line(void *data, Peer *peer, const char *text, size_t size) {
     relay_line(relay, peer, line);
     return;
   }
-  defer(relay, peer, (Event){.type = EVENT_DEFERRED_LINE, .data = line});
+  event_queue(relay, peer,
+              &(Event){.type = EVENT_DEFERRED_LINE, .peer = peer->id, .data = line});
 }
 
 // Handles the peer's disconnect.
@@ -82,7 +72,8 @@ void drain_disconnect(void *data, Peer *peer, Code reason) {
   if (relay->is_draining || peer->relay.queued == 0)
     end(relay, peer, reason);
   else
-    defer(relay, peer, (Event){.type = EVENT_GONE, .a = reason});
+    event_queue(relay, peer,
+                &(Event){.type = EVENT_GONE, .peer = peer->id, .a = reason});
 }
 
 // Returns whether it is time for a queued event to precede the captured ones.

@@ -64,18 +64,14 @@ static void look_at_clock(Host *host) {
   busiest->cost = NULL;
 }
 
-// Returns the source that the relay charges: handlers of a peer's events in a room
-// count for the peer.
-static BusiestSource source_of(const Event *event) {
-  return (BusiestSource){event->peer, event->peer ? 0 : event->room};
-}
-
 void busiest_add(Host *host, const Cost *cost, uint64_t us, uint64_t source_us) {
   Busiest *busiest = &host->busiest;
   look_at_clock(host);
   busiest->total_us += us;
   if (source_us < busiest->source_us || source_us == 0) return;
-  BusiestSource source = source_of(&host->event);
+  // As the relay charges: handlers of a peer's events in a room count for the peer.
+  const Event *event = &host->event;
+  BusiestSource source = {event->peer, event->peer ? 0 : event->room};
   if (!is_same(source, busiest->source)) busiest->longest_us = 0;
   busiest->source = source;
   busiest->source_us = source_us;

@@ -136,7 +136,10 @@ static int on_alpn(SSL *ssl, const unsigned char **chosen, unsigned char *size,
                                           : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-static void refuse_passwords(SSL_CTX *context);
+static int no_prompt(char *to, int size, int is_writing, void *data) {
+  (void)to, (void)size, (void)is_writing, (void)data;
+  return -1;
+}
 
 // Keeps sessions only in tickets, so that no client can fill the server's memory with
 // sessions. For TLS 1.2, allows only ciphers with forward secrecy and authenticated
@@ -152,7 +155,7 @@ static SSL_CTX *make_context(TlsTickets *tickets) {
   SSL_CTX_set_timeout(context, TLS_TICKET_ROTATE_MS / 1000);
   SSL_CTX_set_tlsext_ticket_key_evp_cb(context, on_ticket);
   SSL_CTX_set_alpn_select_cb(context, on_alpn, NULL);
-  refuse_passwords(context);
+  SSL_CTX_set_default_passwd_cb(context, no_prompt);
   static const unsigned char NAME[] = "perigee";
   if (SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1 &&
       SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1 &&
@@ -207,15 +210,6 @@ static int no_password(char *to, int size, int is_writing, void *data) {
   (void)to, (void)size, (void)is_writing;
   *(bool *)data = true;
   return -1;
-}
-
-static int no_prompt(char *to, int size, int is_writing, void *data) {
-  (void)to, (void)size, (void)is_writing, (void)data;
-  return -1;
-}
-
-static void refuse_passwords(SSL_CTX *context) {
-  SSL_CTX_set_default_passwd_cb(context, no_prompt);
 }
 
 // Uses the certificate, and the certificates behind it that lead to its root.

@@ -226,72 +226,46 @@ static int text_gmatch_next(lua_State *L) {
   return count;
 }
 
-// --- Building strings ---
-
-enum { BUILDER_SMALL = 512 };  // bytes without an allocation
-
-// Collects at most DEADLINE_TEXT_MAX bytes, in the struct or in a userdata, so that an
-// error leaks nothing. luaL_Buffer has no limit, and leaves partial strings on the
-// stack.
-typedef struct Builder {
-  lua_State *L;
-  const char *name;  // function that builds the string, for errors
-  int slot;          // stack index of the userdata with the bytes
-  char *data;
-  size_t size;
-  size_t capacity;
-  char small[BUILDER_SMALL];
-} Builder;
-
-// `slot` must be an unused stack index.
-static void builder_init(Builder *builder, lua_State *L, int slot, const char *name) {
-  builder->L = L;
-  builder->name = name;
-  builder->slot = slot;
-  builder->data = builder->small;
-  builder->size = 0;
-  builder->capacity = sizeof builder->small;
-}
-
-static void builder_grow(Builder *builder, size_t needed) {
-  if (needed > DEADLINE_TEXT_MAX)
-    luaL_error(builder->L, "%s: the result would have %f bytes or more; %d is the most",
-               builder->name, (double)needed, DEADLINE_TEXT_MAX);
-  size_t capacity = builder->capacity * 2;
-  if (capacity < needed) capacity = needed;
-  char *data = lua_newuserdata(builder->L, capacity);
-  if (builder->size > 0) memcpy(data, builder->data, builder->size);
-  lua_replace(builder->L, builder->slot);  // Lua may free the old bytes now
-  builder->data = data;
-  builder->capacity = capacity;
-}
-
-static void builder_add(Builder *builder, const void *bytes, size_t size) {
-  if (builder->capacity - builder->size < size)
-    builder_grow(builder, builder->size + size);
-  if (size > 0) memcpy(builder->data + builder->size, bytes, size);
-  builder->size += size;
-}
-
-static void builder_push(const Builder *builder) {
-  lua_pushlstring(builder->L, builder->data, builder->size);
-}
-
 // --- gsub ---
 
+enum {
+  GSUB_VALUE = 3,  // stack indexes
+  GSUB_SLOT = 5,
+  RESULT_SMALL = 512,  // bytes of a result without an allocation
+};
+
+// The result has at most DEADLINE_TEXT_MAX bytes, in the struct or in a userdata at
+// GSUB_SLOT, so that an error leaks nothing. luaL_Buffer has no limit, and leaves partial
+// strings on the stack.
 typedef struct Substitution {
   lua_State *L;
   Pattern pattern;
   Charge charge;
-  Builder result;
-  const char *kept;  // rest of the subject, of which nothing is in `result` yet
+  const char *kept;  // rest of the subject, of which nothing is in the result yet
+  char *data;
+  size_t size, capacity;
+  char small[RESULT_SMALL];
 } Substitution;
 
-enum { GSUB_VALUE = 3, GSUB_SLOT = 5 };  // stack indexes
+static void grow(Substitution *sub, size_t needed) {
+  if (needed > DEADLINE_TEXT_MAX)
+    luaL_error(sub->L,
+               "string.gsub: the result would have %f bytes or more; %d is the most",
+               (double)needed, DEADLINE_TEXT_MAX);
+  size_t capacity = sub->capacity * 2;
+  if (capacity < needed) capacity = needed;
+  char *data = lua_newuserdata(sub->L, capacity);
+  if (sub->size > 0) memcpy(data, sub->data, sub->size);
+  lua_replace(sub->L, GSUB_SLOT);  // Lua may free the old bytes now
+  sub->data = data;
+  sub->capacity = capacity;
+}
 
 static void add(Substitution *sub, const char *from, size_t size) {
   sub->pattern.steps += 1 + (uint32_t)(size >> COPY_SHIFT);
-  builder_add(&sub->result, from, size);
+  if (sub->capacity - sub->size < size) grow(sub, sub->size + size);
+  if (size > 0) memcpy(sub->data + sub->size, from, size);
+  sub->size += size;
 }
 
 // Adds the text between the last replaced match and this one.
@@ -420,15 +394,17 @@ static int text_gsub(lua_State *L) {
   read_texts(L, 1, &sub.pattern, &sub.charge);
   int64_t most = read_most(L, &sub.pattern);
   lua_settop(L, GSUB_SLOT);
-  builder_init(&sub.result, L, GSUB_SLOT, "string.gsub");
   sub.kept = sub.pattern.subject;
+  sub.data = sub.small;
+  sub.size = 0;
+  sub.capacity = sizeof sub.small;
   int64_t count = replace_all(&sub, most);
-  if (sub.kept == sub.pattern.subject && sub.result.size == 0) {
+  if (sub.kept == sub.pattern.subject && sub.size == 0) {
     lua_pushvalue(L, 1);
   } else {
     add(&sub, sub.kept, (size_t)(sub.pattern.subject_end - sub.kept));
-    builder_push(&sub.result);
-    sub.pattern.steps += (uint32_t)(sub.result.size >> COPY_SHIFT);
+    lua_pushlstring(L, sub.data, sub.size);
+    sub.pattern.steps += (uint32_t)(sub.size >> COPY_SHIFT);
   }
   settle(&sub.pattern);
   lua_pushinteger(L, (lua_Integer)count);

@@ -98,15 +98,12 @@ bool pattern_take_anchor(Pattern *pattern) {
 
 // --- Steps ---
 
-static bool check_go_on(Pattern *pattern) {
-  uint32_t steps = pattern->steps;
-  pattern->steps = 0;
-  return pattern->go_on == NULL || pattern->go_on(pattern->data, steps);
-}
-
 static inline bool spend(Pattern *pattern, uint32_t steps) {
   pattern->steps += steps;
-  return pattern->steps < PATTERN_STEPS || check_go_on(pattern);
+  if (pattern->steps < PATTERN_STEPS) return true;
+  steps = pattern->steps;
+  pattern->steps = 0;
+  return pattern->go_on == NULL || pattern->go_on(pattern->data, steps);
 }
 
 // --- One byte ---
@@ -125,8 +122,7 @@ static inline bool class_has(const Class *class, uint8_t byte) {
 // Returns whether the class of a letter behind `%` contains the byte.
 static bool escape_has(uint8_t letter, uint8_t byte) {
   const Class *class = class_of(letter);
-  if (class == NULL) return letter == byte;
-  return class_has(class, byte) != is_upper(letter);
+  return class ? class_has(class, byte) != is_upper(letter) : letter == byte;
 }
 
 // Returns whether a set contains the byte. As in Lua, a `%` behind a range at the end
@@ -246,15 +242,17 @@ static const char *skip_to(Pattern *pattern, const Unit *unit, const char *at) {
 
 // --- Choices ---
 
-static bool choose_later(Run *run, Choice choice) {
-  if (run->choice_count == PATTERN_CHOICES_MAX) {
-    wrong(run->pattern, "pattern too complex");
-    return false;
-  }
+static Outcome fail(Run *run, const char *error) {
+  wrong(run->pattern, error);
+  return WRONG;
+}
+
+static Outcome choose_later(Run *run, Choice choice) {
+  if (run->choice_count == PATTERN_CHOICES_MAX) return fail(run, "pattern too complex");
   choice.capture_count = run->pattern->capture_count;
   choice.closed = run->pattern->closed;
   run->choices[run->choice_count++] = choice;
-  return true;
+  return GO_ON;
 }
 
 // Extends the last choice, which belongs to a shortest match, by one byte.
@@ -292,23 +290,16 @@ static Outcome come_back(Run *run) {
 
 // --- Items ---
 
-static Outcome fail(Run *run, const char *error) {
-  wrong(run->pattern, error);
-  return WRONG;
-}
-
 static Outcome match_as_many(Run *run, const Unit *unit, const char *rest,
                              const char *limit) {
   Pattern *pattern = run->pattern;
   const char *at = unit->type == UNIT_ANY ? pattern->subject_end
                                           : pass_slices(pattern, unit, limit, true);
   if (at == NULL) return STOPPED;
-  if (at > limit &&
-      !choose_later(run, (Choice){.at = at, .limit = limit, .rest = rest}))
-    return WRONG;
   run->at = at;
   run->item = rest;
-  return GO_ON;
+  if (at == limit) return GO_ON;
+  return choose_later(run, (Choice){.at = at, .limit = limit, .rest = rest});
 }
 
 static Outcome match_unit(Run *run) {
@@ -321,8 +312,7 @@ static Outcome match_unit(Run *run) {
   if (repeat == '*') return match_as_many(run, &unit, rest + 1, at);
   if (repeat == '-') {
     run->item = rest + 1;
-    Choice choice = {.at = at, .rest = rest + 1, .unit = item};
-    return choose_later(run, choice) ? GO_ON : WRONG;
+    return choose_later(run, (Choice){.at = at, .rest = rest + 1, .unit = item});
   }
   pattern->steps += unit.cost;  // charged at the next item
   bool fits = at < pattern->subject_end && unit_has(&unit, (uint8_t)*at);
@@ -330,8 +320,7 @@ static Outcome match_unit(Run *run) {
     run->item = rest + 1;
     if (!fits) return GO_ON;
     run->at = at + 1;
-    Choice choice = {.at = at + 1, .limit = at, .rest = rest + 1};
-    return choose_later(run, choice) ? GO_ON : WRONG;
+    return choose_later(run, (Choice){.at = at + 1, .limit = at, .rest = rest + 1});
   }
   if (!fits) return DEAD_END;
   if (repeat == '+') return match_as_many(run, &unit, rest + 1, at + 1);
