@@ -100,7 +100,7 @@ end
 -- the tool's output.
 local function tool_result(check, value, problem)
   if value == nil and problem ~= nil then
-    return json.text_result(tostring(problem), true)
+    return json.failure(tostring(problem))
   elseif type(value) == "table" and type(value.content) == "table" then
     local result = {}
     for key, entry in next, value do

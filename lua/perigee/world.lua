@@ -32,10 +32,6 @@ local function check_entity(entity)
   end
 end
 
-local function no_entity(entity)
-  return nil, ("there is no entity %.0f any more"):format(entity)
-end
-
 
 function World:component(name, default)
   check_self(self, "component")
@@ -112,7 +108,7 @@ function World:set(entity, name, value)
     declared.check_value(name, value)
   end
   if not store.exists(entity) then
-    return no_entity(entity)
+    return nil, ("there is no entity %.0f any more"):format(entity)
   end
   value = declared.complete(name, value)
   store.put(set, entity, value)

@@ -26,10 +26,6 @@ local WAITING_BYTES = 4 * 2 ^ 20 -- of their payloads
 
 local channels = {}
 
--- Packets that wait for channel:receive.
-local function new_queue()
-  return { first = 1, last = 0, bytes = 0, dropped = 0 }
-end
 
 ---@class perigee.ChannelEntry
 ---@field id integer
@@ -195,7 +191,7 @@ function channels.open(name)
   local entry = {
     id = id, name = name, object = object, owned = owned, version = version,
     replaced = live.loading and known,
-    queue = known and known.queue or new_queue(),
+    queue = known and known.queue or { first = 1, last = 0, bytes = 0, dropped = 0 }, -- for channel:receive
   }
   held[object] = entry
   add(entry)

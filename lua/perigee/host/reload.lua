@@ -191,13 +191,6 @@ local function remember_states()
   end
 end
 
-local function list_rooms(version)
-  live.set(version)
-  for _, id in ipairs(core.rooms(true)) do
-    job.rooms[#job.rooms + 1] = live.of_room[id].on_upgrade and id or nil
-  end
-end
-
 
 --- Makes the next part of the schema's encoders; once all are made, runs the new version's top level and
 --- checks what it returned.
@@ -222,7 +215,10 @@ function reload.load()
   end
   job.loaded = core.read_clock()
   versions.check(new)
-  list_rooms(new)
+  live.set(new)
+  for _, id in ipairs(core.rooms(true)) do
+    job.rooms[#job.rooms + 1] = live.of_room[id].on_upgrade and id or nil
+  end
 end
 
 local function undo_all()

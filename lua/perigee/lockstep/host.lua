@@ -183,16 +183,12 @@ local function request_of_script(entry, request)
 end
 
 
-local function name_of(entry, id)
-  local member = entry.match.members[id]
-  return member and member.name or core.peer_name(id) or "?"
-end
-
-
 local function describe(entry, desync)
   local names, more = {}, #desync.odd - NAMES_MAX
   for i = 1, math.min(#desync.odd, NAMES_MAX) do
-    names[i] = name_of(entry, desync.odd[i])
+    local id = desync.odd[i]
+    local member = entry.match.members[id]
+    names[i] = member and member.name or core.peer_name(id) or "?"
   end
   return ("turn %d: %s%s%s%s"):format(desync.turn, table.concat(names, ", "),
     more > 0 and (" and %d more"):format(more) or "",

@@ -165,18 +165,13 @@ local function entry_of(self, slot, seat, turn)
 end
 
 
-local function forget_oldest(self)
-  local first = self.first_kept
-  self.kept_bytes = self.kept_bytes - #self.kept[first] - TURN_BYTES
-  self.kept[first], self.first_kept = nil, first + 1
-end
-
-
 local function keep(self, turn, bytes)
   self.kept[turn], self.kept_bytes = bytes, self.kept_bytes + #bytes + TURN_BYTES
   local limit = self.out.is_scarce() and SCARCE_BYTES or HISTORY_BYTES
   while turn - self.first_kept >= self.settings.history or self.kept_bytes > limit do
-    forget_oldest(self)
+    local first = self.first_kept
+    self.kept_bytes = self.kept_bytes - #self.kept[first] - TURN_BYTES
+    self.kept[first], self.first_kept = nil, first + 1
   end
 end
 

@@ -13,6 +13,8 @@ local tasks = require "perigee.host.tasks"
 
 local builtin = {}
 
+local failure = json.failure
+
 local LINES_DEFAULT, LINES_MAX = 50, 200
 local SHOWN_MAX = 500 -- rooms or peers in one answer
 local STATE_BYTES_MAX = 256 * 1024
@@ -46,23 +48,12 @@ local function describe(ids, what, field)
   return { [field] = json.list(list), count = #ids }
 end
 
-local function all_peers(room)
-  if room then
-    return core.room_members(room)
-  end
-  return core.peers()
-end
-
 -- Makes the result of a tool: text for people, and the value.
 local function result(value)
   local text, problem = json.encode(value)
   local made = json.text_result(text or problem, not text or nil)
   made.structuredContent = text and value
   return made
-end
-
-local function failure(text)
-  return json.text_result(text, true)
 end
 
 local function log_lines(least, arguments)
@@ -104,7 +95,7 @@ tool("peers", "Lists the clients of the running game, or those in one room.", {
   if arguments.room and not room then
     return failure("there is no room " .. arguments.room)
   end
-  return result(describe(all_peers(room), describe_peer, "peers"))
+  return result(describe(room and core.room_members(room) or core.peers(), describe_peer, "peers"))
 end)
 
 tool("stats", "Figures of the server: peers, rooms, messages, errors, memory, slowest handlers.", {},
@@ -216,12 +207,6 @@ tool("reload", "Reloads the game from its files, with everyone still connected; 
 end, { changes = true })
 
 
--- Replaces what is not UTF-8 in a program's output.
-local function readable(text)
-  return core.is_utf8(text) and text or (text:gsub("[\128-\255]", "?"))
-end
-
-
 --- Handles the end of a program.
 ---@param token integer
 ---@param status integer
@@ -231,7 +216,8 @@ function builtin.ended(token, status, output)
   running = running - 1
   if entry then
     status = status < 2 ^ 31 and status or status - 2 ^ 32
-    tasks.give(entry, { status = status, output = readable(output) })
+    output = core.is_utf8(output) and output or output:gsub("[\128-\255]", "?")
+    tasks.give(entry, { status = status, output = output })
   end
 end
 

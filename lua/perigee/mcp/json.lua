@@ -104,6 +104,14 @@ function mcp_json.text_result(text, is_error)
 end
 
 
+--- A tool's result that reports why the tool failed.
+---@param text string
+---@return table
+function mcp_json.failure(text)
+  return mcp_json.text_result(text, true)
+end
+
+
 --- A message of JSON-RPC that wants no answer.
 ---@param method string
 ---@param params table?

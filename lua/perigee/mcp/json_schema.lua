@@ -77,12 +77,6 @@ local function same(a, b)
   return true
 end
 
--- How many characters UTF-8 text has.
-local function length(text)
-  local _, count = text:gsub("[^\128-\191]", "")
-  return count
-end
-
 -- A check is a function (value, path, errors, depth) that adds its findings to `errors`.
 
 local function add(errors, path, text, ...)
@@ -250,7 +244,9 @@ end
 
 
 local function number_of(value) return type(value) == "number" and value or nil end
-local function length_of(value) return type(value) == "string" and length(value) or nil end
+local function length_of(value) -- in characters of UTF-8
+  return type(value) == "string" and select(2, value:gsub("[^\128-\191]", "")) or nil
+end
 local function items_of(value) return TYPES.array(value) and #value or nil end
 
 local function entries_of(value)

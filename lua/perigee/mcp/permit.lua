@@ -15,9 +15,6 @@ local function read(text)
   end
 end
 
-local function fits(entry, name)
-  return entry.name == (entry.is_prefix and name:sub(1, #entry.name) or name)
-end
 
 
 --- Returns whether a tool may be listed and called. The last entry that fits its name decides.
@@ -30,7 +27,7 @@ function permit.is_on(name, item)
     read(text)
   end
   for _, entry in ipairs(entries) do
-    if fits(entry, name) then
+    if entry.name == (entry.is_prefix and name:sub(1, #entry.name) or name) then
       is_on = entry.is_on
     end
   end

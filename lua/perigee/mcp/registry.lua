@@ -155,13 +155,6 @@ local function is_same(a, b)
 end
 
 
-local function log_tools(tools)
-  for _, name in ipairs(sorted_keys(tools)) do
-    log_tool(name, tools[name])
-  end
-end
-
-
 --- Makes another version the live one: notifies sessions of the lists that have changed.
 ---@param number integer
 function registry.take(number)
@@ -172,8 +165,8 @@ function registry.take(number)
     permitted[kind] = state
     if is_permitted_otherwise or taken ~= number and not is_same(old[kind], new[kind]) then
       notify(kind)
-      if kind == "tools" then
-        log_tools(new.tools)
+      for _, name in ipairs(kind == "tools" and sorted_keys(new.tools) or {}) do
+        log_tool(name, new.tools[name])
       end
     end
   end

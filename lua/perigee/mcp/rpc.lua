@@ -142,10 +142,6 @@ local function call_of(context, params, name)
   }
 end
 
-local function failed_tool(text)
-  return json.text_result(text, true)
-end
-
 methods["tools/call"] = function(context, params)
   local name, arguments = params.name, params.arguments
   local tool = type(name) == "string" and registry.find("tools", name)
@@ -157,11 +153,11 @@ methods["tools/call"] = function(context, params)
   arguments = arguments or {}
   local call = call_of(context, params, name)
   call.seconds, call.handler = tool.seconds or CALL_SECONDS, tool.handler
-  call.arguments, call.describe_failure = arguments, failed_tool
+  call.arguments, call.describe_failure = arguments, json.failure
   function call.run()
     local wrong = tool.check and tool.check(arguments)
     if wrong then
-      return failed_tool(wrong)
+      return json.failure(wrong)
     end
     return tool.run(json.without_null(arguments), session_of(call), call)
   end

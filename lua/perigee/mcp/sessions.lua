@@ -166,17 +166,12 @@ local function format_event(stream, number, text)
   return ("id: %d-%d\ndata: %s\n\n"):format(stream.number, number, text)
 end
 
-local function forget_oldest(session)
-  local event = table.remove(session.events, 1)
-  session.event_bytes = session.event_bytes - #event.text
-end
-
 local function keep(session, event)
   local events = session.events
   events[#events + 1] = event
   session.event_bytes = session.event_bytes + #event.text
   while #events > EVENTS_MAX or session.event_bytes > EVENT_BYTES_MAX and #events > 1 do
-    forget_oldest(session)
+    session.event_bytes = session.event_bytes - #table.remove(events, 1).text
   end
 end
 

@@ -47,14 +47,10 @@ local PLAIN = {
 PLAIN.varint = function(of) return int_name(of), of.signed and "I64" or "U64" end
 PLAIN.steps = function() return "double", "F64" end
 
-local function quote(text)
-  return '"' .. text .. '"'
-end
-
 local function declare_enum(self, of)
   local name, words, texts = self.names:type(of.name), {}, {}
   for i, value in ipairs(of.values) do
-    words[i], texts[i] = self.names:constant(of.name .. "_" .. value), quote(value)
+    words[i], texts[i] = self.names:constant(of.name .. "_" .. value), ('"%s"'):format(value)
   end
   self:emit("typedef enum %s {\n  %s\n} %s;\n", name, table.concat(words, ",\n  "), name)
   self:emit([[

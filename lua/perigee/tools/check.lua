@@ -184,11 +184,6 @@ local function is_inside(name)
     and not ("/" .. name .. "/"):find "/%.%.?/"
 end
 
--- Returns the text on standard input, by the path of the file that it replaces.
-local function read_given(game, name)
-  return { [(files.main(game):match "^.*/" or "") .. name] = io.read "*a" }
-end
-
 local RULES = {
   set = { ["--stdin"] = function(chosen, name) chosen.name = name end },
   needed = { ["--stdin"] = "a file of the game, such as game.lua" },
@@ -216,7 +211,7 @@ function check.main(...)
   elseif chosen.is_for_reload then
     return report_to_server(game)
   end
-  local given = name and read_given(game, name)
+  local given = name and { [(files.main(game):match "^.*/" or "") .. name] = io.read "*a" } -- text by path
   local found, file_count = files.check(game, given)
   return report(game, merge(load_game(game, given), found), file_count)
 end

@@ -73,13 +73,6 @@ local function load_game(path, head)
 end
 
 
--- Loads the player: a game if the path is a folder or a game.lua, else a simulation.
-local function load_player(path, head)
-  local is_game = tool.kind(path) == "folder" or path:match "[^/]*$" == "game.lua"
-  if is_game then return load_game(path, head) end
-  return load_simulation(path)
-end
-
 -- Checking ----------------------------------------------------------------------------------
 
 
@@ -152,7 +145,8 @@ return function(...)
   if not read then return fail("%s: %s", path, wrong) end
   describe(read)
   if not game then return EXIT_GOOD end
-  local player, why = load_player(game, read.head)
+  local is_game = tool.kind(game) == "folder" or game:match "[^/]*$" == "game.lua"
+  local player, why = (is_game and load_game or load_simulation)(game, read.head)
   if not player then return fail("%s", why) end
   return play(read, player)
 end

@@ -76,15 +76,9 @@ local function run_once(chosen, specs)
 end
 
 
--- Finds the game by the spec files if the command line does not name it.
-local function find_game(chosen)
-  local spec = chosen.files[1]
-  return spec and require "perigee.tools.test.files".game_of(spec) or "."
-end
-
-
 local function run(chosen)
-  chosen.game = chosen.game or find_game(chosen)
+  local spec = chosen.files[1]
+  chosen.game = chosen.game or spec and require "perigee.tools.test.files".game_of(spec) or "."
   local specs, problem = find_specs(chosen)
   if not specs then return arguments.fail("%s", problem) end
   add_path(chosen)

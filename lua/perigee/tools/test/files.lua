@@ -10,18 +10,13 @@ local NO_GAME = "%s: there is no such game; give a folder with a game.lua, or a 
 local NO_MAIN = "%s: there is no game.lua in this folder; `perigee new NAME` makes a game"
 
 
-local function in_folder(folder, list)
-  for _, name in ipairs(dir.getallfiles(folder, "*_spec.lua")) do list[#list + 1] = name end
-end
-
-
 --- Returns the specs in a file or folder, in order.
 ---@param name string
 ---@return string[]? specs, string? problem
 function files.under(name)
   local list = {}
   if path.isdir(name) then
-    in_folder(name, list)
+    for _, found in ipairs(dir.getallfiles(name, "*_spec.lua")) do list[#list + 1] = found end
     if #list == 0 then return nil, ("there are no *_spec.lua files in %s"):format(name) end
   elseif path.isfile(name) then
     list[1] = name
