@@ -125,16 +125,19 @@ static void open_libraries(lua_State *L, Host *host) {
     widen_jit(L);
 }
 
-// Restricts C libraries to those of the system, so that the server's working directory
-// does not matter.
-static void set_paths(lua_State *L) {
+static void remove_from_path(lua_State *L, const char *field, const char *part) {
   lua_getglobal(L, "package");
-  lua_pushliteral(L, "");
-  lua_setfield(L, -2, "path");
-  lua_getfield(L, -1, "cpath");
-  luaL_gsub(L, lua_tostring(L, -1), "./?.so;", "");
-  lua_setfield(L, -3, "cpath");
+  lua_getfield(L, -1, field);
+  luaL_gsub(L, lua_tostring(L, -1), part, "");
+  lua_setfield(L, -3, field);
   lua_pop(L, 2);
+}
+
+// Restricts libraries to those of the system, so that the server's working directory does
+// not matter.
+static void set_paths(lua_State *L) {
+  remove_from_path(L, "path", "./?.lua;");
+  remove_from_path(L, "cpath", "./?.so;");
 }
 
 // Loads a library into the table of modules on top of the stack.

@@ -31,6 +31,8 @@ describe("perigee check finds", function()
 
   it("nothing in a game that is right", function()
     says(0, "return {}", { ".: nothing to complain about in 1 file" })
+    says(0, "local lpeg, re = require 'lpeg', require 're'\nreturn { on_start = function()\n"
+      .. "  return lpeg.P(1), re.compile '.' end }", { ".: nothing to complain about in 1 file" })
   end)
 
   it("a syntax error, in whichever file", function()

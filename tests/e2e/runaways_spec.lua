@@ -69,6 +69,21 @@ local KINDS = {
   { "comparisons of long strings", "local t, n = { ('x'):rep(1e6) .. 1, ('x'):rep(1e6) .. 2 }, 0 "
       .. "for i = 1, 1e9 do if t[i % 2 + 1] < t[(i + 1) % 2 + 1] then n = n + 1 end end" },
   { "timers", "while true do perigee.after(100, print):cancel() end" },
+  { "lpeg: choices that fail late", "local l = require 'lpeg' local p = l.P { 'a' * l.V(1) * 'x' "
+      .. "+ 'a' * l.V(1) * 'y' + '' } p:match(('a'):rep(60))" },
+  { "lpeg: repetitions in a repetition", "local l = require 'lpeg'; ((l.P 'a' ^ 0 * 'b' + 1) ^ 0)"
+      .. ":match(('a'):rep(1e6))" },
+  { "lpeg: many captures", "local l = require 'lpeg' local c = l.C(1) "
+      .. "l.Ct((c * c * c * c * c * c * c * c) ^ 0):match(('a'):rep(1.6e7))" },
+  { "lpeg: back captures of back captures", "local l = require 'lpeg' local p = l.Cg(l.Cc(1), 0) "
+      .. "for i = 1, 40 do p = p * l.Cg(l.Cb(i - 1) * l.Cb(i - 1) / 1, i) end (p * l.Cb(40)):match ''" },
+  { "lpeg: matches in a pcall", "local l = require 'lpeg' local p, s = l.P { 1 * l.V(1) + 'x' }, "
+      .. "('a'):rep(1e6) while true do pcall(l.match, p, s) end" },
+  { "lpeg: matches in matches", "local l, p = require 'lpeg' p = l.Cmt(1, function(s) "
+      .. "return p:match(s) end) while true do pcall(p.match, p, 'a') end" },
+  { "lpeg: a growing pattern", "local p = require 'lpeg'.P 'a' while true do pcall(function() "
+      .. "p = p * p end) end" },
+  { "re", "require 're'.match(('a'):rep(1e6), [[('a'* 'b' / .)*]])" },
   { "a slow round after quick ones",
     "for i = 1, 1e6 do local _ = i end local s = ('x'):rep(2e5) "
       .. "while true do local _ = s .. math.random() end" },

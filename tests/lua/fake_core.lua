@@ -163,6 +163,10 @@ local function queries(core)
   function core.json_count() return 1 end
   function core.charge() end
   core.text_find, core.text_match = string.find, string.match
+  function core.pattern_begin() end
+  function core.pattern_count() return true end
+  function core.pattern_pass(...) return unpack({ ... }, 1, select("#", ...) - 1) end
+  function core.pattern_size() return 64 end
   core.text_gsub, core.table_sort = string.gsub, table.sort
   function core.text_gmatch_next(state)
     state.next = state.next or string.gmatch(state[1], state[2])

@@ -30,6 +30,9 @@ allowed.libraries = {
   table = { "concat", "insert", "maxn", "move", "remove", "sort" },
 }
 
+-- Libraries that scripts require by name.
+allowed.modules = { lpeg = true, re = true }
+
 -- Why scripts do not have a name that Lua has, for errors.
 allowed.reasons = {
   io = "scripts have no files",

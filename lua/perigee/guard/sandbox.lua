@@ -8,6 +8,7 @@ local coroutines = require "perigee.guard.coroutines"
 local iterate = require "perigee.util.iterate"
 local fault = require "perigee.util.fault"
 local library = require "perigee.guard.library"
+local patterns = require "perigee.guard.patterns"
 local simulated = core.is_simulated and require "perigee.host.simulated"
 
 local sandbox = {}
@@ -110,6 +111,15 @@ local function freeze(name, functions)
     end,
     __metatable = "library",
   })
+end
+
+
+--- Returns what `require` of a library gives one version; nil for other names.
+---@param name string
+---@return table?
+function sandbox.library(name)
+  local functions = name == "lpeg" and patterns.lpeg or name == "re" and patterns.load_re()
+  return functions and freeze(name, functions) or nil
 end
 
 

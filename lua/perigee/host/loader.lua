@@ -129,7 +129,7 @@ local function make_require(version)
     end
     local value = version.modules[name]
     if value == nil then
-      value = require_file(version, name)
+      value = sandbox.library(name) or require_file(version, name)
       version.modules[name] = value
     end
     return value

@@ -55,6 +55,19 @@ describe("the loader", function()
     assert.equal("duel runs", fake_core.log_text(core))
   end)
 
+  it("has lpeg and re, which a game cannot change", function()
+    local outcome = load {
+      ["game.lua"] = [[
+        local lpeg, re = require "lpeg", require "re"
+        assert(lpeg == require "lpeg" and not pcall(function() lpeg.P = nil end))
+        print(lpeg.match(lpeg.C(lpeg.R "az" ^ 1), "ann 1"), re.match("ann 1", "%a+ ' ' {%d}"))
+        return {}
+      ]],
+    }
+    assert.equal("ended", outcome)
+    assert.equal("ann\t1", fake_core.log_text(core))
+  end)
+
   it("looks nowhere else", function()
     for _, name in ipairs { "../x", "/etc/passwd", "a..b", "a/b", "", ".", "a.b/../c" } do
       fails("is no module's name", ("require %q"):format(name))

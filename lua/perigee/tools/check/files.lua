@@ -89,6 +89,7 @@ local visit
 local function visit_modules(game, path, used, found)
   for _, module in ipairs(used.modules) do
     local is_ours = module.name ~= "perigee" and not module.name:find "^perigee%."
+      and not allowed.modules[module.name]
       and module.name:find "^[%w_-]+[%w_.-]*$" and not module.name:find "%.%."
     if is_ours then
       local module_path, text = find_module(game, module.name)

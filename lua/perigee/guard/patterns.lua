@@ -1,0 +1,248 @@
+--- The libraries lpeg and re, as scripts get them. lpeg matches in C, where nothing interrupts it. So each
+--- repetition and each rule of a grammar has a *counter*: a pattern that matches nothing and calls
+--- core.pattern_count, which charges the match to the running handler and ends it at the deadline.
+---
+--- Between two counters a match passes each part of a pattern at most once, and a set of bytes repeats
+--- itself without a counter of its own. Captures become values after the match, in C as well, so a few of
+--- them have a counter together: then that work has no more parts than the match had.
+---
+--- The operators belong to the metatable that all patterns of the state share, so the host's patterns have
+--- counters, too.
+
+local core = require "perigee.core"
+local fault = require "perigee.util.fault"
+local lpeg = require "lpeg"
+
+local getmetatable, load, pcall, select, type = debug.getmetatable, load, pcall, select, type
+local setfenv, max, min = setfenv, math.max, math.min
+
+local SIZE_MAX = 128 * 1024  -- bytes of a pattern; lpeg's time to compile one grows with the square
+local NODE = 16              -- bytes of a pattern for a byte of a literal
+local DEPTH_MAX = 400        -- calls of rules and repetitions within each other: lpeg's own default
+local CAPTURES_MAX = 4       -- that share a counter
+local RE_PATH = package.searchpath("re", package.path)
+
+local patterns = { lpeg = {}, re = {} }
+
+local guarded = patterns.lpeg
+local meta = getmetatable(lpeg.P(true))
+meta.raw = meta.raw or {
+  mul = meta.__mul, add = meta.__add, sub = meta.__sub, pow = meta.__pow, div = meta.__div,
+  len = meta.__len, unm = meta.__unm,
+}
+local raw = meta.raw
+
+local counter = lpeg.P(core.pattern_count)
+
+local WEAK = { __mode = "k" }
+local captures = setmetatable({}, WEAK) -- that a match of the pattern may have added since its last counter
+local sets = setmetatable({}, WEAK)     -- patterns of one byte
+
+-- Calls a function of lpeg. Its errors get the script's line.
+local function call(name, fn, ...)
+  local ok, result = pcall(fn, ...)
+  if not ok then
+    fault.raise("%s", (result:gsub("to '%?'", "to '" .. name .. "'")))
+  elseif type(result) == "userdata" and core.pattern_size(result) > SIZE_MAX then
+    fault.raise("this pattern is too large; a pattern has at most %d KiB", SIZE_MAX / 1024)
+  end
+  return result
+end
+
+local function check_size(bytes)
+  if bytes > SIZE_MAX then
+    fault.raise("this pattern would have %.0f KiB; a pattern has at most %d", bytes / 1024, SIZE_MAX / 1024)
+  end
+end
+
+-- Patterns from other values --------------------------------------------------------------------
+
+local to_pattern
+
+-- Makes a grammar whose rules have counters.
+local function make_grammar(rules)
+  local counted, bytes = {}, 0
+  for key, rule in next, rules do
+    if key == 1 and type(rule) == "string" then
+      counted[1] = rule
+    else
+      counted[key] = counter * to_pattern(rule)
+      bytes = bytes + core.pattern_size(counted[key])
+      check_size(bytes)
+    end
+  end
+  return call("P", lpeg.P, counted)
+end
+
+
+function to_pattern(value)
+  local kind = type(value)
+  if kind == "table" then
+    return make_grammar(value)
+  elseif kind == "string" then
+    check_size(#value * NODE)
+  elseif kind == "number" then
+    check_size(max(value, -value) * NODE)
+  end
+  local pattern = call("P", lpeg.P, value)
+  sets[pattern] = sets[pattern] or kind == "string" and #value == 1 or value == 1 or nil
+  return pattern
+end
+
+guarded.P = to_pattern
+
+-- Returns the pattern with a count of its captures, and a counter when they are many.
+local function count_captures(pattern, count)
+  if count > CAPTURES_MAX then
+    return call("*", raw.mul, pattern, counter)
+  end
+  captures[pattern] = count > 0 and count or nil
+  return pattern
+end
+
+local function captures_of(pattern)
+  return captures[pattern] or 0
+end
+
+-- Operators -------------------------------------------------------------------------------------
+
+
+function meta.__mul(a, b)
+  a, b = to_pattern(a), to_pattern(b)
+  return count_captures(call("*", raw.mul, a, b), captures_of(a) + captures_of(b))
+end
+
+
+function meta.__add(a, b)
+  a, b = to_pattern(a), to_pattern(b)
+  local sum = count_captures(call("+", raw.add, a, b), max(captures_of(a), captures_of(b)))
+  sets[sum] = sets[a] and sets[b]
+  return sum
+end
+
+
+function meta.__sub(a, b)
+  a, b = to_pattern(a), to_pattern(b)
+  local rest = count_captures(call("-", raw.sub, a, b), captures_of(a))
+  sets[rest] = sets[a] and sets[b]
+  return rest
+end
+
+
+function meta.__pow(pattern, count)
+  if type(pattern) ~= "userdata" or type(count) ~= "number" then
+    return call("^", raw.pow, pattern, count)
+  end
+  check_size(core.pattern_size(pattern) * (max(count, -count) + 1))
+  if sets[pattern] then
+    return call("^", raw.pow, pattern, count) * counter
+  elseif count < 0 and captures_of(pattern) == 0 then
+    return call("^", raw.pow, pattern, count)
+  end
+  return call("^", raw.pow, raw.mul(pattern, counter), count)
+end
+
+
+function meta.__div(pattern, with)
+  pattern = to_pattern(pattern)
+  return count_captures(call("/", raw.div, pattern, with), captures_of(pattern) + 1)
+end
+
+
+-- lpeg's own #pattern aborts the process when the pattern has values of a Cmt. Neither has captures.
+function meta.__len(pattern)
+  return call("#", raw.unm, raw.unm(pattern))
+end
+
+
+function meta.__unm(pattern)
+  return call("-", raw.unm, pattern)
+end
+
+-- Functions -------------------------------------------------------------------------------------
+
+for _, name in ipairs { "C", "Cf", "Cg", "Cmt", "Cs", "Ct" } do
+  local make = lpeg[name]
+  guarded[name] = function(pattern, ...)
+    pattern = to_pattern(pattern)
+    return count_captures(call(name, make, pattern, ...), captures_of(pattern) + 1)
+  end
+end
+
+for _, name in ipairs { "Carg", "Cc", "Cp", "R", "S", "V" } do
+  local make = lpeg[name]
+  guarded[name] = function(...)
+    local pattern = call(name, make, ...)
+    sets[pattern] = (name == "R" or name == "S") and true or nil
+    return count_captures(pattern, name:find "^C" and max(1, min(select("#", ...), 1)) or 0)
+  end
+end
+
+
+-- A counter counts as a capture, which lpeg refuses: a pattern that looks back has no repetition, not even
+-- in a predicate, and no grammar.
+function guarded.B(pattern)
+  return call("B", lpeg.B, to_pattern(pattern))
+end
+
+
+--- Has a counter of its own, because groups of back captures can be exponential in each other.
+function guarded.Cb(name)
+  local both = raw.mul(call("Cb", lpeg.Cb, name), lpeg.Cp())
+  return count_captures(raw.div(both, core.pattern_pass), 1)
+end
+
+
+--- A tail call, so that errors name the script's line.
+function guarded.match(pattern, ...)
+  core.pattern_begin()
+  return lpeg.match(type(pattern) == "userdata" and pattern or to_pattern(pattern), ...)
+end
+
+
+function guarded.setmaxstack(depth)
+  fault.check("the depth of a match", depth, "number")
+  if depth > DEPTH_MAX then
+    fault.raise("a match nests at most %d deep", DEPTH_MAX)
+  end
+end
+
+
+function guarded.locale(into)
+  local classes = call("locale", lpeg.locale)
+  into = into or {}
+  for name, class in next, classes do
+    sets[class], into[name] = true, class
+  end
+  return into
+end
+
+guarded.type, guarded.version = lpeg.type, lpeg.version
+
+-- re -----------------------------------------------------------------------------------------------
+
+
+--- Loads re, which makes its patterns by way of the functions above.
+---@return table
+function patterns.load_re()
+  if not patterns.re.compile then
+    local text = RE_PATH and core.read_file(RE_PATH)
+    local chunk = text and load(text, "@lua/perigee/guard/re.lua") -- so that errors name the script's line
+    if not chunk then
+      fault.raise "re is missing; on Debian: apt install lua-lpeg"
+    end
+    setfenv(chunk, {
+      error = error, setmetatable = setmetatable, tonumber = tonumber, type = type,
+      require = function() return guarded end, getmetatable = getmetatable, _VERSION = "",
+    })
+    local re = chunk()
+    for _, name in ipairs { "compile", "find", "gsub", "match" } do
+      patterns.re[name] = re[name]
+    end
+  end
+  return patterns.re
+end
+
+meta.__index, meta.__metatable = guarded, "pattern"
+
+return patterns
