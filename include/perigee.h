@@ -49,6 +49,8 @@ extern "C" {
 /// section 3). Those below 0 belong to the library and never cross the wire; functions that fail
 /// return one of them.
 typedef enum PerigeeCode {
+  PERIGEE_FAULT =
+      -9,  // an error of the game: the event's `name` is its code, `data` its value
   PERIGEE_NOT_JOINED = -8,    // the client is not, or no longer, in that room
   PERIGEE_BAD_ARGUMENT = -7,  // the call can never succeed; its comment says why
   PERIGEE_TOO_LARGE = -6,     // the payload exceeds perigee_max_payload
@@ -289,8 +291,8 @@ typedef enum PerigeeEventType {
   PERIGEE_ANSWER,  // an answer to perigee_ask or perigee_ask_packet (request, name, number, data)
   PERIGEE_PACKET,  // a packet on a channel of the game (channel, number, data, is_question,
                    // is_reliable, question; peer on a channel that this client serves)
-  PERIGEE_FAILED,          // a request has failed (request, code, text)
-  PERIGEE_ERROR,           // something sent without a request has failed (code, text)
+  PERIGEE_FAILED,  // a request has failed (request, code, text; with PERIGEE_FAULT name, data)
+  PERIGEE_ERROR,  // something sent without a request has failed (the same without request)
   PERIGEE_ROOMS,           // the rooms of the server (request, rooms, count)
   PERIGEE_PONG,            // the answer to perigee_ping (request, time_us)
   PERIGEE_SYNCED,          // the answer to perigee_sync (request)

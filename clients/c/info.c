@@ -56,7 +56,6 @@ uint32_t perigee_version(void) {
 const char *perigee_code_name(int code) {
   static const char *const OWN[] = {"Timeout",     "Unreachable", "QueueFull",
                                     "Over",        "Offline",     "TooLarge",
-                                    "BadArgument", "NotJoined"};
-  return code < 0 && code >= PERIGEE_NOT_JOINED ? OWN[-1 - code]
-                                                : code_name((Code)code);
+                                    "BadArgument", "NotJoined",   "Fault"};
+  return code < 0 && code >= PERIGEE_FAULT ? OWN[-1 - code] : code_name((Code)code);
 }

@@ -203,6 +203,9 @@ void request_free(Request *request);
 /// Removes the request, with PERIGEE_FAILED unless the library made it.
 void request_fail(Request *request, int code, const char *text, size_t size);
 
+/// Does the same with PERIGEE_FAULT, of which `fault` has name, text and data.
+void request_fault(Request *request, const EventParts *fault);
+
 /// Fail all requests, or only pings.
 void requests_fail_all(PerigeeClient *client, int code, const char *text);
 void requests_fail_pings(PerigeeClient *client, int code, const char *text);

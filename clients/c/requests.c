@@ -97,7 +97,7 @@ void request_free(Request *request) {
   mem_free(request);
 }
 
-void request_fail(Request *request, int code, const char *text, size_t size) {
+static void fail(Request *request, int code, const EventParts *parts) {
   PerigeeClient *client = request->client;
   RequestKind kind = request->kind;
   Room *room = kind == REQUEST_JOIN || kind == REQUEST_ENTER
@@ -106,15 +106,24 @@ void request_fail(Request *request, int code, const char *text, size_t size) {
   if (request->number) {
     PerigeeEvent event = {
         .type = PERIGEE_FAILED, .request = request->number, .code = code};
-    events_add(&client->events, &event, &(EventParts){.text = {text, size}});
+    events_add(&client->events, &event, parts);
   }
   request_free(request);
   if (room && kind == REQUEST_ENTER) {
-    if (room->match) match_refused(room->match, code, text, size);
+    if (room->match)
+      match_refused(room->match, code, parts->text.bytes, parts->text.size);
   } else if (room) {
     // The room is one of the session before, and the server does not let the client in again.
     room_leave(client, room, code, 0);
   }
+}
+
+void request_fail(Request *request, int code, const char *text, size_t size) {
+  fail(request, code, &(EventParts){.text = {text, size}});
+}
+
+void request_fault(Request *request, const EventParts *fault) {
+  fail(request, PERIGEE_FAULT, fault);
 }
 
 static void fail_those(PerigeeClient *client, bool pings_alone, int code,

@@ -206,6 +206,45 @@ static bool take_error(PerigeeClient *client, const Packet *packet) {
   return true;
 }
 
+static bool read_fault(const Packet *packet, Fault *fault) {
+  Reader reader = payload_of(packet);
+  fault->code = reader_str8(&reader);
+  fault->json = (Text){(const char *)reader.at, (uint32_t)reader_left(&reader)};
+  return !reader.failed && fault->code.size > 0 &&
+         text_is_utf8(fault->code.bytes, fault->code.size) &&
+         !memchr(fault->code.bytes, 0, fault->code.size) &&
+         text_is_utf8(fault->json.bytes, fault->json.size);
+}
+
+static void report_fault(PerigeeClient *client, const Packet *packet,
+                         const EventParts *fault) {
+  bool is_answer = packet->flags & PACKET_RESPONSE;
+  Request *request = is_answer ? request_find(client, packet->ref) : NULL;
+  if (request)
+    request_fault(request, fault);
+  else if (!is_answer)
+    events_add(&client->events,
+               &(PerigeeEvent){.type = PERIGEE_ERROR, .code = PERIGEE_FAULT}, fault);
+}
+
+static bool take_fault(PerigeeClient *client, const Packet *packet) {
+  Fault fault;
+  if (!read_fault(packet, &fault))
+    return take_malformed(client, "a fault that cannot be read");
+  Buf text = {0};  // "Cheater: {...}"
+  buf_append(&text, fault.code.bytes, fault.code.size);
+  if (!text_equals(fault.json, text_from("null"))) {
+    buf_append(&text, ": ", 2);
+    buf_append(&text, fault.json.bytes, fault.json.size);
+  }
+  EventParts parts = {.name = {fault.code.bytes, fault.code.size},
+                      .text = {text.data, text.size},
+                      .data = {fault.json.bytes, fault.json.size}};
+  report_fault(client, packet, &parts);
+  buf_deinit(&text);
+  return true;
+}
+
 // Takes REJECTED or CLOSING; no packet follows them.
 static bool take_end(PerigeeClient *client, const Packet *packet) {
   Reason reason;
@@ -243,6 +282,7 @@ static Take *const TAKES[] = {
     [CONTROL_PEER_RENAMED] = take_peer_renamed,
     [CONTROL_PEER_LEFT] = take_peer_left,
     [CONTROL_ERROR] = take_error,
+    [CONTROL_FAULT] = take_fault,
     [CONTROL_REJECTED] = take_end,
     [CONTROL_CLOSING] = take_end,
     [CONTROL_CHANNEL_OPENED] = take_channel_opened,

@@ -22,7 +22,7 @@ namespace Perigee {
 
 /// <summary>PerigeeCode: the protocol's codes from 0 on, the library's own below 0.</summary>
 public enum Code {
-  NotJoined = -8, BadArgument = -7, TooLarge = -6, Offline = -5, Over = -4, QueueFull = -3,
+  Fault = -9, NotJoined = -8, BadArgument = -7, TooLarge = -6, Offline = -5, Over = -4, QueueFull = -3,
   Unreachable = -2, Timeout = -1, ConnectionClosed = 0, ConnectionReset, IdleTimeout, PingTimeout,
   PayloadTooLarge, Protocol, Kicked, Rejected, ServerFull, VersionMismatch, ProtocolHashMismatch,
   NoSuchRoom, NotInRoom, AlreadyInRoom, ChannelNotFound, ChannelTaken, RateLimited, HandshakeTimeout,
@@ -115,7 +115,8 @@ public sealed class Event {
   public byte[] Data;
   public RoomInfo[] Rooms;
   public Entry[] Entries;
-  /// <summary>Data as UTF-8: the JSON text of a message with Number 0.</summary>
+  /// <summary>Data as UTF-8: the JSON text of a message with Number 0, or of the value of Code.Fault, whose
+  /// own code is Name.</summary>
   public string Json { get { return Encoding.UTF8.GetString(Data); } }
 }
 

@@ -45,12 +45,16 @@ export interface Reason {
   message?: string;
 }
 
-/** An error between client and server. */
+/** An error between client and server, or of the game (`perigee.fault`). */
 export declare class PerigeeError extends Error {
-  constructor(code: number, message?: string);
+  constructor(code: number | string, message?: string);
   readonly name: "PerigeeError";
-  readonly code: number;
-  readonly codeName: CodeName;
+  /** One of `Code`; of an error of the game, the game's own text. */
+  readonly code: number | string;
+  /** The name of the code. */
+  readonly codeName: CodeName | (string & {});
+  /** Of an error of the game: its value. */
+  readonly value: any;
   /** With Unavailable: the seconds after which the client may try again. */
   readonly retry: number | undefined;
 }

@@ -44,7 +44,7 @@ const HELLO = 1, JOIN = 2, LEAVE = 3, BROADCAST = 4, PING = 5, PONG = 6, ACK = 7
   CHANNEL_CLOSE = 9, ROOM_LIST = 10, BYE = 11;
 const WELCOME = 129, JOINED = 130, LEFT = 131, RELAYED = 132, PEER_JOINED = 133, PEER_LEFT = 134,
   ERROR = 135, REJECTED = 136, CLOSING = 137, CHANNEL_OPENED = 138, ROOMS = 139, REDIRECT = 140,
-  DEV_ASSET = 141, DEV_ERROR = 142, PEER_RENAMED = 144;
+  DEV_ASSET = 141, DEV_ERROR = 142, PEER_RENAMED = 144, FAULT = 146;
 const BEFORE_WELCOME = new Set([WELCOME, REJECTED, CLOSING, ERROR, PING]);
 
 // Seconds.
@@ -65,10 +65,10 @@ const WARNINGS_MAX = 100;
 
 // Errors ----------------------------------------------------------------------------------------
 
-/** An error between client and server. `code` is one of `Code`. */
+/** An error between client and server. `code` is one of `Code`; of an error of the game, the game's own text. */
 export class PerigeeError extends Error {
   /**
-   * @param {number} code
+   * @param {number | string} code
    * @param {string} [message]
    */
   constructor(code, message) {
@@ -76,13 +76,15 @@ export class PerigeeError extends Error {
     this.name = "PerigeeError";
     this.code = code;
     this.codeName = codeName(code);
+    /** Of an error of the game: its value. */
+    this.value = undefined;
     /** With `Unavailable`: the seconds until the client should try again. */
     this.retry = undefined;
   }
 }
 
 function codeName(code) {
-  return CODE_NAMES.get(code) ?? "Unknown";
+  return typeof code === "string" ? code : CODE_NAMES.get(code) ?? "Unknown";
 }
 
 /** Makes the error for a server that has broken the protocol. */
@@ -1602,13 +1604,16 @@ function messageBody(name, value) {
   return encoder.encode(JSON.stringify([name, value]));
 }
 
-function readJson(bytes) {
-  let pair;
+function parseJson(text, what) {
   try {
-    pair = JSON.parse(textOf(bytes));
+    return JSON.parse(text);
   } catch {
-    throw malformed("a message that is not JSON");
+    throw malformed(what + " that is not JSON");
   }
+}
+
+function readJson(bytes) {
+  const pair = parseJson(textOf(bytes), "a message");
   if (!Array.isArray(pair) || pair.length !== 2 || typeof pair[0] !== "string") {
     throw malformed('a message that is not ["name", value]');
   }
@@ -1754,6 +1759,15 @@ const CONTROLS = {
       // Drops the error of a request that has timed out.
       if (packet.flags & RESPONSE) return game._settle(packet.ref)?.reject(error);
       if (!game._emit("error", error)) console.warn(`perigee: ${error.codeName}: ${error.message}`);
+    };
+  },
+  [FAULT]: (game, reader, packet) => {
+    const code = reader.str8(), json = textOf(reader.rest());
+    const error = new PerigeeError(code, json === "null" ? code : `${code}: ${json}`);
+    error.value = parseJson(json, "a fault");
+    return () => {
+      if (packet.flags & RESPONSE) return game._settle(packet.ref)?.reject(error);
+      if (!game._emit("error", error)) console.warn(`perigee: ${error.message}`);
     };
   },
   [REJECTED]: (game, reader) => {

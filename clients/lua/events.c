@@ -29,6 +29,14 @@ static void set_reason(lua_State *L, const PerigeeEvent *event) {
   set_text(L, "message", event->text);
 }
 
+// A fault has a code of the game, and a value as JSON.
+static void set_error(lua_State *L, const PerigeeEvent *event) {
+  set_reason(L, event);
+  if (event->code != PERIGEE_FAULT) return;
+  set_text(L, "code", event->name);
+  set_bytes(L, "fault", event->data, event->size);
+}
+
 static void set_seconds(lua_State *L, const char *name, const PerigeeEvent *event) {
   set_integer(L, name, (lua_Number)event->time_us / 1e6);
 }
@@ -233,8 +241,8 @@ static const struct {
     [PERIGEE_QUESTION] = {"ask", set_asked},
     [PERIGEE_ANSWER] = {"answer", set_answer},
     [PERIGEE_PACKET] = {"packet", set_packet},
-    [PERIGEE_FAILED] = {"failed", set_reason},
-    [PERIGEE_ERROR] = {"error", set_reason},
+    [PERIGEE_FAILED] = {"failed", set_error},
+    [PERIGEE_ERROR] = {"error", set_error},
     [PERIGEE_ROOMS] = {"rooms", set_rooms},
     [PERIGEE_PONG] = {"pong", set_round_trip},
     [PERIGEE_SYNCED] = {"synced", NULL},

@@ -42,9 +42,17 @@ static void refuse(Relay *relay, Peer *peer, const Event *join, Code code,
 // Returns whether the peer may join; sends it an ERROR if not.
 static bool check(Relay *relay, Peer *peer, const Room *room, const Event *join) {
   const char *why;
+  Fault fault;
   Code code = join_fault(peer, room, &why);
-  if (code != CODE_CLOSED) refuse(relay, peer, join, code, why);
-  return code == CODE_CLOSED;
+  if (code == CODE_CLOSED) return true;
+  if (room && room_get_fault(room, &fault)) {
+    Packet request = {.flags = join->flags, .ref = join->ref};
+    notify_fault(relay, peer, &fault, &request);
+    script_join_end(relay, join->a, CODE_REJECTED, fault.code.bytes);
+  } else {
+    refuse(relay, peer, join, code, why);
+  }
+  return false;
 }
 
 // Returns the peer that wants to join, or NULL when its session is over.
@@ -81,6 +89,12 @@ void relay_refuse(Relay *relay, const Event *join, Code code, const char *reason
   Peer *peer = session_find(relay->session, join->peer);
   Room *room = end_judged(relay, join);
   if (peer) refuse(relay, peer, join, code, reason ? reason : "");
+  delete_unused(relay, room);
+}
+
+void join_end_refused(Relay *relay, const Event *join, const char *why) {
+  Room *room = end_judged(relay, join);
+  script_join_end(relay, join->a, CODE_REJECTED, why);
   delete_unused(relay, room);
 }
 

@@ -13,6 +13,9 @@ Room *room_reserve(Relay *relay, Text name, int *err);
 /// it at once.
 void room_begin(Relay *relay, Room *room);
 
+/// Reads the fault that its on_create raised; returns false if there is none.
+bool room_get_fault(const Room *room, Fault *fault);
+
 /// Frees rooms whose on_create failed and for which no join waits.
 void room_free_failed(Relay *relay);
 
@@ -48,6 +51,9 @@ Code join_fault(const Peer *peer, const Room *room, const char **why);
 
 /// Handles JOIN by name; `request` contains flags and ref.
 void join_by_name(Relay *relay, Peer *peer, Text name, const Packet *request);
+
+/// Ends an EVENT_JOIN that on_join has refused; the peer has the answer.
+void join_end_refused(Relay *relay, const Event *join, const char *why);
 
 /// Checks an EVENT_JOIN, and passes it to on_join or admits the peer.
 void join_room(Relay *relay, const Event *join);

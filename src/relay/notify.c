@@ -1,4 +1,4 @@
-// Sends JOINED, LEFT, PEER_JOINED, PEER_LEFT, ROOMS and PEER_RENAMED. Text peers get lines
+// Sends JOINED, LEFT, PEER_JOINED, PEER_LEFT, ROOMS, PEER_RENAMED and FAULT. Text peers get lines
 // instead (session/text.c).
 
 #include <string.h>
@@ -141,6 +141,13 @@ void notify_leave(Relay *relay, Room *room, Peer *peer, const Leave *leave) {
   buf_u32(buf, room->id);
   buf_u32(buf, peer->id);
   notify_members(relay, room, CONTROL_PEER_LEFT);
+}
+
+// --- Faults ---
+
+void notify_fault(Relay *relay, Peer *peer, const Fault *fault, const Packet *request) {
+  control_fault(fresh(relay), fault);
+  notify_peer(relay, peer, notice_of(relay, CONTROL_FAULT), request);
 }
 
 // --- Lists and names ---

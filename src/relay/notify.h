@@ -24,6 +24,9 @@ void notify_leave(Relay *relay, Room *room, Peer *peer, const Leave *leave);
 /// Sends ROOMS to a peer.
 void notify_rooms(Relay *relay, Peer *peer, const Packet *request);
 
+/// Sends FAULT to a peer as the answer to `request`.
+void notify_fault(Relay *relay, Peer *peer, const Fault *fault, const Packet *request);
+
 /// Sends PEER_RENAMED to a peer before it gets the name, and to the members of its rooms.
 void notify_name(Relay *relay, Peer *peer, Text name);
 

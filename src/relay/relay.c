@@ -62,6 +62,8 @@ void relay_free(Relay *relay) {
   mem_free(relay);
 }
 
+const RelayLimits *relay_limits(const Relay *relay) { return &relay->limits; }
+
 void relay_set_limits(Relay *relay, const RelayLimits *limits) {
   relay->limits = *limits;
   if (!relay->net) return;

@@ -176,9 +176,9 @@ void relay_reject(Relay *relay, uint32_t peer, Code code, const char *reason);
 void relay_postpone(Relay *relay, uint32_t peer, const char *reason, uint16_t retry_s);
 
 /// End the creation of an EVENT_CREATE's room: relay_created opens the room, the other
-/// one removes it.
+/// one removes it. The peers that wait to join it get the fault, or (NULL) ERROR Internal.
 void relay_created(Relay *relay, uint32_t room);
-void relay_not_created(Relay *relay, uint32_t room);
+void relay_not_created(Relay *relay, uint32_t room, const Fault *fault);
 
 /// Answer the JOIN of `event`. relay_admit checks again that the room exists and has a
 /// free place.
@@ -188,6 +188,10 @@ void relay_refuse(Relay *relay, const Event *event, Code code, const char *reaso
 /// Grants the CHANNEL_OPEN of `event`, unless the channel has a server by now. To
 /// refuse, call relay_refuse.
 void relay_serve(Relay *relay, const Event *event);
+
+/// Answers an event with FAULT, whether or not it is a REQUEST: a JOIN, RENAME or CHANNEL_OPEN,
+/// which is refused; a BROADCAST, MESSAGE, TEXT, PACKET or CHANNEL.
+void relay_fault(Relay *relay, const Event *event, const Fault *fault);
 
 /// Grants the name of the RENAME `event`. To refuse, call relay_refuse.
 void relay_allow_name(Relay *relay, const Event *event);
@@ -316,6 +320,8 @@ bool relay_room_meta(const Relay *relay, uint32_t room, Text key, Text *json);
 /// Returns whether a peer is in a room.
 bool relay_is_member(const Peer *peer, uint32_t room);
 RelayStats relay_stats(const Relay *relay);
+
+const RelayLimits *relay_limits(const Relay *relay);
 
 /// Returns the limit of bytes that one handler may deliver.
 uint64_t relay_delivery_limit(const Relay *relay);

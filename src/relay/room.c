@@ -44,6 +44,7 @@ void room_free(Relay *relay, Room *room) {
   slots_remove(&relay->rooms, room->id);
   mem_free(room->members);
   buf_deinit(&room->waiting_joins);
+  buf_deinit(&room->fault);
   buf_deinit(&room->meta);
   mem_free(room);
 }
@@ -153,9 +154,28 @@ void relay_created(Relay *relay, uint32_t id) {
   appear_or_wait(relay, relay_room(relay, id));
 }
 
-void relay_not_created(Relay *relay, uint32_t id) {
+static void keep_fault(Room *room, const Fault *fault) {
+  buf_append(&room->fault, fault->code.bytes, fault->code.size);
+  buf_u8(&room->fault, 0);
+  buf_append(&room->fault, fault->json.bytes, fault->json.size);
+  buf_u8(&room->fault, 0);
+}
+
+bool room_get_fault(const Room *room, Fault *fault) {
+  if (room->fault.size == 0) return false;
+  fault->code = text_from((const char *)room->fault.data);
+  fault->json = text_from(fault->code.bytes + fault->code.size + 1);
+  return true;
+}
+
+void relay_not_created(Relay *relay, uint32_t id, const Fault *fault) {
   Room *room = relay_room(relay, id);
   log_room("room not created", room);
+  if (fault) keep_fault(room, fault);
+  if (fault && !room->is_for_join)
+    log_warn("room not created: its on_create raised a fault",
+             log_bytes("name", room->name, room->name_size),
+             log_bytes("fault", fault->code.bytes, fault->code.size));
   if (room->state == ROOM_CREATING)
     names_remove(&relay->room_names, room->name, room->name_size);
   room->state = ROOM_FAILED;

@@ -57,6 +57,7 @@ struct Room {
   uint32_t capacity;   // places allocated in `members`
   uint32_t suspended;  // number of suspended members
   Buf waiting_joins;   // Event structs of joins that wait for the end of on_create
+  Buf fault;  // of a ROOM_FAILED: code and JSON of its on_create's fault, each with a NUL
   Buf meta;  // keys and JSON values, alternating; each has a u16 size before it and a
              // NUL behind it
   size_t queued_meta;     // bytes that queued commands will add to `meta`

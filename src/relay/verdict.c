@@ -1,4 +1,4 @@
-// The script's answers to CONNECT and BROADCAST. join.c has the answers to JOIN. These
+// The script's answers to CONNECT, BROADCAST and others. join.c has the answers to JOIN. These
 // functions check peer and room again, because an answer may follow long after the
 // event.
 
@@ -49,4 +49,11 @@ void relay_fail(Relay *relay, const Event *event) {
   if (!peer || !(event->flags & PACKET_REQUEST)) return;
   Packet request = {.flags = event->flags, .ref = event->ref};
   session_error(relay->session, peer, &request, CODE_INTERNAL, RELAY_FAILED_TEXT);
+}
+
+void relay_fault(Relay *relay, const Event *event, const Fault *fault) {
+  Peer *peer = session_find(relay->session, event->peer);
+  Packet request = {.flags = event->flags, .ref = event->ref};
+  if (peer) notify_fault(relay, peer, fault, &request);
+  if (event->type == EVENT_JOIN) join_end_refused(relay, event, fault->code.bytes);
 }

@@ -188,6 +188,7 @@ void core_push(lua_State *L, Host *host) {
   set_constants(L, "levels", LEVELS);
   set_names(L, "code_names", CODES);
   set_names(L, "reload_inputs", RELOAD_INPUTS);
+  core_set_text(L, "name_rule", TEXT_NAME_RULE);
   core_set_text(L, "peer_name_rule", TEXT_PEER_NAME_RULE);
   core_set_number(L, "text_max", DEADLINE_TEXT_MAX);
   core_set_switch(L, "is_simulated", net_is_simulated(host->net));

@@ -227,10 +227,11 @@ static int core_set_schema(lua_State *L) {
 //  shows_source: MCP may show the game's files, by the setting or because requests have
 //    tokens
 //  mcp_tools: names separated by commas; see permit.lua
+//  max_payload: limit of a packet's payload in bytes
 static int core_limits(lua_State *L) {
   const Host *host = core_host(L);
   const ScriptLimits *limits = &host->deadline.limits;
-  lua_createtable(L, 0, 7);
+  lua_createtable(L, 0, 8);
   core_set_switch(L, "drops_invalid", limits->drops_invalid);
   core_set_switch(L, "may_break_schema", limits->may_break_schema);
   core_set_switch(L, "is_watched", limits->is_watched);
@@ -239,6 +240,7 @@ static int core_limits(lua_State *L) {
   core_set_switch(L, "shows_source",
                   limits->shows_source || net_admin_has_token(host->net));
   core_set_text(L, "mcp_tools", limits->mcp_tools);
+  core_set_number(L, "max_payload", relay_limits(host->relay)->max_payload);
   return 1;
 }
 
@@ -353,6 +355,13 @@ static int core_stats(lua_State *L) {
   return 1;
 }
 
+// is_name(text): whether a room, a channel or a fault may have this name
+static int core_is_name(lua_State *L) {
+  Text text = core_text(L, 1);
+  lua_pushboolean(L, text_is_name(text.bytes, text.size));
+  return 1;
+}
+
 const luaL_Reg core_game_functions[] = {
     {"config_begin", core_config_begin},
     {"config_set", core_config_set},
@@ -363,6 +372,7 @@ const luaL_Reg core_game_functions[] = {
     {"files", core_files},
     {"nearest", core_nearest},
     {"list", core_list},
+    {"is_name", core_is_name},
     {"is_utf8", core_is_utf8},
     {"json_count", core_json_count},
     {"has_stack", core_has_stack},

@@ -163,6 +163,11 @@ static void push_loaded(lua_State *L, Host *host) {
   take_library(L, "ffi", "luajit");
 }
 
+static int take_entry(lua_State *L, const char *name) {
+  lua_getfield(L, -1, name);
+  return luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
 static void take_entries(lua_State *L, Host *host) {
   for (int i = 0; i < ENTRY_COUNT; i++) {
     host->entries[i] = LUA_NOREF;
@@ -172,10 +177,10 @@ static void take_entries(lua_State *L, Host *host) {
     else
       lua_pop(L, 1);
   }
-  lua_getfield(L, -1, "failed");
-  host->failed = luaL_ref(L, LUA_REGISTRYINDEX);
-  lua_getfield(L, -1, "label");
-  host->label = luaL_ref(L, LUA_REGISTRYINDEX);
+  host->failed = take_entry(L, "failed");
+  host->faulted = take_entry(L, "faulted");
+  host->fault_class = take_entry(L, "fault_class");
+  host->label = take_entry(L, "label");
 }
 
 // Pushes a module. Expects `require` on top of the stack.
@@ -251,6 +256,7 @@ void host_deinit(Host *host) {
   mem_free(host->files);
   costs_clear(&host->costs);
   buf_deinit(&host->fault);
+  buf_deinit(&host->answer);
   buf_deinit(&host->scratch);
 }
 
@@ -323,6 +329,56 @@ static HostOutcome fail(Host *host, lua_State *co, FailureKind kind, const char 
   return HOST_FAILED;
 }
 
+// --- Faults ---
+
+// Returns whether the error of a coroutine is a fault, by which a handler answers its request.
+// Loads and reloads have no request.
+static bool is_fault(const Host *host, lua_State *co) {
+  if (host->event.type == EVENT_RELOAD || host->event.type > ENTRY_BEFORE_FIRST)
+    return false;
+  if (lua_type(co, -1) != LUA_TTABLE || !lua_getmetatable(co, -1)) return false;
+  lua_rawgeti(co, LUA_REGISTRYINDEX, host->fault_class);
+  bool is_it = lua_rawequal(co, -1, -2);
+  lua_pop(co, 2);
+  return is_it;
+}
+
+// Passes a fault to the Lua half, which rolls its part back, and returns code and JSON.
+static int take_fault(lua_State *L) {
+  Failure *failure = lua_touserdata(L, 1);
+  Host *host = failure->host;
+  lua_rawgeti(L, LUA_REGISTRYINDEX, host->faulted);
+  lua_pushinteger(L, host->event.type);
+  lua_pushinteger(L, host->event.room);
+  lua_xmove(failure->co, L, 1);
+  lua_call(L, 3, 2);
+  size_t size;
+  const char *code = luaL_checklstring(L, -2, &size);
+  set_fault(host, code, size);
+  const char *json = luaL_checklstring(L, -1, &size);
+  host->answer.size = 0;
+  buf_append(&host->answer, json, size);
+  return 0;
+}
+
+// Ends a handler that has raised a fault. It has not failed, but its commands are discarded.
+static HostOutcome end_with_fault(Host *host, lua_State *co) {
+  Failure failure = {.host = host, .co = co};
+  deadline_end(host);
+  relay_forget(host->relay, host->mark);
+  if (lua_cpcall(host->L, take_fault, &failure) != 0) {
+    size_t size;
+    const char *text = lua_tolstring(host->L, -1, &size);
+    set_fault(host, text ? text : "", text ? size : 0);
+    log_error("a fault could not be taken",
+              log_str("error", (const char *)host->fault.data));
+    lua_settop(host->L, 0);
+    return HOST_FAILED;
+  }
+  if (!host->is_held) host->transaction++;
+  return HOST_FAULTED;
+}
+
 // --- Calling ---
 
 static lua_State *take_idle(Host *host) {
@@ -371,6 +427,7 @@ static HostOutcome resume(Host *host, lua_State *co, int count) {
     deadline_end(host);
     return HOST_WAITS;
   }
+  if (status != LUA_YIELD && is_fault(host, co)) return end_with_fault(host, co);
   return fail(host, co, FAILED_PLAIN,
               status == LUA_YIELD
                   ? "coroutine.yield in a handler: nothing would wake it; "

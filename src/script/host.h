@@ -49,6 +49,7 @@ typedef enum HostOutcome {
   HOST_ENDED,   // the results are on `results`
   HOST_WAITS,   // the handler continues later
   HOST_FAILED,  // `fault` has the error; the relay has discarded the handler's commands
+  HOST_FAULTED,  // the same, but the error is an answer: `answer` has the rest of it
 } HostOutcome;
 
 struct Host {
@@ -68,11 +69,13 @@ struct Host {
   uint32_t transaction;  // number of commits and rollbacks so far
   uint64_t key_seed[2];  // key for hashing the send option `key`
   int entries[ENTRY_COUNT];
-  lua_State *ran;     // stack with the table of call_cost.h
-  int failed;         // reference to the Lua function that reports failures
-  int label;          // reference to the Lua function that names a handler
-  uint32_t systems;   // number of EVENT_SYSTEMs after each tick of the game
-  Slots timers;       // ScriptTimer by id; owned (timer.c)
+  lua_State *ran;    // stack with the table of call_cost.h
+  int failed;        // reference to the Lua function that reports failures
+  int faulted;       // reference to the Lua function that takes a fault (perigee.fault)
+  int fault_class;   // reference to the metatable of faults
+  int label;         // reference to the Lua function that names a handler
+  uint32_t systems;  // number of EVENT_SYSTEMs after each tick of the game
+  Slots timers;      // ScriptTimer by id; owned (timer.c)
   uint64_t handlers;  // events passed to the script
   Deadline deadline;  // deadline of the running call
   Memory memory;
@@ -82,7 +85,9 @@ struct Host {
   Busiest busiest;
   const char *stack;  // position in the C stack at the last entry
   size_t stack_max;   // bytes of the C stack that calls may use
-  Buf fault;          // last failure, or why the host could not start; C string
+  Buf fault;          // last failure, or why the host could not start; of a fault, its
+                      // code; C string
+  Buf answer;         // JSON of the value of that fault
   Buf scratch;        // buffer for one core function; reused
   char **files;       // files of the game, ended by NULL; owned
   size_t file_count;

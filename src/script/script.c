@@ -170,10 +170,12 @@ static void fail_http(Host *host) {
 }
 
 // Makes the Lua half remove the room before the joining peers get their refusals.
-static void fail_create(Host *host, uint32_t room) {
-  host_call(host, &(Event){.type = ENTRY_FORGET_ROOM, .room = room});
+static void fail_create(Host *host, uint32_t room, const Fault *fault) {
+  Event forget = {.type = ENTRY_FORGET_ROOM, .room = room};
+  if (host_call(host, &forget) != HOST_ENDED)
+    fault = NULL;  // its texts are overwritten
   host_done(host);
-  relay_not_created(host->relay, room);
+  relay_not_created(host->relay, room, fault);
 }
 
 static void end_badly(Host *host) {
@@ -188,7 +190,7 @@ static void end_badly(Host *host) {
       relay_refuse(host->relay, &host->event, CODE_INTERNAL, RELAY_FAILED_TEXT);
       break;
     case EVENT_CREATE:
-      fail_create(host, host->event.room);
+      fail_create(host, host->event.room, NULL);
       break;
     case EVENT_BROADCAST:
       relay_fail(host->relay, &host->event);
@@ -197,6 +199,37 @@ static void end_badly(Host *host) {
     case EVENT_PACKET:
     case EVENT_CHANNEL:
       answer_error(host);
+      break;
+    case EVENT_HTTP:
+      fail_http(host);
+      break;
+    default:
+      break;
+  }
+}
+
+// Answers with the fault that the handler has raised. The Lua half reports one that nobody waits for.
+static void end_with_fault(Host *host) {
+  Fault fault = {
+      .code = text_from((const char *)host->fault.data),
+      .json = {(const char *)host->answer.data, (uint32_t)host->answer.size}};
+  switch (host->event.type) {
+    case EVENT_CONNECT:
+      relay_reject(host->relay, host->event.peer, CODE_REJECTED, fault.code.bytes);
+      forget_peer(host, host->event.peer);
+      break;
+    case EVENT_CREATE:
+      fail_create(host, host->event.room, &fault);
+      break;
+    case EVENT_JOIN:
+    case EVENT_RENAME:
+    case EVENT_CHANNEL_OPEN:
+    case EVENT_BROADCAST:
+    case EVENT_MESSAGE:
+    case EVENT_TEXT:
+    case EVENT_PACKET:
+    case EVENT_CHANNEL:
+      relay_fault(host->relay, &host->event, &fault);
       break;
     case EVENT_HTTP:
       fail_http(host);
@@ -216,6 +249,9 @@ static void handle(Host *host, const Event *event) {
       break;
     case HOST_FAILED:
       end_badly(host);
+      break;
+    case HOST_FAULTED:
+      end_with_fault(host);
       break;
   }
 }

@@ -89,6 +89,15 @@ static void put_error(Buf *line, Reader *payload) {
     buf_printf(line, "; try again in %u s", reader_u16(payload));
 }
 
+static void put_fault(Buf *line, Reader *payload) {
+  buf_printf(line, "! ");
+  put_name(line, reader_str8(payload));
+  Text json = {(const char *)payload->at, (uint32_t)reader_left(payload)};
+  if (text_equals(json, text_from("null"))) return;
+  buf_printf(line, ": ");
+  line_append_safe(line, json.bytes, json.size);
+}
+
 // Returns false for control packets that text peers do not get.
 static bool put_control(Buf *line, const Session *session, const Outgoing *outgoing) {
   Reader payload = reader_of(outgoing->packet.payload, outgoing->packet.length);
@@ -122,6 +131,9 @@ static bool put_control(Buf *line, const Session *session, const Outgoing *outgo
     case CONTROL_REJECTED:
     case CONTROL_CLOSING:
       put_error(line, &payload);
+      return true;
+    case CONTROL_FAULT:
+      put_fault(line, &payload);
       return true;
     case CONTROL_ROOMS:
       put_rooms(line, &payload, outgoing->more, limit);

@@ -88,6 +88,11 @@ void control_code_text(Buf *buf, Code code, const char *text) {
   buf_str16(buf, text, strlen(text));
 }
 
+void control_fault(Buf *buf, const Fault *fault) {
+  buf_str8(buf, fault->code.bytes, fault->code.size);
+  buf_append(buf, fault->json.bytes, fault->json.size);
+}
+
 void control_ending(Buf *buf, const Ending *ending) {
   control_code_text(buf, ending->code, ending->text);
   if (ending->code == CODE_UNAVAILABLE) buf_u16(buf, ending->retry_s);

@@ -46,6 +46,7 @@ typedef enum ControlType {
   CONTROL_DEV_ASSET = 141,
   CONTROL_DEV_ERROR = 142,
   CONTROL_PEER_RENAMED = 144,
+  CONTROL_FAULT = 146,
 } ControlType;
 
 typedef struct Hello {
@@ -98,6 +99,14 @@ void control_peer_renamed(Buf *buf, uint32_t room, uint32_t peer, Text name);
 
 /// ERROR, and most of control_ending: u16 code and str16 text.
 void control_code_text(Buf *buf, Code code, const char *text);
+
+/// An answer of the script that is an error: a code of the game, and a value as JSON.
+typedef struct Fault {
+  Text code;
+  Text json;
+} Fault;
+
+void control_fault(Buf *buf, const Fault *fault);
 
 /// Why a connection ends, as REJECTED or CLOSING reports it to the client.
 typedef struct Ending {

@@ -46,6 +46,7 @@ packet.SERVER = {
   [141] = "DEV_ASSET",
   [142] = "DEV_ERROR",
   [144] = "PEER_RENAMED",
+  [146] = "FAULT",
 }
 
 packet.CODES = {
@@ -285,6 +286,9 @@ local FIELDS = {
   end,
   ERROR = function(r, e)
     e.code, e.text = r:code(), r:str16()
+  end,
+  FAULT = function(r, e)
+    e.fault, e.value = r:str8(), cjson.decode(r:rest())
   end,
   REJECTED = ending,
   CLOSING = ending,

@@ -149,7 +149,7 @@ local function queries(core)
     return {
       rollback_errors = core.rollback_limit or 0, is_watched = core.is_careful or false,
       may_break_schema = core.breaks_schema or false, drops_invalid = core.drops_invalid or false,
-      mcp_tools = "*", may_write = false, shows_source = false,
+      mcp_tools = "*", max_payload = 65536, may_write = false, shows_source = false,
     }
   end
   function core.time() return 1700000000 end
@@ -250,7 +250,8 @@ local function queries(core)
     end
   end
   function core.peer_name_problem() return nil end
-  core.peer_name_rule = "a rule"
+  core.name_rule, core.peer_name_rule = "a rule", "a rule"
+  function core.is_name(text) return text ~= "" and #text <= 64 and not text:find "%c" end
   function core.peer_is_name(text) return not text:find "[%c!]" end
   function core.peer_rooms() return {} end
   function core.join_never_ends() return core.endless_join end

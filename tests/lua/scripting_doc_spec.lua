@@ -9,7 +9,7 @@ local API = luacats.of_games()
 -- Which test runs the Lua of a page.
 local RUN_BY = {
   ["README.md"] = "this", ["docs/scripting.md"] = "this", ["docs/reload.md"] = "this",
-  ["docs/world.md"] = "this", ["docs/channels.md"] = "this",
+  ["docs/world.md"] = "this", ["docs/channels.md"] = "this", ["docs/faults.md"] = "this",
   ["docs/recipes.md"] = "tests/e2e/recipes_doc_spec.lua",
   ["docs/tutorial.md"] = "tests/e2e/tutorial_doc_spec.lua",
   ["examples/chat/README.md"] = "this",
@@ -127,7 +127,8 @@ describe("the guides for scripts", function()
   after_each(fake_core.clean)
 
   it("have games that load without a warning", function()
-    for _, page in ipairs { "docs/scripting.md", "docs/reload.md", "docs/world.md", "docs/channels.md" } do
+    for _, page in ipairs { "docs/scripting.md", "docs/reload.md", "docs/world.md", "docs/channels.md",
+      "docs/faults.md" } do
       for _, files in ipairs(pages.games(pages.read(page))) do
         local core = fake_core.new()
         local _, outcome, text = fake_core.host(core, files)

@@ -57,6 +57,33 @@ gets  MESSAGE b
 sees  failed call=ask code=Timeout
 sends MESSAGE b 1 answer
 
+= Errors of the game answer a question, a join and a channel, and come by themselves
+open_room
+call  ask a
+gets  MESSAGE a
+sends FAULT Cheater {"line":3} answer
+sees  failed call=ask code=Cheater value={"line":3} text="Cheater: {\"line\":3}"
+call  ask a room=arena
+gets  MESSAGE a room=5
+sends FAULT Timeout answer
+sees  failed call=ask code=Timeout text=Timeout
+call  join club
+gets  JOIN club
+sends FAULT "Members only" 5 answer
+sees  failed call=join code="Members only" value=5
+call  serve ide
+gets  CHANNEL_OPEN ide
+sends FAULT NoPlugins [1] answer
+sees  failed call=serve code=NoPlugins value=[1]
+call  ask_packet 4000 3 x
+gets  PACKET 4000 3 x
+sends FAULT NoPackets false answer
+sees  failed call=ask_packet code=NoPackets value=false
+sends FAULT Cheater {"line":4}
+sees  error code=Cheater value={"line":4}
+sends FAULT Late 1 answer
+quiet
+
 = Nobody else can answer a question
 open
 call  ask a

@@ -32,7 +32,8 @@ class App {
   }
 
   fails(call, error) {
-    if (error instanceof PerigeeError) this.sees("failed", { call, code: error.codeName, text: error.message });
+    const { codeName: code, message: text, value } = error;
+    if (error instanceof PerigeeError) this.sees("failed", { call, code, text, value });
     else this.sees("failed", { call, code: "BadArgument", text: error.message });
   }
 
@@ -47,7 +48,7 @@ class App {
       closed: ({ codeName: code, message }) => this.game && this.sees("closed", { code, text: message }),
       joined: ({ room }) => this.entered(room),
       left: ({ room, codeName: code }) => this.sees("left", { room: room.name, code }),
-      error: ({ codeName: code, message }) => this.sees("error", { code, text: message }),
+      error: ({ codeName: code, message, value }) => this.sees("error", { code, text: message, value }),
       redirect: ({ host, port: to }) => this.sees("redirect", { host, port: to }),
       peer_renamed: ({ id, name: now, before }) => this.sees("peer_renamed", { id, name: now, before }),
     };

@@ -76,8 +76,8 @@ local function code_of(code)
 end
 
 
-function App:fails(call, message, code)
-  self:sees("failed", { call = call, text = message, code = code_of(code) })
+function App:fails(call, message, code, value)
+  self:sees("failed", { call = call, text = message, code = code_of(code), value = value })
 end
 
 
@@ -126,7 +126,7 @@ SEEN = {
     }
   end,
   channel_closed = function(event) return { name = event.name, code = event.code } end,
-  error = function(event) return { code = event.code, text = event.message } end,
+  error = function(event) return { code = event.code, text = event.message, value = event.value } end,
   redirect = function(event) return { host = event.host, port = event.port } end,
 }
 SEEN.peer_left = SEEN.peer_joined
@@ -188,8 +188,8 @@ function App:target(fields) return fields.room and self.rooms[fields.room] or se
 
 function App:join(fields)
   local c = self.client
-  local room, message, code = self:within(fields, c.join, c, fields.room)
-  if not room then return nil, message, code end
+  local room, message, code, fault = self:within(fields, c.join, c, fields.room)
+  if not room then return nil, message, code, fault end
   self:keep_room(room)
   self:sees("joined", { call = "join", room = room.name, members = room.members })
 end
@@ -210,8 +210,8 @@ end
 
 function App:ask(fields)
   local timeout = number_of(fields.timeout)
-  local value, message, code = self:target(fields):ask(fields.name, parsed(fields.value), timeout)
-  if value == nil and code then return nil, message, code end
+  local value, message, code, fault = self:target(fields):ask(fields.name, parsed(fields.value), timeout)
+  if value == nil and code then return nil, message, code, fault end
   if value == nil and message == "timeout" then return nil, message, message end
   self:sees("answer", { call = "ask", value = value_of(value) })
 end
@@ -262,8 +262,8 @@ end
 function App:ask_packet(fields)
   local channel, number = tonumber(fields.channel), tonumber(fields.number)
   local timeout = number_of(fields.timeout)
-  local answer, message, code = self.client:ask_packet(channel, number, bytes(fields.data), timeout)
-  if not answer then return nil, message, code or message end
+  local answer, message, code, fault = self.client:ask_packet(channel, number, bytes(fields.data), timeout)
+  if not answer then return nil, message, code or message, fault end
   self:sees("answer", { call = "ask_packet", data = hex(answer) })
 end
 
@@ -277,8 +277,8 @@ end
 
 function App:serve(fields)
   local c = self.client
-  local channel, message, code = self:within(fields, c.channel, c, fields.name)
-  if not channel then return nil, message, code end
+  local channel, message, code, fault = self:within(fields, c.channel, c, fields.name)
+  if not channel then return nil, message, code, fault end
   self.channels[fields.name] = channel
   self:sees("channel_opened", { call = "serve", channel = channel.id, name = channel.name })
 end
@@ -376,9 +376,9 @@ local function take_line(line)
     apps[number] = app
   end
   client.spawn(function()
-    local ok, done, message, code = pcall(app[call == "rooms" and "list_rooms" or call], app, fields)
+    local ok, done, message, code, value = pcall(app[call == "rooms" and "list_rooms" or call], app, fields)
     if not ok then return app:fails(call, done, "BadArgument") end
-    if done == nil and message then app:fails(call, message, code or message) end
+    if done == nil and message then app:fails(call, message, code or message, value) end
   end)
   client.spawn(function() app:sees "made" end)
 end

@@ -221,6 +221,16 @@ static bool play(const App *app, const PerigeeEvent *event) {
   return true;
 }
 
+// An error of the game has a code and a value of its own.
+static void print_failure(const PerigeeEvent *event) {
+  if (event->code != PERIGEE_FAULT) {
+    print_code(event->code);
+    return;
+  }
+  print_text("code", event->name);
+  print_text("json", (const char *)event->data);
+}
+
 static void print_fields(App *app, const PerigeeEvent *event) {
   switch (event->type) {
     case PERIGEE_CONNECTED:
@@ -230,10 +240,12 @@ static void print_fields(App *app, const PerigeeEvent *event) {
       print_text("name", perigee_name(app->client));
       print_text("session", perigee_session(app->client));
       break;
-    case PERIGEE_DISCONNECTED:
-    case PERIGEE_CLOSED:
     case PERIGEE_FAILED:
     case PERIGEE_ERROR:
+      print_failure(event);
+      break;
+    case PERIGEE_DISCONNECTED:
+    case PERIGEE_CLOSED:
     case PERIGEE_CHANNEL_CLOSED:
     case PERIGEE_MATCH_ENDED:
     case PERIGEE_LEFT:

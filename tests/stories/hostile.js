@@ -45,6 +45,7 @@ const FLOODS = {
   "names": (i) => encode("PEER_RENAMED", { room: 5, id: 9, name: NAME + i }),
   "names of one's own": (i) => encode("PEER_RENAMED", { room: 0, id: 7, name: NAME + i }),
   "errors": () => encode("ERROR", { code: "Internal", text: NAME }),
+  "faults": (i) => encode("FAULT", { code: NAME, value: { i } }),
   "errors of requests": (i) => encode("ERROR", { code: "Internal", text: NAME }, { flags: RESPONSE, ref: i % 65536 }),
   "lists of rooms": (i) => encode("ROOMS", { rooms: [[i, NAME, i]] }, { flags: RESPONSE, ref: i % 65536 }),
   "pings": (i) => encode("PING", { value: i }),
@@ -100,7 +101,7 @@ async function floodUnread(connection, make) {
 /** Control packets as they should be, which attacks falsify. */
 const RIGHT = [
   encode("WELCOME", {}), encode("JOINED", { members: { 9: "bob" } }), encode("LEFT", {}), encode("RELAYED", { room: 5, from: 9, data: "hi" }),
-  encode("PEER_JOINED", { room: 5, id: 11, name: "dora" }), encode("PEER_LEFT", { room: 5, id: 9 }), encode("ERROR", { code: "Internal" }),
+  encode("PEER_JOINED", { room: 5, id: 11, name: "dora" }), encode("PEER_LEFT", { room: 5, id: 9 }), encode("ERROR", { code: "Internal" }), encode("FAULT", { code: "No", value: 1 }),
   encode("REJECTED", { code: "Unavailable", seconds: 1 }), encode("CLOSING", { code: "Unavailable", seconds: 1 }),
   encode("CHANNEL_OPENED", {}), encode("ROOMS", { rooms: [[5, "arena", 3]] }), encode("REDIRECT", { host: "h", port: 1 }),
   encode("DEV_ASSET", { path: "a.css" }), encode("DEV_ERROR", { text: "oops" }), encode("PEER_RENAMED", { room: 5, id: 9, name: "rob" }),

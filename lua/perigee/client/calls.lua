@@ -3,6 +3,7 @@
 --- perigee.client.loop or an equivalent) and `_publish(event)`, which gives an event to the program.
 
 local channels = require "perigee.client.channel"
+local json = require "perigee.client.json"
 local lockstep = require "perigee.client.lockstep"
 local checked = require "perigee.client.options"
 local Room = require "perigee.client.room"
@@ -101,14 +102,36 @@ end
 local TAKE = {}
 
 
-function TAKE.failed(self, event)
-  local own = OWN_CODES[event.code]
-  local slot = self._slots[event.answers]
-  self._slots[event.answers] = nil
-  if slot and own then self._scheduler.fill(slot, nil, own[2], own[1]) end
-  if slot then self._scheduler.fill(slot, nil, event.message, event.code) end
+-- Closes the connection because the server has broken the protocol.
+local function breach(self, problem)
+  self._breach = { code = "Protocol", message = "the server sent " .. problem }
+  self._core:close()
   return true
 end
+
+
+-- Sets the value of an error of the game. Returns true if it is no JSON.
+local function read_fault(self, event)
+  if not event.fault then return false end
+  local problem
+  event.value, problem = json.decode(event.fault)
+  event.fault = nil
+  return problem and breach(self, "a fault that cannot be read")
+end
+
+
+function TAKE.failed(self, event)
+  local own = not event.fault and OWN_CODES[event.code]
+  local slot = self._slots[event.answers]
+  self._slots[event.answers] = nil
+  if read_fault(self, event) or not slot then return true end
+  if own then self._scheduler.fill(slot, nil, own[2], own[1]) end
+  self._scheduler.fill(slot, nil, event.message, event.code, event.value)
+  return true
+end
+
+
+TAKE.error = read_fault
 
 
 function TAKE.joined(self, event)
@@ -188,14 +211,6 @@ function TAKE.peer_renamed(self, event)
   else
     self.name = event.name
   end
-end
-
-
--- Closes the connection because the server has broken the protocol.
-local function breach(self, problem)
-  self._breach = { code = "Protocol", message = "the server sent " .. problem }
-  self._core:close()
-  return true
 end
 
 
@@ -289,21 +304,23 @@ end
 
 
 --- Asks the server's script and waits for the answer. Returns its value; or nil, message, code; or nil,
---- "timeout" if no answer comes in time.
+--- "timeout" if no answer comes in time. If the game answers with an error of its own (perigee.fault), the
+--- code is that of the error, and its value follows.
 ---@param name string
 ---@param value? any
 ---@param timeout? number seconds
 ---@param room? perigee.client.Room
----@return any answer, string? message, string? code
+---@return any answer, string? message, string? code, any fault
 function calls:ask(name, value, timeout, room)
   local number, body = schema.write(self._schema, name, value)
-  local event, message, code
+  local event, message, code, fault
   if number == 0 then
-    event, message, code = self:_ask("ask", room_number(room), name, body, timeout or self.timeout)
+    event, message, code, fault = self:_ask("ask", room_number(room), name, body, timeout or self.timeout)
   else
-    event, message, code = self:_ask("ask_bytes", room_number(room), number, body, timeout or self.timeout)
+    event, message, code, fault =
+      self:_ask("ask_bytes", room_number(room), number, body, timeout or self.timeout)
   end
-  if not event then return nil, message, code end
+  if not event then return nil, message, code, fault end
   return event.value
 end
 
@@ -332,15 +349,15 @@ end
 
 --- Joins a room and waits for the server's decision.
 ---@param name string
----@return perigee.client.Room?, string? message, string? code
+---@return perigee.client.Room?, string? message, string? code, any fault
 function calls:_join(name)
   if type(name) ~= "string" then
     error(("%sclient:join takes the name of a room, not %s"):format(describe.where(), describe.kind(name)), 0)
   end
-  local event, message, code = self:_ask("join", name, self.timeout)
+  local event, message, code, fault = self:_ask("join", name, self.timeout)
   if event then return event.room end
   if code == "Protocol" then message = calls.BAD_NAME end
-  return nil, message, code
+  return nil, message, code, fault
 end
 
 
@@ -419,11 +436,11 @@ end
 ---@param number integer the packet's type
 ---@param data? string
 ---@param timeout? number seconds
----@return string? answer, string? message, string? code
+---@return string? answer, string? message, string? code, any fault
 function calls:ask_packet(channel, number, data, timeout)
   data = checked.bytes("ask_packet", data or "")
-  local event, message, code = self:_ask("ask_packet", channel, number, data, timeout or self.timeout)
-  if not event then return nil, message, code end
+  local event, message, code, fault = self:_ask("ask_packet", channel, number, data, timeout or self.timeout)
+  if not event then return nil, message, code, fault end
   return event.payload
 end
 

@@ -41,8 +41,8 @@ end
 -- Asks the server for the name.
 local function request(self)
   local client = self.client
-  local event, message, code = client:_ask("open_channel", self.name, client.timeout)
-  if not event then return nil, message, code end
+  local event, message, code, fault = client:_ask("open_channel", self.name, client.timeout)
+  if not event then return nil, message, code, fault end
   return event.channel
 end
 
@@ -55,8 +55,8 @@ function channel.open(client, name)
   local known = client._channels.by_name[name]
   if known then return known end
   local self = setmetatable({ name = name, client = client, open = false }, Channel)
-  local id, message, code = request(self)
-  if not id then return nil, message, code end
+  local id, message, code, fault = request(self)
+  if not id then return nil, message, code, fault end
   set(self, id)
   return self
 end

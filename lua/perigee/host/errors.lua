@@ -2,6 +2,7 @@
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
+local faults = require "perigee.host.faults"
 local live = require "perigee.host.live"
 local registry = require "perigee.host.registry"
 local backoff = require "perigee.host.backoff"
@@ -51,6 +52,8 @@ end
 function errors.text(problem)
   if type(problem) == "string" then
     return problem
+  elseif faults.of(problem) then
+    return faults.text(faults.of(problem))
   elseif type(problem) == "table" then
     local message = rawget(problem, "message")
     return type(message) == "string" and message or "(the error is a table)"
@@ -322,6 +325,37 @@ function errors.failed(event, peer, room, problem, traceback, is_over)
     }
   end
   return text
+end
+
+
+-- The events whose sender or joiner gets the fault of their handler.
+local IS_ANSWERED = {}
+for _, name in ipairs { "connect", "create", "join", "rename", "channel_open", "broadcast", "message", "text",
+  "packet", "channel" } do
+  IS_ANSWERED[EVENTS[name] or false] = true
+end
+
+
+--- Handles a fault that ends a handler: undoes what it did in the Lua half. C answers with the code and the
+--- JSON. A fault that nobody waits for is logged.
+---@param event integer
+---@param room integer
+---@param problem perigee.Fault
+---@return string code
+---@return string json
+function errors.faulted(event, room, problem)
+  journal.run()
+  if event == EVENTS.tick then
+    tasks.end_tick(room)
+  end
+  local entry, task = faults.of(problem), live.task
+  if type(task) == "table" and task.on_failure then
+    task.on_failure(faults.text(entry))
+  elseif not IS_ANSWERED[event] then
+    errors.log(LEVELS.warn, ("%s raised a fault that nobody waits for: %s%s"):format(label_of(event, room),
+      entry.place, errors.shorten(faults.text(entry))))
+  end
+  return entry.code, entry.json
 end
 
 return errors

@@ -10,6 +10,7 @@
 
 local core = require "perigee.core"
 local errors = require "perigee.host.errors"
+local faults = require "perigee.host.faults"
 local sandbox = require "perigee.guard.sandbox"
 local self_test = require "perigee.guard.self_test"
 
@@ -18,7 +19,9 @@ local PARTS = {
   require "perigee.host.rooms", require "perigee.host.time", require "perigee.host.admin",
 }
 
-local host = { failed = errors.failed, label = errors.label }
+local host = {
+  failed = errors.failed, faulted = errors.faulted, fault_class = faults.class, label = errors.label,
+}
 for _, part in ipairs(PARTS) do
   for name, on_event in pairs(part) do
     host[name] = on_event

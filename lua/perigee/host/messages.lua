@@ -196,15 +196,26 @@ function messages.decode(body, number, is_answer)
   return nil, checked
 end
 
+
+--- Returns a value as JSON. `what` names it in errors.
+---@param what string
+---@param value any
+---@return string
+function messages.json_of(what, value)
+  local text, problem = encode_value(value)
+  if not text or not is_utf8(text) then
+    fault.raise("%s: %s", what, unsendable(value, CHECKS) or problem)
+  end
+  return text
+end
+
+
 --- Returns a value of a room's meta as JSON; nil for nil.
 ---@param key string
 ---@param value any
 ---@return string?
 function messages.to_json(key, value)
-  local text, problem = encode_value(value)
-  if not text or not is_utf8(text) then
-    fault.raise("meta %s: %s", key, unsendable(value, CHECKS) or problem)
-  end
+  local text = messages.json_of("meta " .. key, value)
   return value ~= nil and text or nil
 end
 

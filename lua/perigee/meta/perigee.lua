@@ -75,6 +75,14 @@ function perigee.every(seconds, fn) end
 ---@param ... any
 function perigee.spawn(fn, ...) end
 
+--- Makes an error by which a handler answers: `error(perigee.fault("Poor", { missing = 3 }))`. The sender gets the
+--- code and the value; the commands of the handler are dropped, but it has not failed. docs/faults.md says what
+--- happens in which handler.
+---@param code string What went wrong, for programs: a name as rooms have it.
+---@param value? any Any value that JSON can express. With the code it has at most `max_payload` bytes.
+---@return perigee.Fault
+function perigee.fault(code, value) end
+
 --- Iterates over the events since the last call, in `on_tick` or a system: the poll style of docs/scripting.md.
 ---
 --- Handlers run too, before the loop sees the event. The server records events from a load until the first `on_tick`
@@ -127,6 +135,11 @@ local Timer = {}
 --- Stops the timer.
 ---@return boolean was_set Whether it would have fired again.
 function Timer:cancel() end
+
+--- An error by which a handler answers, of `perigee.fault`. `pcall` returns it like any other error value.
+---@class perigee.Fault
+---@field code string
+---@field value any
 
 -- Peers -------------------------------------------------------------------------------------
 

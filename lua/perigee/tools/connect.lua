@@ -54,7 +54,7 @@ end
 
 
 function Session:fail(code, message)
-  self:tell("error", ("! %s: %s"):format(code, text.safe(message)))
+  self:tell("error", show.problem(code, message))
 end
 
 

@@ -355,12 +355,12 @@ static void a_room_whose_on_create_fails_has_never_existed(void **state) {
   begin(world);
   uint32_t room = next(world, EVENT_CREATE).room;
   assert_int_equal(room, made);
-  relay_not_created(world->relay, room);
+  relay_not_created(world->relay, room, NULL);
   Event outcome = next(world, EVENT_NOT_JOINED);
   assert_int_equal(outcome.a, 2);
   assert_int_equal(outcome.b, CODE_INTERNAL);
   room = next(world, EVENT_CREATE).room;
-  relay_not_created(world->relay, room);
+  relay_not_created(world->relay, room, NULL);
   end(world);
   expect_error(world, ann, CODE_INTERNAL);
   expect_error(world, bob, CODE_INTERNAL);
@@ -404,7 +404,7 @@ static void a_room_that_was_deleted_and_then_fails_is_freed(void **state) {
   next(world, EVENT_CREATE);
   command(world, (Command){.type = COMMAND_ROOM_DELETE, .id = room});
   relay_commit(world->relay);
-  relay_not_created(world->relay, room);
+  relay_not_created(world->relay, room, NULL);
   end(world);
   assert_null(relay_room(world->relay, room));
 }

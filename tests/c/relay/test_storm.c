@@ -125,7 +125,7 @@ static void answer(Storm *storm, const Event *event) {
   else if (event->type == EVENT_CREATE && is_good)
     relay_created(relay, event->room);
   else if (event->type == EVENT_CREATE)
-    relay_not_created(relay, event->room);
+    relay_not_created(relay, event->room, NULL);
   else if (is_good)
     relay_pass(relay, event, text_from("passed"));
   else

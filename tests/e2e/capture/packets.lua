@@ -88,6 +88,9 @@ local function errors(ann, bob, hall)
   bob:expect_error("NotInRoom", bob:ask(hall, "echo", 1))
   ann:expect_error("Unsupported", ann:ask(0, "nothing", 1))
   ann:expect_error("Internal", ann:ask(0, "fail"))
+  ann:expect_answer("FAULT", ann:ask(0, "fault", { line = 3 }))
+  ann:send(0, "fault")
+  ann:expect("FAULT", { ref = 0 })
   local mute = ann:join "mute"
   request("BROADCAST", u32(mute) .. "x", "Internal")
   for i = 1, 8 do

@@ -149,6 +149,7 @@ Story.GAME = [[
   end
   function on.echo(_, value) return value end
   function on.fail() error "as was asked for" end
+  function on.fault(_, value) error(perigee.fault("Fault", value)) end
   function on.send(_, name)
     local peer = find(name)
     for _, priority in ipairs { "critical", "high", "normal", "low" } do

@@ -36,6 +36,8 @@ stories["text"] = function(threads)
   ann:expect_match "^! Internal"
   ann:line "/name !x"
   ann:expect_match "^! Protocol"
+  each("/send fault 5", "! Fault: 5")
+  each("/send fault", "! Fault")
   ann:line "hello"
   ann:expect_match "^! NotInRoom"
   each("/join hall", "* joined hall, nobody else is here")

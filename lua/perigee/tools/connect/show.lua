@@ -19,6 +19,16 @@ function show.painter(has_colours)
 end
 
 
+--- Returns the line of an error. The message of an error of the game begins with its code.
+---@param code string
+---@param message string
+---@return string
+function show.problem(code, message)
+  local is_of_game = message:sub(1, #code) == code
+  return "! " .. text.safe(is_of_game and message or code .. ": " .. message)
+end
+
+
 local function message_text(event)
   return text.safe(event.name) .. (event.body == "null" and "" or " " .. text.safe(event.body))
 end
@@ -69,7 +79,7 @@ local SHOW = {
     return "ask", "? " .. message_text(event) .. " (answer with /answer JSON)"
   end,
   error = function(event)
-    return "error", ("! %s: %s"):format(event.code, text.safe(event.message))
+    return "error", show.problem(event.code, event.message)
   end,
   packet = function(event)
     local sender = event.sender and (" from peer %d"):format(event.sender) or ""
