@@ -262,7 +262,7 @@ describe("perigee bots", function()
     for _, case in ipairs {
       { {}, "an address or a folder is missing" },
       { { "x", "-n" }, "-n needs a value" },
-      { { "x", "-n", "0" }, "-n needs a number from 1 to 10000" },
+      { { "x", "-n", "0" }, "-n needs a whole number from 1 to 10000" },
       { { "x", "-n", "1.5" }, "-n needs a whole number" },
       { { "x", "--los", "1" }, "there is no option --los; did you mean --loss?" },
       { { "x", "-n5" }, "there is no option -n5; did you mean -n?" },

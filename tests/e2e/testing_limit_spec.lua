@@ -115,7 +115,7 @@ describe("perigee test", function()
     for _, word in ipairs { "-1", "long", "1e9" } do
       local code, text = run(long, "--timeout", word)
       assert.equal(2, code, text)
-      local problem = "--timeout needs a number of seconds from 0 to 86400, not \"" .. word
+      local problem = "--timeout needs a number from 0 to 86400, not \"" .. word
       assert.truthy(text:find(problem, 1, true), text)
     end
   end)

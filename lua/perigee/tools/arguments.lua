@@ -46,7 +46,7 @@ local function take(result, argument, next_argument, rules)
     if not value and not next_argument then
       return nil, ("%s needs %s"):format(name, rules.needed and rules.needed[name] or "a value")
     end
-    return value and 1 or 2, rules.set[name](result, value or next_argument)
+    return value and 1 or 2, rules.set[name](result, value or next_argument, name)
   end
   if rules.flags[argument] then
     result[rules.flags[argument]] = true
@@ -70,7 +70,33 @@ function arguments.one_word(key)
 end
 
 
---- Reads all arguments into `result`. `--name VALUE` and `--name=VALUE` call `set["--name"](result, value)`.
+--- Returns a function for the field `set` of the rules below: it sets `result[key]`.
+---@param key string
+---@return fun(result: table, text: string)
+function arguments.text(key)
+  return function(result, text) result[key] = text end
+end
+
+
+--- Returns a function for the field `set` of the rules below: it accepts a number from `limits[1]` to
+--- `limits[2]`, and sets `result[key]` to it, multiplied by `limits.scale`.
+---@param key string
+---@param limits { [1]: number, [2]: number, whole: boolean?, scale: number? }
+---@return fun(result: table, text: string, option: string): string?
+function arguments.number(key, limits)
+  local least, most = limits[1], limits[2]
+  return function(result, text, option)
+    local number = tonumber(text)
+    if not (number and number >= least and number <= most) or limits.whole and number % 1 ~= 0 then
+      return ("%s needs a %s from %.10g to %.10g, not %q"):format(option,
+        limits.whole and "whole number" or "number", least, most, text)
+    end
+    result[key] = number * (limits.scale or 1)
+  end
+end
+
+
+--- Reads all arguments into `result`. `--name VALUE` and `--name=VALUE` call `set["--name"](result, value, "--name")`.
 --- A flag sets `result[flags[flag]]` to true. `--name` of `choices` sets `result[choices["--name"].key]` to
 --- the word that follows if it is one of the choices, else to the first choice. All other arguments go to
 --- `word(result, text)`. `set` and `word` return an error or nil.

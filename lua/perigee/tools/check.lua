@@ -185,7 +185,7 @@ local function is_inside(name)
 end
 
 local RULES = {
-  set = { ["--stdin"] = function(chosen, name) chosen.name = name end },
+  set = { ["--stdin"] = arguments.text "name" },
   needed = { ["--stdin"] = "a file of the game, such as game.lua" },
   flags = { ["--for-reload"] = "is_for_reload" },
   word = arguments.one_word "game",

@@ -172,7 +172,7 @@ describe("the command line", function()
       ["\"b\" is one address too many"] = { "a", "b" },
       ["there is no option --rom"] = { "a", "--rom", "x" },
       ["--room needs a value"] = { "a", "--room" },
-      ["--timeout needs a number of seconds, not \"x\""] = { "a", "--timeout", "x" },
+      ["--timeout needs a number from 0.001 to 1000000, not \"x\""] = { "a", "--timeout", "x" },
       ["port 0 is not between 1 and 65535"] = { "a:0" },
     } do
       assert.same({ nil, wanted }, { options.parse(arguments) })

@@ -46,49 +46,25 @@ after Ctrl-C.
 
 local options = { USAGE = USAGE, HELP = HELP }
 
-local COUNT_MAX = 10000
+local text, number = arguments.text, arguments.number
+
 local FLAGS = { ["--help"] = "help", ["-h"] = "help" }
 local CHOICES = { ["--udp"] = { key = "udp", "attached", "alone" } }
 
 
-local function text(key)
-  return function(result, value) result[key] = value end
-end
-
-
-local function number(key, flag, least, most, scale)
-  return function(result, value)
-    local given = tonumber(value)
-    if not given or given < least or given > most then
-      return ("%s needs a number from %g to %g, not %q"):format(flag, least, most, value)
-    end
-    result[key] = given * (scale or 1)
-  end
-end
-
-
-local function set_count(result, value)
-  local problem = number("count", "-n", 1, COUNT_MAX)(result, value)
-  if not problem and result.count % 1 ~= 0 then
-    return ("-n needs a whole number, not %q"):format(value)
-  end
-  return problem
-end
-
-
 local SET = {
-  ["-n"] = set_count,
+  ["-n"] = number("count", { 1, 10000, whole = true }),
   ["--script"] = text "script",
   ["--name"] = text "name",
   ["--token"] = text "token",
   ["--schema"] = text "schema",
-  ["--seconds"] = number("seconds", "--seconds", 0.1, 1e6),
-  ["--ramp"] = number("ramp", "--ramp", 0, 1e5),
-  ["--every"] = number("every", "--every", 0.1, 1e5),
-  ["--latency"] = number("latency", "--latency", 0, 60000, 1e-3),
-  ["--jitter"] = number("jitter", "--jitter", 0, 60000, 1e-3),
-  ["--loss"] = number("loss", "--loss", 0, 90, 1e-2),
-  ["--seed"] = number("seed", "--seed", 0, 2 ^ 31 - 1),
+  ["--seconds"] = number("seconds", { 0.1, 1e6 }),
+  ["--ramp"] = number("ramp", { 0, 1e5 }),
+  ["--every"] = number("every", { 0.1, 1e5 }),
+  ["--latency"] = number("latency", { 0, 60000, scale = 1e-3 }),
+  ["--jitter"] = number("jitter", { 0, 60000, scale = 1e-3 }),
+  ["--loss"] = number("loss", { 0, 90, scale = 1e-2 }),
+  ["--seed"] = number("seed", { 0, 2 ^ 31 - 1 }),
 }
 
 

@@ -37,15 +37,10 @@ local CHOICES = { ["--udp"] = { key = "udp", "attached", "alone" } }
 
 
 local SET = {
-  ["--name"] = function(result, value) result.name = value end,
-  ["--token"] = function(result, value) result.token = value end,
+  ["--name"] = arguments.text "name",
+  ["--token"] = arguments.text "token",
   ["--room"] = function(result, value) table.insert(result.rooms, value) end,
-  ["--timeout"] = function(result, value)
-    result.timeout = tonumber(value)
-    if not result.timeout or result.timeout <= 0 then
-      return ("--timeout needs a number of seconds, not %q"):format(value)
-    end
-  end,
+  ["--timeout"] = arguments.number("timeout", { 0.001, 1e6 }),
 }
 
 

@@ -33,7 +33,6 @@ passed, 1 when not, 2 for a wrong command line.
 local options = { USAGE = USAGE, HELP = HELP }
 
 local SEED_MAX = 2 ^ 31 - 1
-local TIMEOUT, TIMEOUT_MAX = 10, 86400
 local FLAGS = {
   ["--list"] = "list", ["--log"] = "log", ["--verbose"] = "verbose", ["-v"] = "verbose",
   ["--no-keep-going"] = "stop_early", ["--help"] = "help", ["-h"] = "help",
@@ -41,29 +40,9 @@ local FLAGS = {
 local OUTPUTS = { "utfTerminal", "plainTerminal", "TAP", "json", "junit", "gtest" }
 
 
-local function set_number(key, flag, least)
-  return function(result, text)
-    local number = tonumber(text)
-    if not number or number % 1 ~= 0 or number < least or number > SEED_MAX then
-      return ("%s needs a whole number from %d to %d, not %q"):format(flag, least, SEED_MAX, text)
-    end
-    result[key] = number
-  end
-end
-
-
-local function set_timeout(result, text)
-  local seconds = tonumber(text)
-  if not (seconds and seconds >= 0 and seconds <= TIMEOUT_MAX) then
-    return ("--timeout needs a number of seconds from 0 to %d, not %q"):format(TIMEOUT_MAX, text)
-  end
-  result.timeout = seconds
-end
-
-
 -- Checks a pattern now, because busted would find an error only while it runs.
-local function add_pattern(key, flag)
-  return function(result, text)
+local function add_pattern(key)
+  return function(result, text, flag)
     local ok, problem = pcall(string.find, "", text)
     if not ok then return ("%s needs a Lua pattern, not %q: %s"):format(flag, text, problem) end
     table.insert(result[key], text)
@@ -83,13 +62,13 @@ end
 
 
 local SET = {
-  ["--seed"] = set_number("seed", "--seed", 0),
-  ["--fuzz"] = set_number("fuzz", "--fuzz", 1),
-  ["--fuzz-seed"] = set_number("fuzz_seed", "--fuzz-seed", 1),
-  ["--filter"] = add_pattern("filter", "--filter"),
-  ["--filter-out"] = add_pattern("filter_out", "--filter-out"),
+  ["--seed"] = arguments.number("seed", { 0, SEED_MAX, whole = true }),
+  ["--fuzz"] = arguments.number("fuzz", { 1, SEED_MAX, whole = true }),
+  ["--fuzz-seed"] = arguments.number("fuzz_seed", { 1, SEED_MAX, whole = true }),
+  ["--filter"] = add_pattern "filter",
+  ["--filter-out"] = add_pattern "filter_out",
   ["--output"] = set_output,
-  ["--timeout"] = set_timeout,
+  ["--timeout"] = arguments.number("timeout", { 0, 86400 }),
 }
 
 
@@ -107,7 +86,7 @@ end
 ---@param given string[]
 ---@return table? options, string? problem
 function options.parse(given)
-  local result = { files = {}, filter = {}, filter_out = {}, timeout = TIMEOUT }
+  local result = { files = {}, filter = {}, filter_out = {}, timeout = 10 }
   local problem = arguments.read(result, given, { set = SET, flags = FLAGS, word = take_word })
   if problem then return nil, problem end
   local modes = (result.seed and 1 or 0) + (result.fuzz and 1 or 0) + (result.fuzz_seed and 1 or 0)
