@@ -109,19 +109,13 @@ function Channel:ask(peer, packet_type, bytes, timeout)
 end
 
 
-local function set_handler(entry, handler)
-  entry.handler = handler
-end
-
-
 function Channel:on_packet(fn)
   local entry = entry_of(self, "on_packet")
   fault.check("what channel:on_packet takes", fn, "function")
   if entry then
-    journal.push(set_handler, entry, entry.handler)
-    entry.handler = {
+    journal.set(entry, "handler", {
       label = "channel " .. entry.name, fn = fn, version = live.version_of(fn) or live.running(),
-    }
+    })
   end
   return self
 end

@@ -17,14 +17,9 @@ local joins = {}
 local pending = {}
 local last_token = 0
 
-local function forget(token)
-  pending[token] = nil
-end
-
 local function expect(whom)
   last_token = last_token % 0xffffffff + 1
-  pending[last_token] = whom
-  journal.push(forget, last_token)
+  journal.set(pending, last_token, whom)
   return last_token
 end
 

@@ -29,6 +29,21 @@ function journal.push(step, a, b, c)
 end
 
 
+local function set(source, key, value)
+  source[key] = value
+end
+
+
+--- Sets a field, which gets its old value back if the running handler fails.
+---@param source table
+---@param key any
+---@param value any
+function journal.set(source, key, value)
+  journal.push(set, source, key, source[key])
+  source[key] = value
+end
+
+
 --- Protects what has been pushed so far from the next failure.
 function journal.hold()
   renew()

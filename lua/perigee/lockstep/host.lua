@@ -330,16 +330,10 @@ local function refresh(entry)
 end
 
 
-local function forget(id)
-  entries[id] = nil
-end
-
-
 local function new_entry(room, settings)
   local entry = { room = room, queue = {} }
   entry.match = matches.new(room.id, settings, new_out(entry))
-  entries[room.id] = entry
-  journal.push(forget, room.id)
+  journal.set(entries, room.id, entry)
   return entry
 end
 

@@ -62,15 +62,9 @@ local function audit(call, outcome)
     (core.read_clock() - call.began) * 1000))
 end
 
-local function reopen(call)
-  call.is_over = false
-  call.session.calls[key_of(call.id)] = call
-end
-
 local function close(call)
-  call.is_over = true
-  call.session.calls[key_of(call.id)] = nil
-  journal.push(reopen, call)
+  journal.set(call, "is_over", true)
+  journal.set(call.session.calls, key_of(call.id), nil)
   timers.stop(call.timer)
 end
 

@@ -25,14 +25,6 @@ function exchange.new(conn, o)
 end
 
 
-local function unstream(self)
-  self.stream = nil
-end
-
-local function unfinish(self)
-  self.is_over = nil
-end
-
 -- Makes a stream of the answer, if possible. An exchange that is over cannot become one, because its
 -- connection may serve another request.
 local function open(self)
@@ -41,8 +33,7 @@ local function open(self)
   elseif self.stream or not self.may_stream or not self.conn then
     return self.stream
   end
-  self.stream = sessions.open_stream(self.session, self.conn, { is_answer = true })
-  journal.push(unstream, self)
+  journal.set(self, "stream", sessions.open_stream(self.session, self.conn, { is_answer = true }))
   for _, text in ipairs(self.answers) do
     sessions.send(self.stream, text)
   end
@@ -78,8 +69,7 @@ end
 
 
 local function finish(self)
-  self.is_over = true
-  journal.push(unfinish, self)
+  journal.set(self, "is_over", true)
   if self.stream then
     sessions.end_stream(self.stream)
   elseif self.conn and not self.answers[1] then

@@ -44,10 +44,6 @@ local function log_tool(name, item)
     #text <= SHOWN_MAX and text or json.cut(text, SHOWN_MAX) .. "..."))
 end
 
-local function set(list, name, item)
-  list[name] = item
-end
-
 
 --- Declares an item of the host.
 function registry.add_builtin(kind, name, item)
@@ -75,8 +71,7 @@ function registry.add(kind, name, item)
   if not list[name] and count >= LIMITS[kind] then
     return false
   end
-  journal.push(set, list, name, list[name])
-  list[name] = item
+  journal.set(list, name, item)
   if kind == "tools" and not live.loading then
     log_tool(name, item)
   end
@@ -91,12 +86,10 @@ end
 ---@return boolean
 function registry.remove(kind, name)
   local list = of(live.running())[kind]
-  local item = list[name]
-  if not item then
+  if not list[name] then
     return false
   end
-  journal.push(set, list, name, item)
-  list[name] = nil
+  journal.set(list, name, nil)
   notify(kind)
   return true
 end

@@ -191,16 +191,6 @@ local function beginning(stream)
   return ("retry: %d\n\n"):format(RETRY_MS)
 end
 
-local function attach(stream, conn)
-  stream.conn = conn
-  by_conn[conn] = { stream = stream }
-end
-
-local function unopen(stream, conn, before)
-  by_conn[conn], stream.conn = before, nil
-  stream.session.streams[stream.number] = nil
-end
-
 
 --- Opens a stream that begins as the answer to a request.
 ---@param session perigee.mcp.SessionState
@@ -212,9 +202,9 @@ function sessions.open_stream(session, conn, o)
   local stream = {
     number = session.last_stream, session = session, last = 0, is_answer = o.is_answer,
   }
-  journal.push(unopen, stream, conn, by_conn[conn])
-  session.streams[stream.number] = stream
-  attach(stream, conn)
+  journal.set(session.streams, stream.number, stream)
+  journal.set(stream, "conn", conn)
+  journal.set(by_conn, conn, { stream = stream })
   core.answer_open(conn, STREAM_FIELDS, beginning(stream))
   return stream
 end
@@ -327,7 +317,7 @@ function sessions.resume(session, conn, last)
     return false
   end
   sessions.detach(stream)
-  attach(stream, conn)
+  stream.conn, by_conn[conn] = conn, { stream = stream }
   local parts = { beginning({ session = session, number = stream.number, last = tonumber(seen) }) }
   for _, event in ipairs(session.events) do
     if event.stream == stream.number and event.number > tonumber(seen) then

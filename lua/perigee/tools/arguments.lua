@@ -96,10 +96,10 @@ function arguments.number(key, limits)
 end
 
 
---- Reads all arguments into `result`. `--name VALUE` and `--name=VALUE` call `set["--name"](result, value, "--name")`.
---- A flag sets `result[flags[flag]]` to true. `--name` of `choices` sets `result[choices["--name"].key]` to
---- the word that follows if it is one of the choices, else to the first choice. All other arguments go to
---- `word(result, text)`. `set` and `word` return an error or nil.
+--- Reads all arguments into `result`. `--name VALUE` and `--name=VALUE` call
+--- `set["--name"](result, value, "--name")`. A flag sets `result[flags[flag]]` to true. `--name` of `choices`
+--- sets `result[choices["--name"].key]` to the word that follows if it is one of the choices, else to the
+--- first choice. All other arguments go to `word(result, text)`. `set` and `word` return an error or nil.
 ---@param result table
 ---@param given string[]
 ---@param rules table { set, flags, word, choices?, needed? }, `needed`: names an option's value
