@@ -293,11 +293,13 @@ typedef enum PerigeeEventType {
                    // is_reliable, question; peer on a channel that this client serves)
   PERIGEE_FAILED,  // a request has failed (request, code, text; with PERIGEE_FAULT name, data)
   PERIGEE_ERROR,  // something sent without a request has failed (the same without request)
-  PERIGEE_ROOMS,           // the rooms of the server (request, rooms, count)
-  PERIGEE_PONG,            // the answer to perigee_ping (request, time_us)
-  PERIGEE_SYNCED,          // the answer to perigee_sync (request)
-  PERIGEE_CHANNEL_OPENED,  // this client serves a channel now (request, channel, name)
-  PERIGEE_CHANNEL_CLOSED,  // the server has taken the channel back (channel, name, code)
+  PERIGEE_ROOMS,   // the rooms of the server (request, rooms, count)
+  PERIGEE_PONG,    // the answer to perigee_ping (request, time_us)
+  PERIGEE_SYNCED,  // the answer to perigee_sync (request)
+  PERIGEE_CHANNEL_OPENED,  // this client serves a channel now (request, channel, name); request 0:
+                           // again in a new session, which gives it another number
+  PERIGEE_CHANNEL_CLOSED,  // it serves the channel no longer: a new session did not get it, or the
+                           // client has ended (channel, name, code, text)
   PERIGEE_REDIRECT,  // reserved, no server sends it yet: connect to host `name`, port `number`
   PERIGEE_UDP_UP,  // with PERIGEE_TCP_AND_UDP: UDP works
   PERIGEE_UDP_DOWN,  // UDP does not work, or has stopped working (code, text); everything goes by TCP
@@ -310,8 +312,9 @@ typedef enum PerigeeEventType {
   PERIGEE_TREE_WANTED,      // answer with perigee_lockstep_tree (count: the turn)
   PERIGEE_DESYNC,  // hashes of turn `count` differ: `data` has the slots, `is_odd` whether this
                    // client's is one of them
-  PERIGEE_WAITING,      // turn `count` waits for the inputs of the slots in `data`
-  PERIGEE_MATCH_ENDED,  // the match has ended, or has refused this client (code, text)
+  PERIGEE_WAITING,  // turn `count` waits for the inputs of the slots in `data`
+  PERIGEE_MATCH_ENDED,  // the match has ended (no text), has refused this client, or this client is
+                        // out of the room (code, text)
   PERIGEE_PEER_RENAMED,  // a member of a room has another name (room, peer, name; text: the name
                          // before); room 0: this client itself
   // Events of lockstep with PERIGEE_GIVES_INPUTS, with their room:
@@ -371,7 +374,7 @@ typedef struct PerigeeEvent {
   uint32_t count;
   uint64_t time_us;  // microseconds
   uint16_t channel;
-  // Of a message: 0 where `data` is JSON text, else the message's number in the game's schema,
+  // Of a message: 0 where `data` is valid JSON text, else the message's number in the game's schema,
   // which defines the bytes in `data`. Of a packet: its type.
   uint16_t number;
   int is_question;  // 1: the sender wants an answer
@@ -487,8 +490,9 @@ PERIGEE_API int perigee_ask_packet(PerigeeClient *client, uint16_t channel,
                                    uint32_t timeout_ms);
 
 /// Requests to serve the plugin channel `name`. Returns a request, which ends in
-/// PERIGEE_CHANNEL_OPENED or PERIGEE_FAILED. A resumed session continues to serve the channel; a
-/// new session (PERIGEE_LOST) loses it with PERIGEE_CHANNEL_CLOSED.
+/// PERIGEE_CHANNEL_OPENED or PERIGEE_FAILED. A resumed session continues to serve the channel. In a
+/// new session (PERIGEE_LOST) the library requests it again: PERIGEE_CHANNEL_OPENED with request 0,
+/// or PERIGEE_CHANNEL_CLOSED, reports the outcome.
 PERIGEE_API int perigee_open_channel(PerigeeClient *client, const char *name,
                                      uint32_t timeout_ms);
 
@@ -574,7 +578,8 @@ PERIGEE_API int perigee_lockstep_input(PerigeeClient *client, uint32_t room,
 
 /// Reports that the turn has been simulated, and the hash of the state after it: any 32 bits that
 /// are equal where states are. The server compares hashes of turns that are multiples of
-/// `hash_interval`. Returns PERIGEE_OVER for any turn but the next, for example a turn of a match
+/// `hash_interval`. Report a state of PERIGEE_MATCH_FROM_SNAPSHOT in the same way, with the turn of
+/// its event. Returns PERIGEE_OVER for any other turn than the next, for example a turn of a match
 /// that has ended.
 PERIGEE_API int perigee_lockstep_done(PerigeeClient *client, uint32_t room,
                                       uint32_t turn, uint32_t hash);

@@ -7,15 +7,20 @@
 
 enum { CHANNEL_FIRST = 4 };  // lower numbers belong to the protocol
 
+// Returns the place of the channel with this id, or of NULL. A channel that a new session requests
+// again has the id of the session before, which another channel may have by now.
 static Channel **find(PerigeeClient *client, uint16_t id) {
   Channel **at = &client->channels;
+  while (*at && ((*at)->id != id || !(*at)->is_open)) at = &(*at)->next;
+  if (*at) return at;
+  at = &client->channels;
   while (*at && (*at)->id != id) at = &(*at)->next;
   return at;
 }
 
 bool channel_is_served(const PerigeeClient *client, uint16_t id) {
   const Channel *channel = client->channels;
-  while (channel && channel->id != id) channel = channel->next;
+  while (channel && (channel->id != id || !channel->is_open)) channel = channel->next;
   return channel != NULL;
 }
 
@@ -25,14 +30,29 @@ static void channel_free(Channel **at) {
   mem_free(channel);
 }
 
+static void lose(PerigeeClient *client, Channel **at, int code, EventText text) {
+  PerigeeEvent event = {
+      .type = PERIGEE_CHANNEL_CLOSED, .channel = (*at)->id, .code = code};
+  events_add(&client->events, &event,
+             &(EventParts){.name = text_of((*at)->name), .text = text});
+  channel_free(at);
+}
+
 void channels_end(PerigeeClient *client, int code) {
-  while (client->channels) {
-    const Channel *channel = client->channels;
-    PerigeeEvent event = {
-        .type = PERIGEE_CHANNEL_CLOSED, .channel = channel->id, .code = code};
-    events_add(&client->events, &event, &(EventParts){.name = text_of(channel->name)});
-    channel_free(&client->channels);
-  }
+  while (client->channels) lose(client, &client->channels, code, (EventText){0});
+}
+
+// Returns the place of the channel that a new session requests again under this name, or of NULL.
+static Channel **find_requested(PerigeeClient *client, const char *name) {
+  Channel **at = &client->channels;
+  while (*at && ((*at)->is_open || strcmp((*at)->name, name) != 0)) at = &(*at)->next;
+  return at;
+}
+
+void channel_refused(PerigeeClient *client, const char *name, int code,
+                     EventText text) {
+  Channel **at = find_requested(client, name);
+  if (*at) lose(client, at, code, text);
 }
 
 // --- What arrives ---
@@ -42,26 +62,34 @@ static int send_close(PerigeeClient *client, uint16_t id) {
   return packet_send(client, (Packet){.type = CONTROL_CHANNEL_CLOSE}, 0);
 }
 
+static Channel *add_channel(PerigeeClient *client, Text name) {
+  Channel *channel = mem_zalloc(sizeof *channel + name.size + 1);
+  if (name.size > 0) memcpy(channel->name, name.bytes, name.size);
+  channel->next = client->channels;
+  client->channels = channel;
+  return channel;
+}
+
 bool take_channel_opened(PerigeeClient *client, const Packet *packet) {
   Reader reader = reader_of(packet->payload, packet->length);
   uint16_t id = reader_u16(&reader);
   Text name = reader_str8(&reader);
   if (reader.failed || !text_is_utf8(name.bytes, name.size))
     return take_malformed(client, "a channel that cannot be read");
-  Request *request =
-      packet->flags & PACKET_RESPONSE ? request_find(client, packet->ref) : NULL;
-  if (!request || request->kind != REQUEST_CHANNEL) {
-    send_close(client, id);  // the request has timed out
+  Request *request = request_answered(client, packet, REQUEST_CHANNEL);
+  uint32_t number = request ? request->number : 0;
+  Channel *channel = number > 0 ? add_channel(client, name)
+                     : request  ? *find_requested(client, request->name)
+                                : NULL;
+  if (request) request_free(request);
+  if (!channel) {  // the request has timed out, or the channel was closed meanwhile
+    send_close(client, id);
     return true;
   }
-  Channel *channel = mem_zalloc(sizeof *channel + name.size + 1);
   channel->id = id;
-  if (name.size > 0) memcpy(channel->name, name.bytes, name.size);
-  channel->next = client->channels;
-  client->channels = channel;
+  channel->is_open = true;
   PerigeeEvent event = {
-      .type = PERIGEE_CHANNEL_OPENED, .channel = id, .request = request->number};
-  request_free(request);
+      .type = PERIGEE_CHANNEL_OPENED, .channel = id, .request = number};
   events_add(&client->events, &event, &(EventParts){.name = text_of(channel->name)});
   return true;
 }
@@ -138,11 +166,27 @@ int perigee_ask_packet(PerigeeClient *client, uint16_t channel, uint16_t number,
                         request_new(client, REQUEST_ASK_PACKET, timeout_ms));
 }
 
-int perigee_open_channel(PerigeeClient *client, const char *name, uint32_t timeout_ms) {
-  if (!name || !text_is_name(name, strlen(name))) return PERIGEE_BAD_ARGUMENT;
-  Request *request = request_new(client, REQUEST_CHANNEL, timeout_ms);
+static int open_channel(PerigeeClient *client, Request *request, const char *name) {
+  request->name = mem_strdup(name);
   buf_str8(packet_begin(client), name, strlen(name));
   return packet_request(client, (Packet){.type = CONTROL_CHANNEL_OPEN}, request);
+}
+
+int perigee_open_channel(PerigeeClient *client, const char *name, uint32_t timeout_ms) {
+  if (!name || !text_is_name(name, strlen(name))) return PERIGEE_BAD_ARGUMENT;
+  return open_channel(client, request_new(client, REQUEST_CHANNEL, timeout_ms), name);
+}
+
+void channels_open_again(PerigeeClient *client) {
+  for (Channel **at = &client->channels; *at;) {
+    Request *request = request_new(client, REQUEST_CHANNEL, 0);
+    request->number = 0;
+    (*at)->is_open = false;
+    if (open_channel(client, request, (*at)->name) >= 0)
+      at = &(*at)->next;
+    else
+      lose(client, at, PERIGEE_QUEUE_FULL, (EventText){0});
+  }
 }
 
 int perigee_send_to(PerigeeClient *client, uint16_t channel, uint32_t peer,
@@ -169,7 +213,9 @@ int perigee_ask_peer(PerigeeClient *client, uint16_t channel, uint32_t peer,
 int perigee_close_channel(PerigeeClient *client, uint16_t channel) {
   Channel **at = find(client, channel);
   if (!*at) return PERIGEE_BAD_ARGUMENT;
+  bool was_open = (*at)->is_open;
   channel_free(at);
+  if (!was_open) return 0;  // the answer to the new session's request closes it
   requests_fail_channel(client, channel);
   return send_close(client, channel);
 }

@@ -81,6 +81,9 @@ void client_finish(PerigeeClient *client, int code, const char *text) {
   timers_stop(&client->timers, &client->end_timer);
   requests_fail_all(client, code, kept);
   channels_end(client, code);
+  for (uint32_t i = 0; i < client->rooms.count; i++) {
+    if (client->rooms.list[i]->match) match_lose(client->rooms.list[i]->match, code);
+  }
   rooms_deinit(&client->rooms);
   PerigeeEvent event = {.type = PERIGEE_CLOSED, .code = code};
   client_push_text(client, &event, kept, strlen(kept));
@@ -164,8 +167,8 @@ void client_lose_session(PerigeeClient *client) {
   reliable_deinit(&session->stream);
   session->stream = (Reliable){0};
   session->count++;
-  channels_end(client, PERIGEE_CONNECTION_RESET);
   change_rooms(client);
+  channels_open_again(client);
   client_push(client, &event);
 }
 

@@ -191,6 +191,11 @@ Request *request_new(PerigeeClient *client, RequestKind kind, uint32_t timeout_m
 /// Returns the request with this ref, or NULL.
 Request *request_find(const PerigeeClient *client, uint16_t ref);
 
+/// Returns the request that this control packet answers, or NULL. Fails a request that waits for an
+/// answer of another kind.
+Request *request_answered(PerigeeClient *client, const Packet *packet,
+                          RequestKind kind);
+
 /// Return the oldest request of a kind about a room, or NULL.
 Request *request_find_join(const PerigeeClient *client, const char *name, size_t size);
 Request *request_find_leave(const PerigeeClient *client, uint32_t room);
@@ -453,6 +458,7 @@ bool take_message(PerigeeClient *client, const Packet *packet);
 typedef struct Channel {
   struct Channel *next;
   uint16_t id;
+  bool is_open;  // false: a new session requests it again
   char name[];
 } Channel;
 
@@ -462,3 +468,9 @@ bool take_packet(PerigeeClient *client, const Packet *packet);
 
 /// Ends all channels, with PERIGEE_CHANNEL_CLOSED.
 void channels_end(PerigeeClient *client, int code);
+
+/// Requests the channels of the session before in the new one.
+void channels_open_again(PerigeeClient *client);
+
+/// Ends a channel that the new session was refused.
+void channel_refused(PerigeeClient *client, const char *name, int code, EventText text);

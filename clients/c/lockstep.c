@@ -76,6 +76,13 @@ void match_free(Match *match) {
   mem_free(match);
 }
 
+void match_lose(Match *match, int code) {
+  Buf text = {0};
+  buf_printf(&text, "this client is out of the room (%s)", perigee_code_name(code));
+  if (!match->is_over) end(match, code, (const char *)text.data, text.size);
+  buf_deinit(&text);
+}
+
 int match_enter(Match *match) {
   if (match->is_over) return 0;
   bool has_state = match->is_ready && match->delivered > 0;
@@ -213,6 +220,12 @@ int match_take_input(Match *match, const uint8_t *data, size_t size) {
   return 0;
 }
 
+// Sends the inputs again where no turn comes in time.
+static void expect_turn(Match *match) {
+  timers_set(&match->client->timers, &match->late_timer,
+             client_now_ms(match->client) + interval_ms(match, 3), on_late, match);
+}
+
 void match_report(Match *match) {
   if (!room_of(match)->is_joined) return;  // a new session joins it at the moment
   uint32_t first = match->submitted + 1;
@@ -220,8 +233,7 @@ void match_report(Match *match) {
   // The last input that the game gives sends the others too.
   if (!gives_inputs(match) || match->submitted >= match->wanted)
     send_inputs(match, first);
-  timers_set(&match->client->timers, &match->late_timer,
-             client_now_ms(match->client) + interval_ms(match, 3), on_late, match);
+  expect_turn(match);
 }
 
 void match_resume(Match *match) {
@@ -368,6 +380,7 @@ static bool take_start(Match *match, Reader *reader) {
     return false;
   reset(match);
   if (!goes_on) {
+    match->is_given = false;
     match->submitted = match->wanted = 0;
     events_drop_turns(&match->client->events, match->room);
   }
@@ -402,7 +415,7 @@ static bool take_snapshot(Match *match, Reader *reader) {
   if (offset != match->snapshot.size || piece > size - offset) return true;
   buf_append(&match->snapshot, reader_bytes(reader, piece), piece);
   if (match->snapshot.size < size) return true;
-  match->is_ready = true;
+  match->is_ready = match->is_given = true;
   match->delivered = match->done = turn;
   PerigeeEvent event = {.type = PERIGEE_MATCH,
                         .room = match->room,
@@ -411,7 +424,7 @@ static bool take_snapshot(Match *match, Reader *reader) {
   EventParts parts = {.data = {match->snapshot.data, match->snapshot.size}};
   events_add(&match->client->events, &event, &parts);
   buf_deinit(&match->snapshot);
-  match_report(match);
+  expect_turn(match);
   return true;
 }
 

@@ -49,6 +49,7 @@ typedef struct Match {
   uint8_t flags;
   uint8_t seat[PERIGEE_SEAT_SIZE];
   bool is_ready;  // the game has a state
+  bool is_given;  // the state came from others, and the game has not told its hash
   bool is_over;   // the match has ended; only perigee_lockstep_enter begins it again
   uint32_t start;
   uint32_t id;
@@ -82,6 +83,9 @@ int match_enter(Match *match);
 
 /// Handles a refused ENTER: repeats it later, or ends the match.
 void match_refused(Match *match, int code, const char *text, size_t size);
+
+/// Ends a match because this client is out of its room, for the reason `code`.
+void match_lose(Match *match, int code);
 
 /// Begins a packet about the match's room; returns the buffer for its payload.
 Buf *match_begin(const Match *match);

@@ -88,7 +88,7 @@ int perigee_lockstep_input(PerigeeClient *client, uint32_t number, const void *d
 }
 
 static void keep_hash(Match *match, uint32_t turn, uint32_t hash) {
-  if (turn % match->hash_interval != 0) return;
+  if (turn == 0 || turn % match->hash_interval != 0) return;
   if (match->hash_turn + match->hash_interval != turn) match->hash_count = 0;
   memmove(match->hashes + 1, match->hashes, (MATCH_HASHES - 1) * sizeof hash);
   match->hashes[0] = hash;
@@ -100,8 +100,11 @@ int perigee_lockstep_done(PerigeeClient *client, uint32_t number, uint32_t turn,
                           uint32_t hash) {
   Match *match = find(client, number);
   if (!match) return PERIGEE_NOT_JOINED;
+  bool is_given = match->is_given && turn == match->done;
   // For example a turn of the match before.
-  if (turn != match->done + 1 || turn > match->delivered) return PERIGEE_OVER;
+  if ((!is_given && turn != match->done + 1) || turn > match->delivered)
+    return PERIGEE_OVER;
+  match->is_given = false;
   match->done = turn;
   keep_hash(match, turn, hash);
   if (match->is_ready && match->done == match->delivered) match_report(match);

@@ -1,8 +1,9 @@
 // Messages of the game, and requests with them: ["name", value] in JSON, or the bytes of its
-// schema. The library does not parse the value's JSON text.
+// schema. The library checks the JSON text of a value that arrives, and hands on the text.
 #include <string.h>
 
 #include "internal.h"
+#include "wire/json.h"
 #include "wire/message.h"
 
 // --- What arrives ---
@@ -17,7 +18,8 @@ static bool push(PerigeeClient *client, const Packet *packet, PerigeeEvent *even
   Buf name = {0};
   Text data = body;
   event->number = packet->type;
-  bool is_good = packet->type != 0 || message_split(body, &name, &data);
+  bool is_good =
+      packet->type != 0 || (message_split(body, &name, &data) && json_is_value(data));
   if (is_good) {
     EventParts parts = {.name = {name.data, name.size},
                         .data = {data.bytes, data.size}};

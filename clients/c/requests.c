@@ -54,6 +54,16 @@ Request *request_find(const PerigeeClient *client, uint16_t ref) {
   return request;
 }
 
+Request *request_answered(PerigeeClient *client, const Packet *packet,
+                          RequestKind kind) {
+  static const char TEXT[] = "the server sent an answer of another kind";
+  bool is_answer = packet->flags & PACKET_RESPONSE;
+  Request *request = is_answer ? request_find(client, packet->ref) : NULL;
+  if (!request || request->kind == kind) return request;
+  request_fail(request, PERIGEE_PROTOCOL, TEXT, sizeof TEXT - 1);
+  return NULL;
+}
+
 Request *request_find_join(const PerigeeClient *client, const char *name, size_t size) {
   Request *request = client->requests.first;
   for (; request; request = request->next) {
@@ -100,6 +110,8 @@ void request_free(Request *request) {
 static void fail(Request *request, int code, const EventParts *parts) {
   PerigeeClient *client = request->client;
   RequestKind kind = request->kind;
+  if (kind == REQUEST_CHANNEL && request->number == 0)
+    channel_refused(client, request->name, code, parts->text);
   Room *room = kind == REQUEST_JOIN || kind == REQUEST_ENTER
                    ? rooms_find(&client->rooms, request->room)
                    : NULL;
@@ -126,14 +138,20 @@ void request_fault(Request *request, const EventParts *fault) {
   fail(request, PERIGEE_FAULT, fault);
 }
 
+// Returns whether the next session makes the request again.
+static bool is_repeated(const Request *request) {
+  return request->kind == REQUEST_ENTER ||
+         (request->kind == REQUEST_CHANNEL && request->number == 0);
+}
+
 static void fail_those(PerigeeClient *client, bool pings_alone, int code,
                        const char *text) {
   Request *next;
   for (Request *request = client->requests.first; request; request = next) {
     next = request->next;
     if (pings_alone && request->kind != REQUEST_PING) continue;
-    if (request->kind == REQUEST_ENTER)
-      request_free(request);  // the next session sends ENTER again
+    if (is_repeated(request))
+      request_free(request);
     else
       request_fail(request, code, text, strlen(text));
   }

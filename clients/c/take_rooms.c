@@ -141,8 +141,7 @@ bool take_joined(PerigeeClient *client, const Packet *packet) {
     return take_malformed(client, "a room joined by another");
   bool is_answer = packet->flags & PACKET_RESPONSE;
   Room *known = rooms_find_id(&client->rooms, joined.id);
-  Request *request = is_answer ? request_find(client, packet->ref) : NULL;
-  if (request && request->kind != REQUEST_JOIN) request = NULL;
+  Request *request = request_answered(client, packet, REQUEST_JOIN);
   // Where the answer was lost with a connection, the list after a resume replaces it.
   if (!known && !request)
     request = request_find_join(client, joined.name.bytes, joined.name.size);
@@ -158,6 +157,7 @@ bool take_joined(PerigeeClient *client, const Packet *packet) {
 // --- LEFT ---
 
 void room_leave(PerigeeClient *client, Room *room, int code, uint32_t request) {
+  if (room->match) match_lose(room->match, code);
   PerigeeEvent event = {
       .type = PERIGEE_LEFT, .room = room->number, .code = code, .request = request};
   push_named(client, &event, room->name, strlen(room->name));
@@ -178,9 +178,7 @@ bool take_left(PerigeeClient *client, const Packet *packet) {
   uint16_t code = reader_u16(&reader);
   if (reader.failed) return malformed(client);
   Room *room = rooms_find_id(&client->rooms, id);
-  Request *request =
-      packet->flags & PACKET_RESPONSE ? request_find(client, packet->ref) : NULL;
-  if (request && request->kind != REQUEST_LEAVE) request = NULL;
+  Request *request = request_answered(client, packet, REQUEST_LEAVE);
   if (!room && request) room = rooms_find(&client->rooms, request->room);
   uint32_t number = answer_leave(request);
   if (room) room_leave(client, room, code, number);
@@ -278,9 +276,8 @@ bool take_rooms(PerigeeClient *client, const Packet *packet) {
     rooms[read].members = reader_u32(&reader);
   }
   is_good = is_good && !reader.failed;
-  Request *request =
-      packet->flags & PACKET_RESPONSE ? request_find(client, packet->ref) : NULL;
-  if (is_good && request && request->kind == REQUEST_LIST) {
+  Request *request = is_good ? request_answered(client, packet, REQUEST_LIST) : NULL;
+  if (request) {
     PerigeeEvent event = {.type = PERIGEE_ROOMS, .request = request->number};
     events_add_rooms(&client->events, &event, rooms, count);
     request_free(request);

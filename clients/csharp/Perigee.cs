@@ -294,8 +294,8 @@ public sealed class Client : IDisposable {
   public void LockstepInput(uint room, byte[] data) {
     Check(perigee_lockstep_input(Handle, room, data, Size(data)), "LockstepInput");
   }
-  /// <summary>Returns false for any turn except the next one, for example a turn of an ended
-  /// match.</summary>
+  /// <summary>Reports a simulated turn, or the state of a snapshot. Returns false for any other
+  /// turn, for example one of an ended match.</summary>
   public bool LockstepDone(uint room, uint turn, uint hash) {
     int code = perigee_lockstep_done(Handle, room, turn, hash);
     if (code != (int)Code.Over) Check(code, "LockstepDone");

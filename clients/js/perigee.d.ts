@@ -81,7 +81,7 @@ export interface ConnectOptions {
   rejoin?: boolean;
   /** Handlers by name, as for `game.on`, set before the first connection is opened. */
   on?: { [K in keyof GameEvents]?: (event: GameEvents[K]) => void } & { [message: string]: (value: any, room?: any) => void };
-  /** How many packets may wait for the server (4096). */
+  /** How many packets may wait for the server (1024). */
   queueLimit?: number;
   /**
    * The export of the game's /schema.js, for binary messages; null: JSON. By default, a page loads it from

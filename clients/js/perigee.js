@@ -57,8 +57,8 @@ const PROBE_TIMEOUT = 3; // of silence after a ping, once the device has woken u
 const FIRST_DELAY = 0.25, MAX_DELAY = 8; // pauses before reconnects
 
 const ACK_EVERY = 64; // packets
-const QUEUE_LIMIT = 4096; // packets that are not acknowledged
-const QUEUE_BYTES = 16 * 1024 * 1024;
+const QUEUE_LIMIT = 1024; // packets that are not acknowledged
+const QUEUE_BYTES = 8 * 1024 * 1024;
 const BUFFERED_MAX = 1024 * 1024; // unsent bytes, beyond which unreliable packets, PONG and ACK are dropped
 const ROOMS_MAX = 1024, MEMBERS_MAX = 262144; // of all rooms together; more break the protocol
 const WARNINGS_MAX = 100;
@@ -1207,20 +1207,26 @@ class Game extends Emitter {
     take?.();
   }
 
+  /** Returns the request that a control packet answers. Rejects one that waits for an answer of another kind. */
+  _answered({ flags, ref, type }) {
+    const request = flags & RESPONSE ? this._requests.get(ref) : undefined;
+    if (!request || request.wanted === type) return request;
+    this._settle(ref).reject(malformed("an answer of another kind"));
+    return undefined;
+  }
+
   /** Resolves the request that a control packet answers; returns false where none exists. */
   _resolve(packet, value) {
-    const request = packet.flags & RESPONSE ? this._settle(packet.ref) : undefined;
-    if (!request) return false;
-    if (request.wanted === packet.type) request.resolve(value);
-    else request.reject(malformed("an answer of another kind"));
-    return true;
+    const request = this._answered(packet);
+    if (request) this._settle(request.ref).resolve(value);
+    return request !== undefined;
   }
 
   // Rooms -----------------------------------------------------------------------------------------
 
   _takeJoined(packet, { id, name, peers }) {
     const known = this._roomsById.get(id);
-    let request = packet.flags & RESPONSE ? this._requests.get(packet.ref) : undefined;
+    let request = this._answered(packet);
     // If the answer was lost with a connection, the JOINED after a resume replaces it.
     if (!known && !request) request = this._joinOf(name);
     if (known && packet.flags & RESPONSE && !request) return; // older than the JOINED after a resume
@@ -1779,13 +1785,11 @@ const CONTROLS = {
     const id = reader.u16();
     const name = reader.str8();
     return () => {
-      const request = packet.flags & RESPONSE ? game._requests.get(packet.ref) : undefined;
-      const channel = request?.served;
-      const isWanted = channel && !channel._isOver;
-      if (isWanted) {
+      const channel = game._answered(packet)?.served;
+      if (channel && !channel._isOver) {
         game._served.set(name, channel);
         channel._begin(id);
-      } else if (channel || !request) {
+      } else {
         game._send({ type: CHANNEL_CLOSE }, [u16(id)]); // its request has timed out
       }
       game._resolve(packet, channel);

@@ -90,7 +90,7 @@ local SYSTEM = {
 -- Returns why no connection exists, with the message and the code of this Lua API.
 local function refusal(where, message, code)
   if code == "Timeout" and not message:find "^cannot" then
-    return ("cannot connect to %s: %s"):format(where, message), "HandshakeTimeout"
+    return ("cannot connect to %s: %s"):format(where, message), "timeout"
   elseif code ~= "Unreachable" and code ~= "Timeout" then
     local hint = message:find "^the server sent"
       and "; is that the port of a Perigee server, not its text port or one with TLS?" or ""

@@ -65,7 +65,7 @@ gets  HELLO name=ann
 sends WELCOME
 sends PEER_RENAMED 0 7 "ann the 2nd"
 sees  connected
-js ws lua c: sees peer_renamed id=7 name="ann the 2nd" before=ann
+sees  peer_renamed id=7 name="ann the 2nd" before=ann
 
 = The game puts a client into a room and out of it
 open
@@ -76,13 +76,24 @@ sees  left call=null room=duel code=Kicked
 
 = An answer of another kind is no answer
 open
-c lua: call join arena timeout=0.2
-js ws: call join arena
+call  join arena
 gets  JOIN arena
 sends LEFT 5 answer
-js ws: sees failed call=join code=Protocol
-differs c lua: goes on waiting for the right one
-c lua: sees failed call=join code=Timeout
+sees  failed call=join code=Protocol
+call  join arena
+gets  JOIN arena
+sends ROOMS [[5,"arena",3]] answer
+sees  failed call=join code=Protocol
+call  join arena
+gets  JOIN arena
+sends CHANNEL_OPENED 1000 ai answer
+sees  failed call=join code=Protocol
+gets  CHANNEL_CLOSE 1000
+call  rooms
+gets  ROOM_LIST
+sends JOINED 6 duel answer
+sees  failed call=rooms code=Protocol
+also  joined call=null room=duel
 
 = A request that takes too long
 open
@@ -101,8 +112,7 @@ sees  rooms rooms=[{"name":"arena","members":3},{"name":"duel","members":0}]
 = A name of a room that is none is not sent
 open
 call  join x*300
-c: sees failed call=join code=BadArgument
--c: sees failed call=join code=Protocol
+sees  failed call=join code=Protocol
 
 = What is sent about a room that was left is not sent
 open_room

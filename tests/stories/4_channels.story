@@ -50,23 +50,43 @@ sees  packet channel=1000 from=9 data=hi
 = In a new session the channel is another one
 serving token=3
 lost
-c:    sees channel_closed name=ai
-c:    also lost
-differs c: leaves it to the application to serve it again
--c:   gets CHANNEL_OPEN ai
--c:   sees lost
--c:   sends CHANNEL_OPENED 1004 ai answer
--c:   quiet
--c:   call send_to ai 9 6 hi
--c:   gets PACKET 1004 6 0x090000006869
+gets  CHANNEL_OPEN ai
+sees  lost
+sends CHANNEL_OPENED 1004 ai answer
+c: sees channel_opened call=null channel=1004 name=ai
+differs c: names channels by their numbers, so an event reports the new number
+quiet
+call  send_to ai 9 6 hi
+gets  PACKET 1004 6 0x090000006869
+
+= A channel that is closed before a new session has it again
+serving token=3
+lost
+gets  CHANNEL_OPEN ai
+sees  lost
+call  unserve ai
+sends CHANNEL_OPENED 1004 ai answer
+gets  CHANNEL_CLOSE 1004
+
+= A channel that two sessions in a row lose
+serving token=3
+lost
+gets  CHANNEL_OPEN ai
+sees  lost
+server cuts
+sees  disconnected
+sees  reconnecting
+gets  HELLO resume=9
+sends WELCOME id=10 token=11
+sees  lost
+gets  CHANNEL_OPEN ai
+sends ERROR Unauthorized "not you" answer
+sees  channel_closed name=ai code=Unauthorized
 
 = A channel that somebody else serves by then
 serving token=3
 lost
-c:    sees channel_closed name=ai
-c:    also lost
-differs c: leaves it to the application to serve it again
--c:   gets CHANNEL_OPEN ai
--c:   sees lost
--c:   sends ERROR ChannelTaken answer
--c:   sees channel_closed name=ai code=ChannelTaken
+gets  CHANNEL_OPEN ai
+sees  lost
+sends ERROR ChannelTaken answer
+sees  channel_closed name=ai code=ChannelTaken

@@ -41,11 +41,26 @@ void print_end(void) {
   fflush(stdout);
 }
 
-// The library's own codes for what the server would say, too.
+// Functions in C fail with negative codes, which stand for these of the protocol.
+static int code_of_protocol(int code) {
+  switch (code) {
+    case PERIGEE_NOT_JOINED:
+      return PERIGEE_NOT_IN_ROOM;
+    case PERIGEE_BAD_ARGUMENT:
+      return PERIGEE_PROTOCOL;
+    case PERIGEE_TOO_LARGE:
+      return PERIGEE_PAYLOAD_TOO_LARGE;
+    case PERIGEE_OFFLINE:
+      return PERIGEE_CONNECTION_RESET;
+    case PERIGEE_OVER:
+      return PERIGEE_CONNECTION_CLOSED;
+    default:
+      return code;
+  }
+}
+
 void print_code(int code) {
-  if (code == PERIGEE_NOT_JOINED) code = PERIGEE_NOT_IN_ROOM;
-  if (code == PERIGEE_TOO_LARGE) code = PERIGEE_PAYLOAD_TOO_LARGE;
-  print_text("code", perigee_code_name(code));
+  print_text("code", perigee_code_name(code_of_protocol(code)));
 }
 
 void print_members(const App *app, uint32_t room) {
@@ -203,6 +218,8 @@ static void print_pace(const App *app, const PerigeeEvent *event) {
 static bool play(const App *app, const PerigeeEvent *event) {
   char text[32];
   PerigeeMatch match;
+  bool is_given =
+      event->type == PERIGEE_MATCH && event->number == PERIGEE_MATCH_FROM_SNAPSHOT;
   if (event->type == PERIGEE_SNAPSHOT_WANTED) {
     perigee_lockstep_match(app->client, event->room, &match);
     int size = snprintf(text, sizeof text, "state %u", match.turn);
@@ -210,7 +227,7 @@ static bool play(const App *app, const PerigeeEvent *event) {
                               (size_t)size);
     return false;
   }
-  if (event->type == PERIGEE_TURN) {
+  if (event->type == PERIGEE_TURN || is_given) {
     perigee_lockstep_done(app->client, event->room, event->count, event->count * 1000);
   }
   if (event->type == PERIGEE_TREE_WANTED) {

@@ -97,6 +97,7 @@ static void begin(const PerigeeEvent *event) {
   if (event->number == PERIGEE_MATCH_FROM_SNAPSHOT) {
     if (event->size != sizeof me.state) fail("the snapshot is none");
     memcpy(&me.state, event->data, sizeof me.state);
+    perigee_lockstep_done(me.client, me.room, me.turn, me.state);
   }
   me.stepped_us = 0;
   if (me.first_delay == 0) me.first_delay = me.match.input_delay;

@@ -146,10 +146,7 @@ end
 
 
 function TAKE.left(self, event)
-  if event.room then
-    event.room.joined = false
-    lockstep.leave(event.room, event.code)
-  end
+  if event.room then event.room.joined = false end
   self._rooms[event.room_id] = nil
 end
 
@@ -173,6 +170,7 @@ end
 -- Another session has begun. It is in no room.
 function TAKE.lost(self)
   for _, room in pairs(self._rooms) do room.joined = false end
+  channels.pause(self)
   self:_welcome()
 end
 
@@ -243,8 +241,15 @@ function TAKE.packet(self, event)
 end
 
 
+function TAKE.channel_opened(self, event)
+  if event.answers then return false end
+  channels.resume(self, event)
+  return true
+end
+
+
 function TAKE.channel_closed(self, event)
-  return channels.lose(self, event)
+  channels.lose(self, event)
 end
 
 
@@ -273,11 +278,7 @@ function calls:_finish(code, message)
   self.connected, self.udp, self.reason = false, false, { code = code, message = message }
   self._core:free()
   self._core = nil
-  channels.close_all(self)
-  for _, room in pairs(self._rooms) do
-    room.joined = false
-    lockstep.leave(room, code)
-  end
+  for _, room in pairs(self._rooms) do room.joined = false end
   self:_fail_calls(message, code)
 end
 

@@ -38,15 +38,6 @@ local function unset(self)
 end
 
 
--- Asks the server for the name.
-local function request(self)
-  local client = self.client
-  local event, message, code, fault = client:_ask("open_channel", self.name, client.timeout)
-  if not event then return nil, message, code, fault end
-  return event.channel
-end
-
-
 --- Serves a plugin channel; returns the existing object if the client serves it already.
 ---@param client table
 ---@param name string
@@ -54,50 +45,36 @@ end
 function channel.open(client, name)
   local known = client._channels.by_name[name]
   if known then return known end
-  local self = setmetatable({ name = name, client = client, open = false }, Channel)
-  local id, message, code, fault = request(self)
-  if not id then return nil, message, code, fault end
-  set(self, id)
+  local event, message, code, fault = client:_ask("open_channel", name, client.timeout)
+  if not event then return nil, message, code, fault end
+  local self = setmetatable({ name = name, client = client }, Channel)
+  set(self, event.channel)
   return self
 end
 
 
--- Asks for the channel again, because a new session serves none.
-local function reopen(self)
-  local channels = self.client._channels
-  local id, message, code = request(self)
-  local is_wanted = channels.by_name[self.name] == self
-  if id and is_wanted then
-    set(self, id)
-  elseif id then
-    self.client:_call("close_channel", id) -- the channel was closed meanwhile
-  elseif is_wanted and code ~= "ConnectionReset" then -- else the next session asks again
-    unset(self)
-    self.client:_publish { type = "channel_closed", name = self.name, message = message, code = code }
-  end
+--- Handles the end of the session that served the channels. libperigee requests them in the next session.
+---@param client table
+function channel.pause(client)
+  for _, self in pairs(client._channels.by_name) do self.open = false end
+  client._channels.by_id = {}
 end
 
 
---- Handles the end of the session that served the channel; the next session asks for it again. Returns true,
---- because the program gets no event yet.
+--- Handles the end of a channel without a call of the program.
 ---@param client table
 ---@param event table
----@return boolean
 function channel.lose(client, event)
-  local channels = client._channels
-  local self = channels.by_id[event.channel]
-  if not self then return true end
-  channels.by_id[self.id], self.open = nil, false
-  if event.code == "ConnectionReset" then client._scheduler.spawn(reopen, self) end
-  return true
+  local self = client._channels.by_name[event.name]
+  if self then unset(self) end
 end
 
 
---- Closes all channels at the end of the client.
+--- Handles that a new session serves a channel again.
 ---@param client table
-function channel.close_all(client)
-  for _, self in pairs(client._channels.by_name) do self.open = false end
-  client._channels = channel.table()
+---@param event table
+function channel.resume(client, event)
+  set(client._channels.by_name[event.name], event.channel)
 end
 
 
@@ -163,9 +140,8 @@ end
 --- Stops serving the channel. Requests that wait for an answer on the channel fail.
 ---@return true? sent, string? message, string? code
 function Channel:close()
-  local was_open = self.open
+  if self.client._channels.by_name[self.name] ~= self then return true end
   unset(self)
-  if not was_open then return true end
   return self.client:_call("close_channel", self.id)
 end
 

@@ -153,6 +153,12 @@ local function hash_at(self, turn)
 end
 
 
+-- Reports the state after a turn, unless the game has left the match meanwhile.
+local function done(self, turn)
+  if self.is_ready then self:_call("done", turn, hash_at(self, turn)) end
+end
+
+
 local function learn(self)
   local facts = self:_call "match"
   if not facts then return end
@@ -172,14 +178,16 @@ function TAKE.match(self, event)
   self.turn, self.is_ready = event.turn, true
   if event.how ~= "goes_on" then self._trees = {} end
   if event.how == "fresh" and game.start then game.start(self) end
-  if event.how == "snapshot" and game.restore then game.restore(event.data, self) end
+  if event.how ~= "snapshot" then return end
+  if game.restore then game.restore(event.data, self) end
+  done(self, event.turn)
 end
 
 
 function TAKE.turn(self, event)
   self._game.step(event.turn, event.entries)
   self.turn = event.turn
-  if self.is_ready then self:_call("done", event.turn, hash_at(self, event.turn)) end
+  done(self, event.turn)
 end
 
 
@@ -233,7 +241,7 @@ end
 
 
 function TAKE.match_ended(self, event)
-  if event.code == "ConnectionClosed" then return self:_lose() end
+  if event.message == "" then return self:_lose() end
   self:_lose(event.message, event.code)
 end
 
@@ -246,14 +254,6 @@ function lockstep.take(_, event)
   local self = event.room and event.room._match
   if self then TAKE[event.type](self, event) end
   return true
-end
-
-
---- Ends the match because this client has left the room or is closed.
----@param room perigee.client.Room
----@param code string
-function lockstep.leave(room, code)
-  if room._match then room._match:_lose(("this client is out of the room (%s)"):format(code), code) end
 end
 
 return lockstep

@@ -74,7 +74,7 @@ function BinaryClient:_open()
   if ok then return self end
   if code and code ~= "Timeout" then return nil, message, code, retry end
   self._link:reset()
-  return nil, "the server did not answer HELLO", "HandshakeTimeout"
+  return nil, "the server did not answer HELLO", "timeout"
 end
 
 

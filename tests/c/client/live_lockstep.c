@@ -35,9 +35,11 @@ static void begin(Player *player, const PerigeeEvent *event) {
   player->slot = match.slot;
   player->turn = event->count;
   if (event->number == PERIGEE_MATCH_FRESH) player->state = match.seed;
-  if (event->number == PERIGEE_MATCH_FROM_SNAPSHOT &&
-      event->size == sizeof player->state)
-    memcpy(&player->state, event->data, sizeof player->state);
+  if (event->number != PERIGEE_MATCH_FROM_SNAPSHOT ||
+      event->size != sizeof player->state)
+    return;
+  memcpy(&player->state, event->data, sizeof player->state);
+  perigee_lockstep_done(player->client, player->room, player->turn, player->state);
 }
 
 static uint32_t flipped;  // the turn in which the bit was; 0: not yet

@@ -128,6 +128,7 @@ static void turns_are_bounded(void **state) {
   fake_send(peer, packet.data, packet.size);
   buf_deinit(&packet);
   buf_deinit(&bytes);
+  fake_event(&server, PERIGEE_MATCH_ENDED);
   expect_end(NO_MATCH);
 }
 
