@@ -1,4 +1,4 @@
-// The names of codes, from the one list in code.h.
+// The names of codes, from the list in code.h.
 #include "wire/code.h"
 
 const char *code_name(Code code) {

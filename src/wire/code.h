@@ -1,4 +1,4 @@
-// The codes that errors and disconnects carry on the wire, to scripts and in the log
+// The codes of errors and disconnects: on the wire, for scripts and in the log
 // (docs/protocol.md, section 3).
 #pragma once
 
@@ -36,8 +36,8 @@ typedef enum Code {
 #undef X
 } Code;
 
-/// Shortest time until the clients of a server that stops try again, in seconds.
+/// Shortest time, in seconds, after which clients of a stopped server may try again.
 enum { STOP_RETRY_S = 1 };
 
-/// Returns the name of a code as docs/protocol.md spells it; "Unknown" for other numbers. Static.
+/// Returns the name of a code in docs/protocol.md; "Unknown" for other numbers. Static.
 const char *code_name(Code code);

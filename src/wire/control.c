@@ -1,4 +1,4 @@
-// Payloads of the control channel, field by field in the order of docs/protocol.md.
+// Payloads of the control channel. Fields are in the order of docs/protocol.md.
 #include "wire/control.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
-// The control channel: decodes the packets of clients, encodes those of a session
-// (docs/protocol.md, section 3); relay/notify.c encodes those about rooms. Decoders return
-// 0 or ERR_MALFORMED; a payload that is too short or too long is malformed. Texts point
-// into the packet. Encoders append a payload (no header).
+// The control channel (docs/protocol.md, section 3): decodes the packets of clients,
+// and encodes those of a session. relay/notify.c encodes the packets about rooms.
+// Decoders return 0 or ERR_MALFORMED; a payload that is too short or too long is
+// malformed. Decoded texts point into the packet. Encoders append a payload without a
+// header.
 #pragma once
 
 #include <stdbool.h>
@@ -61,7 +62,7 @@ typedef struct Hello {
 typedef struct Welcome {
   uint32_t peer;
   const uint8_t *session;       // UUID_SIZE bytes
-  const uint8_t *resume_token;  // UUID_SIZE bytes; zeros: cannot be resumed
+  const uint8_t *resume_token;  // UUID_SIZE bytes; zeros: the session cannot be resumed
   uint64_t server_time_us;
   uint32_t max_payload;
   uint32_t ping_interval_ms;
@@ -69,35 +70,35 @@ typedef struct Welcome {
   bool is_resumed;
   uint32_t reliable_received;
   uint16_t udp_port;       // 0: no UDP beside this connection
-  const uint8_t *udp_key;  // WELCOME_KEY_SIZE bytes; NULL: none, zeros are sent
+  const uint8_t *udp_key;  // WELCOME_KEY_SIZE bytes; NULL: no key, so zeros are sent
 } Welcome;
 
 int control_read_hello(const Packet *packet, Hello *hello);
 
-/// JOIN and CHANNEL_OPEN: one str8.
+/// Decodes JOIN and CHANNEL_OPEN: one str8.
 int control_read_name(const Packet *packet, Text *name);
 
-/// LEAVE, ACK: one u32.
+/// Decodes LEAVE and ACK: one u32.
 int control_read_u32(const Packet *packet, uint32_t *value);
 
-/// CHANNEL_CLOSE: one u16.
+/// Decodes CHANNEL_CLOSE: one u16.
 int control_read_u16(const Packet *packet, uint16_t *value);
 
-/// PING and PONG: one u64.
+/// Decodes PING and PONG: one u64.
 int control_read_u64(const Packet *packet, uint64_t *value);
 
-/// ROOM_LIST and BYE: nothing.
+/// Decodes ROOM_LIST and BYE, which have no fields.
 int control_read_empty(const Packet *packet);
 
-/// BROADCAST and messages: a u32 room and the rest of the payload.
+/// Decodes BROADCAST and messages: a u32 room and the rest of the payload.
 int control_read_room_data(const Packet *packet, uint32_t *room, Text *data);
 
 void control_welcome(Buf *buf, const Welcome *welcome);
 
-/// PEER_RENAMED; room 0: the peer that it is sent to.
+/// Encodes PEER_RENAMED. Room 0 means the receiving peer itself.
 void control_peer_renamed(Buf *buf, uint32_t room, uint32_t peer, Text name);
 
-/// ERROR, and most of control_ending: u16 code and str16 text.
+/// Encodes ERROR, and a part of control_ending: u16 code and str16 text.
 void control_code_text(Buf *buf, Code code, const char *text);
 
 /// An answer of the script that is an error: a code of the game, and a value as JSON.
@@ -108,19 +109,19 @@ typedef struct Fault {
 
 void control_fault(Buf *buf, const Fault *fault);
 
-/// Why a connection ends, as REJECTED or CLOSING reports it to the client.
+/// The reason of a connection's end, as REJECTED or CLOSING reports it to the client.
 typedef struct Ending {
   Code code;
   const char *text;
-  uint16_t
-      retry_s;  // with CODE_UNAVAILABLE: until the client may try again, in seconds
+  uint16_t retry_s;  // with CODE_UNAVAILABLE: seconds until the client may try again
 } Ending;
 
-/// REJECTED and CLOSING: code and text, and with CODE_UNAVAILABLE u16 seconds.
+/// Encodes REJECTED and CLOSING: code and text, and with CODE_UNAVAILABLE u16 seconds.
 void control_ending(Buf *buf, const Ending *ending);
 
-/// DEV_ASSET: a file of the page, relative to its folder; 255 bytes of it at most.
+/// Encodes DEV_ASSET: the path of a page's file, relative to its folder, cut at 255
+/// bytes.
 void control_dev_asset(Buf *buf, const char *path);
 
-/// DEV_ERROR; an empty text: no error any more.
+/// Encodes DEV_ERROR. An empty text means that the error is over.
 void control_dev_error(Buf *buf, const char *text);

@@ -1,5 +1,5 @@
-// Requests: a pass over the bytes that refuses what http-parser lets through, then
-// http-parser, then the rules that hold between fields.
+// Parsing a request takes three steps: a pass over the bytes that refuses what
+// http-parser would accept, then http-parser, then the rules between fields.
 #include "wire/http.h"
 
 #include <http_parser.h>
@@ -8,14 +8,14 @@
 #include <string.h>
 #include <strings.h>
 
-enum { LINE_SPARE = 32 };  // bytes of a request line besides its target
+enum { LINE_SPARE = 32 };  // bytes of a request line without its target
 
 // --- The shape of the head ---
 
 // Returns the size of the head, 0 if its end has not arrived, or a negated status.
 static int find_end(const uint8_t *bytes, size_t size) {
   size_t limit = size < HTTP_HEAD_MAX ? size : HTTP_HEAD_MAX;
-  size_t line = 0;  // where the current one begins
+  size_t line = 0;  // start of the current line
   for (size_t i = 0; i < limit; i++) {
     uint8_t c = bytes[i];
     if (c == '\r') {
@@ -27,7 +27,7 @@ static int find_end(const uint8_t *bytes, size_t size) {
     } else if ((c < 0x20 && c != '\t') || c == 0x7f || (line == 0 && c > 0x7f)) {
       return -400;
     } else if (line > 0 && i == line && (c == ' ' || c == '\t')) {
-      return -400;  // a field that goes on in the next line
+      return -400;  // a field continues in the next line
     }
   }
   if (line == 0 && limit > HTTP_TARGET_MAX + LINE_SPARE) return -414;
@@ -39,7 +39,7 @@ static int find_end(const uint8_t *bytes, size_t size) {
 typedef struct Parse {
   http_parser parser;
   HttpRequest *request;
-  int status;  // that refuses it
+  int status;  // status of the refusal
 } Parse;
 
 static int on_url(http_parser *parser, const char *at, size_t size) {
@@ -87,7 +87,7 @@ static int on_head(http_parser *parser) {
   return 1;
 }
 
-// Returns the status that refuses the bytes: an unknown method is refused like an
+// Returns the status that refuses the bytes. An unknown method is refused like an
 // unsupported one.
 static int refusal(const char *bytes, size_t size, enum http_errno problem) {
   size_t at = 0;
@@ -126,7 +126,7 @@ const Text *http_field(const HttpRequest *request, const char *name) {
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-// Takes the next entry of a comma-separated list; returns false at its end.
+// Removes the next entry of a comma-separated list; returns false at the end.
 static bool next_item(Text *list, Text *item) {
   if (list->bytes == NULL) return false;
   const char *comma = memchr(list->bytes, ',', list->size);
@@ -160,7 +160,8 @@ static bool is_host(Text host) {
   return host.size > 0;
 }
 
-// Returns whether a proxy before the server could read the request in another way.
+// Returns whether a proxy in front of the server could understand the request
+// differently.
 static bool is_ambiguous(const HttpRequest *request) {
   static const char *const ONCE[] = {
       "host",         "content-length", "transfer-encoding", "origin",
@@ -218,7 +219,7 @@ int http_read_request(const char *bytes, size_t size, HttpRequest *request) {
 
 // --- Origins ---
 
-// Drops the port that the scheme has anyway.
+// Removes the port if it is the scheme's default.
 static Text without_port(Text host, const char *port) {
   size_t size = strlen(port);
   if (host.size > size && memcmp(host.bytes + host.size - size, port, size) == 0)
@@ -291,7 +292,7 @@ void http_put_status(Buf *buf, int status) {
 }
 
 void http_put_field(Buf *buf, const char *name, const char *format, ...) {
-  char value[HTTP_TARGET_MAX + 2];  // of a Location, the longest
+  char value[HTTP_TARGET_MAX + 2];  // value of a Location field, the longest one
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(value, sizeof value, format, arguments);

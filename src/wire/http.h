@@ -1,6 +1,6 @@
-// HTTP/1.1 as a server needs it: reads requests and writes heads of answers. Bytes in,
-// values out; no I/O, no clock, no memory. Strict: refuses a request that two readers could
-// understand in two ways. Only http.c knows which parser does the work.
+// HTTP/1.1 for a server: parses requests and writes heads of answers. No I/O, no clock,
+// no allocation. The parser is strict: it refuses a request that two readers could
+// understand in different ways. Only http.c depends on the library that parses.
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 
 enum {
   HTTP_HEAD_MAX = 8 << 10,    // bytes of a request's head
-  HTTP_TARGET_MAX = 2 << 10,  // of its target ("/game.js?v=3")
+  HTTP_TARGET_MAX = 2 << 10,  // bytes of its target, such as "/game.js?v=3"
   HTTP_FIELDS_MAX = 64,
 };
 
@@ -24,52 +24,53 @@ typedef enum HttpMethod {
   METHOD_OTHER,
 } HttpMethod;
 
-/// "GET"; of all but METHOD_OTHER.
+/// Names such as "GET", for all methods but METHOD_OTHER.
 extern const char *const HTTP_METHODS[METHOD_OTHER];
 
 typedef struct HttpField {
   Text name;
-  Text value;  // without the spaces around it
+  Text value;  // value without the spaces around it
 } HttpField;
 
-/// The texts point into the bytes that were read.
+/// A parsed request. Its texts point into the bytes that were parsed.
 typedef struct HttpRequest {
   HttpMethod method;
-  bool is_old;       // HTTP/1.0
-  bool keeps_alive;  // the connection may serve another one
-  bool has_body;     // something follows the head (http_body.h)
-  Text target;       // begins with a slash, unless the method is METHOD_OTHER
+  bool is_old;       // the version is HTTP/1.0
+  bool keeps_alive;  // the connection may serve another request
+  bool has_body;     // a body follows the head (http_body.h)
+  Text target;  // target, which begins with a slash unless the method is METHOD_OTHER
   uint32_t field_count;
   HttpField fields[HTTP_FIELDS_MAX];
 } HttpRequest;
 
-/// Reads the head at the start of `bytes`. Returns its size, 0 if a part of it has not
-/// arrived, or the status that refuses it, negated: -400, -405, -414, -431. Bad bytes are
-/// refused before the rest arrives.
+/// Parses the head at the start of `bytes`. Returns its size, 0 if a part of it has not
+/// arrived, or the negated status of a refusal: -400, -405, -414, -431. Refuses wrong
+/// bytes even before the rest arrives.
 int http_read_request(const char *bytes, size_t size, HttpRequest *request);
 
-/// Returns the value of the first field of that name, in any case, or NULL.
+/// Returns the value of the first field of that name, ignoring case, or NULL.
 const Text *http_field(const HttpRequest *request, const char *name);
 
-/// Returns whether `token` is in the comma-separated values of the fields of that name, in
-/// any case.
+/// Returns whether `token` is in the comma-separated values of the fields of that name,
+/// ignoring case.
 bool http_has_token(const HttpRequest *request, const char *name, const char *token);
 
-/// Returns whether both texts are the same, in any case.
+/// Returns whether both texts are equal, ignoring case.
 bool http_is_text(Text text, const char *other);
 
-/// Returns whether a page of `origin` (the Origin header) belongs to the server that it
-/// calls by `host` (the Host header): the same name and port.
+/// Returns whether a page of `origin` (the header Origin) belongs to the server that
+/// the request calls `host` (the header Host): name and port are equal.
 bool http_is_same_origin(Text origin, Text host);
 
-/// Returns whether `origin` is in `list`, which is separated by commas, or the list has "*".
+/// Returns whether the comma-separated `list` contains `origin` or "*".
 bool http_is_listed_origin(Text origin, const char *list);
 
-/// Finds the first entry in such a list that no page can have, such as "a.example" or
-/// "https://a/" (a page has "https://a"). Returns whether it found one.
+/// Finds the first entry in such a list that cannot be a page's origin, such as
+/// "a.example" or "https://a/" (the correct form is "https://a"). Returns whether it
+/// has found one.
 bool http_find_bad_origin(const char *list, Text *bad);
 
-/// Returns the name of a status, such as "Not Found".
+/// Returns the text of a status, such as "Not Found".
 const char *http_reason(int status);
 
 /// Append the status line, a field, and the empty line.

@@ -1,5 +1,5 @@
-// Counts a known length down. Chunks go through a state machine byte by byte, except for
-// their contents.
+// A body with a known length is counted. A body in chunks passes through a state
+// machine byte by byte, except for the contents of the chunks.
 #include "wire/http_body.h"
 
 #include "base/text.h"
@@ -8,15 +8,15 @@ enum { DIGITS_MAX = 8 };
 
 typedef enum ChunkState {
   CHUNK_SIZE,      // hexadecimal digits
-  CHUNK_SIZE_END,  // the LF of their line
+  CHUNK_SIZE_END,  // the LF behind the size
   CHUNK_BYTES,     // the contents of the chunk
   CHUNK_CR,        // the CR after the contents
   CHUNK_LF,
-  CHUNK_LAST_CR,  // the empty line after the last one
+  CHUNK_LAST_CR,  // the empty line behind the last chunk
   CHUNK_LAST_LF,
 } ChunkState;
 
-// Digits only: no sign, no list, and no more than nine of them.
+// Accepts only digits, at most nine: no sign and no list.
 static int read_length(Text text, uint32_t limit, uint32_t *length) {
   uint64_t value = 0;
   if (text.size == 0) return -400;
@@ -57,7 +57,7 @@ static int take_size(HttpBody *body, char c) {
   return 0;
 }
 
-// Handles the states that accept only one byte.
+// Handles the states that accept only one certain byte.
 static int take_mark(HttpBody *body, char c) {
   static const struct {
     char wanted;
@@ -88,7 +88,7 @@ static int take_byte(HttpBody *body, char c) {
   }
 }
 
-// Takes as many of the bytes as the body or chunk still has.
+// Takes as many of the bytes as the body or the chunk still needs.
 static size_t take_bytes(HttpBody *body, const char *bytes, size_t size, Buf *out) {
   size_t count = size < body->left ? size : body->left;
   buf_append(out, bytes, count);

@@ -1,4 +1,4 @@
-// Paths, types, dates, versions and ranges.
+// Paths, media types, dates, versions and ranges.
 #define _GNU_SOURCE  // timegm
 #include "wire/http_file.h"
 
@@ -13,7 +13,8 @@
 
 // --- Paths ---
 
-// Takes one character off `rest`; a negative result is a bad one. `is_encoded`: it came as %XX.
+// Removes one character from `rest` and returns it, or a negative number for an invalid
+// one. Sets `is_encoded` if it was written as %XX.
 static int next_char(Text *rest, bool *is_encoded) {
   char c = rest->bytes[0];
   uint32_t size = 1;
@@ -44,7 +45,7 @@ static int decode(Text rest, HttpPath *path) {
   return text_is_utf8(path->text, size) ? 0 : -400;
 }
 
-// Judges the names between the slashes.
+// Checks the names between the slashes.
 static int check_names(const char *text) {
   for (;;) {
     size_t size = strcspn(text, "/");
@@ -139,7 +140,8 @@ void http_date(char date[HTTP_DATE_SIZE], int64_t unix_s) {
            (unsigned)at.tm_min % 100, (unsigned)at.tm_sec % 100);
 }
 
-// Reads the numbers and the month, and writes the date again to see that nothing else differs.
+// Reads the numbers and the month, then writes the date again to check that everything
+// else is equal.
 bool http_read_date(Text text, int64_t *unix_s) {
   char copy[HTTP_DATE_SIZE], month[4], again[HTTP_DATE_SIZE];
   if (text.size != HTTP_DATE_SIZE - 1) return false;
@@ -160,7 +162,7 @@ bool http_read_date(Text text, int64_t *unix_s) {
 
 // --- Versions ---
 
-// Returns whether a list of entity tags has this one, by weak comparison.
+// Returns whether a list of entity tags contains this one, by weak comparison.
 static bool has_tag(Text list, const char *tag) {
   size_t size = strlen(tag);
   if (list.size == 1 && list.bytes[0] == '*') return true;
@@ -183,7 +185,7 @@ bool http_is_known(const HttpRequest *request, const HttpVersion *version) {
 
 // --- Ranges ---
 
-// Takes the digits at the start of `text`; returns false if it has none or too many.
+// Removes the digits at the start of `text`; returns false if it has none or too many.
 static bool take_number(Text *text, uint64_t *number) {
   uint32_t digits = 0;
   *number = 0;
@@ -197,7 +199,7 @@ static bool take_number(Text *text, uint64_t *number) {
   return digits > 0;
 }
 
-// `bytes=FIRST-LAST`, `bytes=FIRST-` or `bytes=-COUNT`.
+// Reads `bytes=FIRST-LAST`, `bytes=FIRST-` or `bytes=-COUNT`.
 static HttpPart read_range(Text text, uint64_t size, uint64_t *first, uint64_t *count) {
   static const char UNIT[] = "bytes=";
   const uint32_t unit = sizeof UNIT - 1;
@@ -224,7 +226,7 @@ static HttpPart read_range(Text text, uint64_t size, uint64_t *first, uint64_t *
   return PART_RANGE;
 }
 
-// Returns whether the part that the client has belongs to this version.
+// Returns whether the part that the client already has belongs to this version.
 static bool is_same_version(const Text *condition, const HttpVersion *version) {
   if (!condition) return true;
   if (http_is_text(*condition, version->tag)) return true;

@@ -1,11 +1,11 @@
-// Names in Host headers, and lists of them.
+// Names in Host headers, and lists of such names.
 #include "wire/http_host.h"
 
 #include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
 
-// Returns whether a name is followed by nothing, or by ":" and up to five digits.
+// Returns whether `at` is the end, or ":" and up to five digits before the end.
 static bool is_port(const char *at, const char *end) {
   enum { DIGITS_MAX = 5 };
   if (at == end) return true;
@@ -25,7 +25,7 @@ Text http_host_name(Text host) {
   return (Text){host.bytes + is_v6, (uint32_t)(stop - host.bytes) - is_v6};
 }
 
-// Takes the next entry off the list; false at its end.
+// Removes the next entry from the list; returns false at the end.
 static bool next_entry(const char **list, Text *entry) {
   *list += strspn(*list, ", ");
   *entry = (Text){*list, (uint32_t)strcspn(*list, ", ")};

@@ -1,6 +1,6 @@
-// Rules are lines. Each line names files by a pattern: `*` stands for any characters of
-// one name, `?` for one of them, the name `**` for any number of folders. A pattern
-// without a slash fits a name in any folder, one that ends with a slash only folders.
+// Each line is a rule, a pattern for files. `*` matches any characters of one name, `?`
+// one character, and the name `**` any number of folders. A pattern without a slash
+// matches a name in any folder. A pattern with a slash at the end matches only folders.
 #include "wire/ignore.h"
 
 #include <stdint.h>
@@ -8,8 +8,8 @@
 
 // --- Names ---
 
-// Takes the first name off a path; slashes that follow each other count as one. Its size
-// is 0 at the end.
+// Removes the first name from a path; several slashes count as one. The size of the
+// result is 0 at the end.
 static Text take_name(Text *path) {
   while (path->size > 0 && path->bytes[0] == '/') path->bytes++, path->size--;
   const char *slash = memchr(path->bytes, '/', path->size);
@@ -19,7 +19,7 @@ static Text take_name(Text *path) {
   return name;
 }
 
-// A star takes as little as it can; when the rest does not fit, the last star takes one
+// A star first matches nothing. If the rest does not match, the last star matches one
 // more byte.
 static bool fits_name(Text pattern, Text name) {
   uint32_t p = 0, n = 0, after_star = 0, retry = 0;
@@ -30,7 +30,7 @@ static bool fits_name(Text pattern, Text name) {
       retry = n;
     } else if (wanted == '?') {
       p++;
-      do n++;  // one character, which may have several bytes
+      do n++;  // skip one character, which may have several bytes
       while (n < name.size && ((uint8_t)name.bytes[n] & 0xc0) == 0x80);
     } else if (p < pattern.size && wanted == name.bytes[n]) {
       p++;
@@ -74,7 +74,8 @@ static bool fits_path(Text pattern, Text path) {
 
 static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-// Takes the first line off the rules, without spaces around it. False at their end.
+// Removes the first line from the rules, without the spaces around it. Returns false at
+// the end.
 static bool take_line(Text *rules, Text *line) {
   if (rules->size == 0) return false;
   const char *end = memchr(rules->bytes, '\n', rules->size);
@@ -88,7 +89,8 @@ static bool take_line(Text *rules, Text *line) {
   return true;
 }
 
-// Returns whether a pattern names the file or folder at `path`, which has no slash at its end.
+// Returns whether a pattern matches the file or folder at `path`, which has no slash at
+// its end.
 static bool fits(Text pattern, Text path) {
   if (pattern.size > 2 && memcmp(pattern.bytes, "./", 2) == 0)
     pattern.bytes++, pattern.size--;
@@ -98,7 +100,7 @@ static bool fits(Text pattern, Text path) {
   return fits_name(pattern, name);
 }
 
-// Returns whether a rule names the file or folder at `path`.
+// Returns whether a rule matches the file or folder at `path`.
 static bool is_named(Text rules, Text path, bool is_folder) {
   for (Text line; take_line(&rules, &line);) {
     if (line.size == 0 || line.bytes[0] == '#') continue;
@@ -110,9 +112,9 @@ static bool is_named(Text rules, Text path, bool is_folder) {
   return false;
 }
 
-// A rule for a folder applies to everything in it.
+// Applies the rules to the file and to each folder around it.
 bool ignore_has(Text rules, const char *path) {
-  // Some editors begin a file with a byte order mark.
+  // Skips a byte order mark, with which some editors begin a file.
   if (rules.size >= 3 && memcmp(rules.bytes, "\xef\xbb\xbf", 3) == 0)
     rules.bytes += 3, rules.size -= 3;
   Text rest = {path, (uint32_t)strlen(path)};

@@ -40,7 +40,7 @@ Text json_trim(Text text) {
   return text;
 }
 
-// The four digits of \uXXXX, or -1.
+// Returns the four digits of \uXXXX as a number, or -1.
 static int32_t read_hex(Text text) {
   if (text.size < 4) return -1;
   int32_t value = 0;
@@ -62,7 +62,7 @@ static void put_utf8(Buf *buf, uint32_t code) {
   while (more-- > 0) buf_u8(buf, (uint8_t)(0x80 | ((code >> (6 * more)) & 0x3f)));
 }
 
-// Reads what follows a backslash and a `u`; returns its size, 0 if it is malformed.
+// Reads the text behind `\u`; returns its size, or 0 if it is malformed.
 static uint32_t read_unicode(Text text, Buf *out) {
   int32_t first = read_hex(text);
   if (first < 0 || (first >= 0xdc00 && first <= 0xdfff)) return 0;
@@ -103,7 +103,7 @@ uint32_t json_read_string(Text text, Buf *out) {
 
 // --- Values ---
 
-// The text that is left, and where strings go that nobody wants.
+// The text that is left, and a buffer for strings whose value is not needed.
 typedef struct JsonReader {
   Text rest;
   Buf scratch;
@@ -158,7 +158,7 @@ static bool take_number(JsonReader *reader) {
 
 static bool take_value(JsonReader *reader, int depth);
 
-// Takes `"key":` with the spaces around it.
+// Skips `"key":` and the spaces around it.
 static bool take_key(JsonReader *reader) {
   take_spaces(reader);
   if (!take_string(reader)) return false;

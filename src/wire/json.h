@@ -1,4 +1,5 @@
-// JSON text (RFC 8259), strictly and without a tree: a reader gets pieces of the text.
+// JSON text (RFC 8259), read strictly and without a tree: the caller gets pieces of the
+// text.
 #pragma once
 
 #include <stdbool.h>
@@ -11,20 +12,22 @@ enum { JSON_DEPTH_MAX = 64 };
 /// Returns `text` without the spaces around it.
 Text json_trim(Text text);
 
-/// Returns whether `text`, which has no spaces around it, is one value in UTF-8, nested at
-/// most JSON_DEPTH_MAX deep.
+/// Returns whether `text`, without spaces around it, is one value in UTF-8 whose depth
+/// is at most JSON_DEPTH_MAX.
 bool json_is_value(Text text);
 
-/// Reads a string after its opening quote and appends its bytes to `out`. Returns its size with
-/// the closing quote, 0 if it is none.
+/// Reads a string behind its opening quote and appends its bytes to `out`. Returns its
+/// size including the closing quote, or 0 if it is malformed.
 uint32_t json_read_string(Text text, Buf *out);
 
-/// Reads the member of an object, or (`key` NULL) the element of a list, at `*at` (start at 0)
-/// and moves on; returns false at the end. `text` is json_is_value. `key` has its quotes.
+/// Reads the member of an object at `*at` (start at 0) and advances `*at`; returns
+/// false at the end. If `key` is NULL, reads the element of a list. `text` must satisfy
+/// json_is_value. `key` includes the quotes.
 bool json_next(Text text, uint32_t *at, Text *key, Text *value);
 
-/// Appends the bytes of a string with its quotes; returns false if `value` is of another kind.
+/// Appends the bytes of a string that has quotes; returns false if `value` is not a
+/// string.
 bool json_read_text(Text value, Buf *out);
 
-/// Appends bytes of UTF-8 as a string.
+/// Appends UTF-8 bytes as a string.
 void json_put_text(Buf *buf, Text text);

@@ -1,4 +1,4 @@
-// Reads the lines of text peers, and makes other peers' bytes safe to show.
+// Reads the lines of text peers, and makes texts of other peers safe to show.
 #include "wire/line.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 typedef enum Operand {
   OPERAND_NONE,  // the rest of the line is ignored
   OPERAND_NAME,  // the whole rest of the line
-  OPERAND_WORD,  // up to a space
+  OPERAND_WORD,  // the text up to a space
 } Operand;
 
 typedef struct Command {
@@ -25,7 +25,7 @@ static const Command commands[] = {
 
 static bool is_space(char c) { return c == ' ' || c == '\t'; }
 
-// Takes the first word off `text`, and the spaces around the rest.
+// Removes the first word from `text`, and the spaces around the rest.
 static Text take_word(Text *text) {
   Text word = {text->bytes, 0};
   while (word.size < text->size && !is_space(word.bytes[word.size])) word.size++;

@@ -1,5 +1,5 @@
-// Reads the lines of text peers (docs/protocol.md, section 6): commands, which begin with
-// `/`, and text.
+// Parses the lines of text peers (docs/protocol.md, section 6): commands, which begin
+// with `/`, and other text.
 #pragma once
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@ typedef enum LineVerb {
   LINE_SEND,  // `word` is the message's name, `rest` its JSON (may be empty)
   LINE_QUIT,
   LINE_UNKNOWN,     // `word` is the command as typed
-  LINE_INCOMPLETE,  // a known command without the word it needs; `word` is the command
+  LINE_INCOMPLETE,  // a known command without its argument; `word` is the command
 } LineVerb;
 
 typedef struct Line {
@@ -26,19 +26,21 @@ typedef struct Line {
   Text rest;
 } Line;
 
-/// Takes a line apart; its end-of-line is already gone. Names may contain spaces: for JOIN, LEAVE
-/// and NAME the word is everything after the command, trimmed; for SEND it ends at a space.
+/// Parses a line without its end of line. Names may contain spaces: for JOIN, LEAVE and
+/// NAME, the word is everything behind the command, trimmed. For SEND, the word ends at
+/// a space.
 Line line_read(const char *text, size_t size);
 
-/// Returns whether a line is the first one of an HTTP request: `METHOD target HTTP/1.x`.
+/// Returns whether a line is the first line of an HTTP request: `METHOD target
+/// HTTP/1.x`.
 bool line_is_http_request(const char *text, size_t size);
 
-/// Appends `size` bytes made safe for a terminal: control characters, line and paragraph
-/// separators and bytes that are not UTF-8 become '?', so no peer can forge a line or send
-/// an escape sequence.
+/// Appends `size` bytes in a form that is safe for a terminal. Control characters, line
+/// and paragraph separators and bytes that are not UTF-8 become '?', so that no peer
+/// can forge a line or send an escape sequence.
 void line_append_safe(Buf *buf, const char *text, size_t size);
 
-/// Appends the name of a peer or of a message like line_append_safe. So that the line
-/// cannot be mistaken for one of another kind, these characters become '?', too: '!', '*'
-/// and '/' at the beginning, each '"', and each ':' before a space or at the end.
+/// Appends the name of a peer or of a message, like line_append_safe. Characters that
+/// could make the line look like another kind of line become '?', too: '!', '*' and '/'
+/// at the beginning, each '"', and each ':' before a space or at the end.
 void line_append_name(Buf *buf, const char *name, size_t size);

@@ -1,4 +1,5 @@
-// The JSON body of a message: ["name", value]. The value's text is passed through as it is.
+// The JSON body of a message: ["name", value]. The text of the value is passed on
+// unchanged.
 #pragma once
 
 #include <stdbool.h>
@@ -6,9 +7,9 @@
 #include "base/buf.h"
 #include "wire/reader.h"
 
-/// Appends the body; a `json` without bytes means null. Returns the offset of the value.
+/// Appends the body; an empty `json` means null. Returns the offset of the value.
 uint32_t message_body(Buf *buf, Text name, Text json);
 
 /// Reads a body: appends the name's bytes to `name`, and points `value` to the value's
-/// text. Returns false if the body is no message; does not check the value itself.
+/// text. Returns false if the body is not a message. Does not check the value itself.
 bool message_split(Text body, Buf *name, Text *value);

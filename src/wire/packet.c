@@ -1,4 +1,4 @@
-// The 12-byte header, taken apart and put together.
+// Reads and writes the 12-byte header.
 #include "wire/packet.h"
 
 #include <stdbool.h>

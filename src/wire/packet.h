@@ -1,5 +1,5 @@
 // The packet that every transport carries: a 12-byte header and a payload
-// (docs/protocol.md, section 1). Bytes in, packets out; no I/O, no clock, no memory.
+// (docs/protocol.md, section 1). No I/O, no clock, no allocation.
 #pragma once
 
 #include <stddef.h>
@@ -35,25 +35,26 @@ typedef struct Packet {
   uint8_t priority;
   uint8_t flags;
   uint16_t ref;
-  uint32_t length;         // bytes of payload
-  const uint8_t *payload;  // inside the bytes that were read; not owned
+  uint32_t length;         // bytes of the payload
+  const uint8_t *payload;  // payload inside the bytes that were read; not owned
 } Packet;
 
-/// Reads the packet at the start of `bytes`. Returns its size, 0 if a part of it has not arrived,
-/// ERR_TOO_LARGE if its length is over `max_payload`, ERR_MALFORMED if the header breaks a rule.
-/// Judges the header before the payload arrives. Fills `packet` only if the result is positive.
+/// Reads the packet at the start of `bytes`. Returns its size, 0 if a part of it has
+/// not arrived, ERR_TOO_LARGE if its length exceeds `max_payload`, or ERR_MALFORMED if
+/// the header breaks a rule. Checks the header before the payload arrives. Sets
+/// `packet` only if the result is positive.
 int64_t packet_read(const uint8_t *bytes, size_t size, uint32_t max_payload,
                     Packet *packet);
 
 /// Writes the header of `packet` to `out`.
 void packet_write_header(uint8_t out[PACKET_HEADER_SIZE], const Packet *packet);
 
-/// Makes `packet` the answer to `request`: RESPONSE and its ref, where `request` is not
-/// NULL and carries REQUEST.
+/// Makes `packet` the answer to `request`, with RESPONSE and the request's ref. Does
+/// nothing if `request` is NULL or lacks REQUEST.
 void packet_answer(Packet *packet, const Packet *request);
 
-/// Does the same, and makes it RELIABLE if `request` is, so that an answer that is lost
-/// with the connection arrives on the next one.
+/// Does the same, and makes the packet RELIABLE if `request` is. If the answer is lost
+/// with the connection, it then arrives on the next one.
 void packet_answer_reliably(Packet *packet, const Packet *request);
 
 /// Appends header and payload.

@@ -1,11 +1,12 @@
-// A cursor that fails for good: after the first incomplete field it is at the end, so later
-// reads fail too.
+// A cursor with a permanent failure: the first incomplete field moves the cursor to the
+// end, so later reads fail, too.
 #include "wire/reader.h"
 
 #include "base/integers.h"
 
 Reader reader_of(const void *bytes, size_t size) {
-  const uint8_t *at = size ? bytes : (const void *)"";  // NULL + 0 is not defined
+  const uint8_t *at = size ? bytes : (const void *)"";  // because NULL + 0 is not
+                                                        // defined
   return (Reader){.at = at, .end = at + size};
 }
 

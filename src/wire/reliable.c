@@ -1,5 +1,5 @@
-// The ring grows with the packets that wait, and is freed when all of them have been
-// acknowledged, so an idle session has no memory for it.
+// The ring grows with the number of waiting packets. It is freed when all of them have
+// been acknowledged, so an idle session has no ring.
 #include "wire/reliable.h"
 
 #include <assert.h>

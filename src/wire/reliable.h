@@ -1,10 +1,10 @@
-// One side's part in the RELIABLE stream of a session (docs/protocol.md, section 4):
-// how many packets went each way, and those sent that are not acknowledged yet, oldest
-// first. No I/O and no clock.
+// One side of the RELIABLE stream of a session (docs/protocol.md, section 4): the
+// number of packets sent and received, and the sent packets without an acknowledgement,
+// the oldest first. No I/O and no clock.
 //
-// The wire carries no numbers, only counts, all modulo 2^32. After a resume each side goes
-// on from the count that the other one reported in HELLO or WELCOME, so a packet that has
-// arrived is not sent again and no side has to recognise duplicates.
+// The wire carries no packet numbers, only counts, modulo 2^32. After a resume, each
+// side continues from the count that the other side has reported in HELLO or WELCOME.
+// Therefore a packet that has arrived is not sent again, and duplicates do not occur.
 #pragma once
 
 #include <stdbool.h>
@@ -14,29 +14,29 @@
 #include "base/blob.h"
 
 enum {
-  RELIABLE_WINDOW = 1024,        // packets sent and not acknowledged
-  RELIABLE_ACK_PACKETS = 128,    // received: so many are acknowledged at once,
-  RELIABLE_ACK_BYTES = 1 << 20,  // or so many bytes of them,
-  RELIABLE_ACK_MS = 500,         // or fewer after this long
+  RELIABLE_WINDOW = 1024,        // most packets without an acknowledgement
+  RELIABLE_ACK_PACKETS = 128,    // received packets that cause an immediate ACK
+  RELIABLE_ACK_BYTES = 1 << 20,  // received bytes that cause an immediate ACK
+  RELIABLE_ACK_MS = 500,         // delay of the ACK for fewer packets and bytes
 };
 
 /// A ring of whole packets.
 typedef struct KeptRing {
-  size_t bytes;       // of the packets
-  uint32_t capacity;  // power of two
-  uint32_t first;     // the place of the oldest, modulo capacity
+  size_t bytes;       // bytes of the packets
+  uint32_t capacity;  // number of places, a power of two
+  uint32_t first;     // place of the oldest packet, modulo capacity
   Blob *packets[];
 } KeptRing;
 
-/// Zero-initialised is the start of a session.
+/// The state of one side. A zero-initialized one is the start of a session.
 typedef struct Reliable {
-  KeptRing *kept;     // packets sent and not acknowledged; NULL: none
-  uint32_t sent;      // packets so far
-  uint32_t acked;     // of these, acknowledged
-  uint32_t received;  // packets so far
-  uint32_t reported;  // of these, acknowledged to the other side
+  KeptRing *kept;     // sent packets without an acknowledgement; NULL: none
+  uint32_t sent;      // packets sent so far
+  uint32_t acked;     // sent packets that were acknowledged
+  uint32_t received;  // packets received so far
+  uint32_t reported;  // received packets that this side has acknowledged
   uint32_t untold_bytes;
-  uint32_t resent;  // packets sent once more
+  uint32_t resent;  // packets sent again
 } Reliable;
 
 /// Releases the kept packets.
@@ -47,29 +47,30 @@ static inline uint32_t reliable_waiting(const Reliable *stream) {
   return stream->sent - stream->acked;
 }
 
-/// Counts a packet as sent and keeps a reference to it. Returns false, and does nothing, when the
-/// window is full: RELIABLE_WINDOW packets or more than `max_bytes`; an empty window
-/// takes any one packet.
+/// Counts a packet as sent and keeps a reference to it. Returns false without an effect
+/// if the window is full: it has RELIABLE_WINDOW packets, or would exceed `max_bytes`.
+/// An empty window accepts a packet of any size.
 bool reliable_push(Reliable *stream, Blob *packet, size_t max_bytes);
 
-/// Releases the first `count` packets, which the other side has received. Returns ERR_MALFORMED for
-/// an impossible count: one that goes back or beyond what was sent.
+/// Releases the first `count` packets, which the other side has received. Returns
+/// ERR_MALFORMED for an impossible count: one that is lower than before or higher than
+/// the packets sent.
 int reliable_ack(Reliable *stream, uint32_t count);
 
 /// Returns whether the other side can have sent `count`.
 bool reliable_is_count(const Reliable *stream, uint32_t count);
 
-/// Returns the packet sent `index` (less than reliable_waiting) after the oldest kept one, without
-/// a new reference.
+/// Returns the kept packet at `index`, counted from the oldest one; `index` must be
+/// less than reliable_waiting. Does not add a reference.
 const Blob *reliable_at(const Reliable *stream, uint32_t index);
 
-/// Counts a packet of `bytes` as received. Returns whether to acknowledge at once.
+/// Counts a packet of `bytes` as received. Returns whether to send an ACK at once.
 bool reliable_receive(Reliable *stream, uint32_t bytes);
 
-/// Returns whether a packet waits for its acknowledgement.
+/// Returns whether received packets wait for an acknowledgement.
 static inline bool reliable_owes(const Reliable *stream) {
   return stream->reported != stream->received;
 }
 
-/// Returns the count to acknowledge now, and notes that it was reported.
+/// Returns the count to acknowledge now, and stores that it was reported.
 uint32_t reliable_tell(Reliable *stream);

@@ -1,5 +1,5 @@
-// Cuts the stream into frames and unmasks them as they arrive. Checks the order of frames,
-// limits and UTF-8 as soon as the bytes that decide have arrived.
+// Splits the stream into frames and unmasks their bytes as they arrive. Checks the
+// order of frames, limits and UTF-8 as early as possible.
 #include "wire/websocket.h"
 
 #include <openssl/evp.h>
@@ -10,36 +10,36 @@
 #include "base/text.h"
 
 enum {
-  KEEP_BYTES = 16 << 10,  // buffers of larger messages are freed
-  LENGTH_16 = 126,        // in a header: two bytes of length follow,
-  LENGTH_64 = 127,        // or eight
+  KEEP_BYTES = 16 << 10,  // size above which a buffer is freed
+  LENGTH_16 = 126,        // length value in a header: two bytes of length follow
+  LENGTH_64 = 127,        // length value in a header: eight bytes of length follow
   FIN_BIT = 0x80,
   RSV_BITS = 0x70,
   OPCODE_BITS = 0x0f,
-  MASK_BIT = 0x80,     // in the second byte,
-  LENGTH_BITS = 0x7f,  // with the length
+  MASK_BIT = 0x80,     // bit of the mask in the second byte
+  LENGTH_BITS = 0x7f,  // bits of the length in the second byte
   MASK_BYTES = 4,
 };
 
-// Text in pieces: the bytes of the current character that are missing, and the range of
-// the next one.
+// State for checking text in pieces: the number of missing bytes of the current
+// character, and the valid range of the next byte.
 typedef struct Utf8 {
   uint8_t left, low, high;
 } Utf8;
 
 struct WsReader {
-  const uint8_t *at;  // bytes that were not read yet
+  const uint8_t *at;  // bytes that have not been read
   size_t left;
-  // The frame under way.
+  // The current frame:
   uint8_t header[2 + 8 + MASK_BYTES];
-  uint8_t header_size;  // bytes of it that have arrived; 0: no frame
-  bool is_in_frame;     // all of it is
+  uint8_t header_size;  // bytes of the header that have arrived; 0: no frame
+  bool is_in_frame;     // the whole header has arrived
   uint64_t frame_size, frame_left;
   uint8_t control[WS_CONTROL_MAX];
   uint8_t control_size;
-  // The message under way.
-  uint8_t kind;       // its opcode; 0: none
-  bool is_handed_up;  // it is whole, and goes at the next call
+  // The current message:
+  uint8_t kind;       // opcode of the message; 0: none
+  bool is_handed_up;  // it was returned as an event, and is dropped at the next call
   Utf8 utf8;
   Buf message;
 };
@@ -147,7 +147,7 @@ static WsEvent check_kind(const WsReader *reader) {
   return NOTHING;
 }
 
-// How many bytes of length follow the first two.
+// Returns how many bytes of length follow the first two bytes.
 static size_t length_bytes(uint8_t length) {
   return length == LENGTH_64 ? 8 : length == LENGTH_16 ? 2 : 0;
 }
@@ -162,7 +162,8 @@ static WsEvent check_size(const WsReader *reader, uint64_t size, uint64_t max_me
   return NOTHING;
 }
 
-// Reads the header of the next frame, as far as it has come; a fault, or nothing.
+// Reads the available part of the next frame's header. Returns a fault, or
+// WS_EVENT_NONE.
 static WsEvent read_header(WsReader *reader, uint64_t max_message) {
   if (!fill_header(reader, 2)) return NOTHING;
   WsEvent event = check_kind(reader);
@@ -209,7 +210,7 @@ static WsEvent end_message(WsReader *reader) {
                    .size = reader->message.size};
 }
 
-// Takes `size` bytes of the payload and writes them to `to`.
+// Unmasks the next `size` bytes of the payload and writes them to `to`.
 static void unmask(WsReader *reader, uint8_t *to, size_t size) {
   const uint8_t *mask = reader->header + reader->header_size - MASK_BYTES;
   uint64_t done = reader->frame_size - reader->frame_left;
@@ -248,7 +249,7 @@ static WsEvent take_data(WsReader *reader, size_t size) {
   return is_end ? end_message(reader) : NOTHING;
 }
 
-// Reads the payload of the frame as far as it has arrived.
+// Reads the available part of the frame's payload.
 static WsEvent take_payload(WsReader *reader) {
   size_t size =
       reader->left < reader->frame_left ? reader->left : (size_t)reader->frame_left;
@@ -294,7 +295,8 @@ static void put_frame(Buf *buf, WsOpcode opcode, const void *bytes, size_t size)
   buf_append(buf, bytes, size);
 }
 
-// The longest start of `text` that has at most `room` bytes and whole characters.
+// Returns the size of the longest beginning of `text` that has at most `room` bytes and
+// only whole characters.
 static size_t fitting(const char *text, size_t room) {
   size_t size = 0, length = strlen(text);
   uint32_t code;

@@ -1,12 +1,14 @@
-// The fate of the datagrams sent: acknowledged, or considered lost.
+// Decides about sent datagrams: acknowledged, or considered lost.
 #include "base/err.h"
 #include "wire/udp/internal.h"
 
 enum { LOST_KEPT_RTTS = 4 };  // round trips in which a lost datagram may still arrive
 
-// Returns whether the numbers that an acknowledgement reports were sent.
+// Returns whether all numbers in an acknowledgement have been sent.
 static bool is_possible(const UdpLink *link, uint64_t ack, uint64_t bits) {
-  if (ack + 1 == link->first_sent) return bits == 0;  // none so far
+  if (ack + 1 == link->first_sent)
+    return bits == 0;  // the other side has received
+                       // nothing so far
   if (ack < link->first_sent || ack >= link->sent.next) return false;
   uint64_t before = ack - link->first_sent;
   return before >= UDP_ACK_BITS || bits >> before == 0;
@@ -45,7 +47,7 @@ static void lose(UdpLink *link, UdpSent *sent) {
   udp_sent_settle(&link->sent, sent, UDP_SENT_LOST);
 }
 
-// Finds the lost datagrams, and returns their bytes.
+// Finds the lost datagrams, and returns the number of their bytes.
 static uint32_t detect(UdpLink *link, uint64_t now_us) {
   uint32_t flew = link->sent.flying_bytes;
   uint64_t min_rtt_us = udp_rate_min_rtt(&link->rate);

@@ -1,4 +1,4 @@
-// Items, field by field in the order of docs/protocol.md.
+// Items of a body. Fields are in the order of docs/protocol.md.
 #include "wire/udp/body.h"
 
 #include "base/err.h"

@@ -1,4 +1,4 @@
-// Requests and answers, field by field in the order of docs/protocol.md.
+// Requests and answers. Fields are in the order of docs/protocol.md.
 #include "wire/udp/handshake.h"
 
 #include <string.h>
@@ -13,9 +13,9 @@ static const uint64_t TRANSPORT_ID = 0x0045454749524550;  // "PERIGEE"
 enum {
   CONNECTING_SIZE = 3,
   REQUEST_TYPE = 0,
-  COOKIE_AT = 2,  // in the extension
+  COOKIE_AT = 2,  // offset in the extension
   REJECTED_HEAD = 6,
-  RETRY_SIZE = 2,  // behind the text, with CODE_UNAVAILABLE
+  RETRY_SIZE = 2,  // bytes behind the text with CODE_UNAVAILABLE
 };
 
 static const uint8_t connecting[CONNECTING_SIZE];
@@ -170,14 +170,14 @@ size_t udp_write_answer(uint8_t out[UDP_ANSWER_MAX], size_t request_size,
   return (size_t)(at - out);
 }
 
-// --- Judging ---
+// --- Checking a request ---
 
 static UdpAnswerType reject(UdpFault *fault, Code code, const char *text) {
   *fault = (UdpFault){code, text};
   return UDP_REJECTED;
 }
 
-// Returns why an extension cannot be read.
+// Returns why an extension is refused, or NULL.
 static const char *extension_fault(const UdpRequest *request,
                                    const UdpExtension *extension) {
   if (request->extension[0] != UDP_EXTENSION_VERSION)

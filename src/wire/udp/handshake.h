@@ -1,6 +1,6 @@
 // The connection protocol of UDP (docs/protocol.md, sections 5 and 16): the datagrams
-// that begin with three zero bytes. Bytes in, values out, and back; the server keeps
-// nothing of a request without a cookie. No I/O, no clock, no memory.
+// that begin with three zero bytes. The server stores nothing for a request without a
+// cookie. No I/O, no clock, no allocation.
 #pragma once
 
 #include <stdbool.h>
@@ -13,35 +13,35 @@
 enum {
   UDP_TRANSPORT_VERSION = 1,
   UDP_EXTENSION_VERSION = 1,
-  UDP_DATAGRAM_MAX = 1200,  // bytes; passes every path that IPv6 does (RFC 8200)
+  UDP_DATAGRAM_MAX = 1200,  // bytes; every path for IPv6 carries them (RFC 8200)
   UDP_REQUEST_HEAD = 27,    // bytes of a request without its extension
-  UDP_REQUEST_MIN = 64,     // shorter ones are useless, because no answer may be longer
+  UDP_REQUEST_MIN = 64,     // least bytes of a request, because no answer may be longer
   UDP_REQUEST_MAX = 27 + 255,
-  UDP_EXTENSION_ALONE = 66,          // bytes that an extension has at least,
-  UDP_EXTENSION_ATTACH = 102,        // and with ATTACH
-  UDP_ANSWER_MAX = UDP_REQUEST_MAX,  // no answer is longer than its request
+  UDP_EXTENSION_ALONE = 66,          // least bytes of an extension
+  UDP_EXTENSION_ATTACH = 102,        // least bytes of an extension with ATTACH
+  UDP_ANSWER_MAX = UDP_REQUEST_MAX,  // an answer is never longer than its request
 };
 
 enum UdpFlags { UDP_ATTACH = 1, UDP_PLAIN = 2 };
 
 /// A request. Its pointers point into the datagram.
 typedef struct UdpRequest {
-  size_t size;  // of the datagram
+  size_t size;  // size of the datagram
   uint32_t version;
   uint64_t hash;
-  uint16_t sequence;  // of the client's first data datagram
+  uint16_t sequence;  // sequence of the client's first data datagram
   uint8_t extension_size;
   const uint8_t *extension;
 } UdpRequest;
 
-/// The extension of a request. Its pointers point into the datagram, or to memory of the
-/// caller that writes it.
+/// The extension of a request. Its pointers point into the datagram or, when it is
+/// written, to memory of the caller.
 typedef struct UdpExtension {
   uint8_t flags;              // UdpFlags
-  const uint8_t *cookie;      // UDP_COOKIE_SIZE bytes; when written NULL for none yet
+  const uint8_t *cookie;      // UDP_COOKIE_SIZE bytes; NULL when writing: no cookie yet
   const uint8_t *client_key;  // UDP_KEY_SIZE bytes
-  uint32_t peer;              // with UDP_ATTACH
-  const uint8_t *proof;       // with UDP_ATTACH: UDP_KEY_SIZE bytes
+  uint32_t peer;              // number of the peer, with UDP_ATTACH
+  const uint8_t *proof;       // UDP_KEY_SIZE bytes, with UDP_ATTACH
 } UdpExtension;
 
 typedef enum UdpAnswerType {
@@ -50,64 +50,70 @@ typedef enum UdpAnswerType {
   UDP_CHALLENGE = 3,
 } UdpAnswerType;
 
-/// The answer of a server to a request. Its pointers point into the datagram, or to memory
-/// of the caller that writes it.
+/// The answer of a server to a request. Its pointers point into the datagram or, when
+/// it is written, to memory of the caller.
 typedef struct UdpAnswer {
   UdpAnswerType type;
-  uint16_t sequence;          // ACCEPTED: of the server's first data datagram
+  uint16_t sequence;          // ACCEPTED: sequence of the server's first data datagram
   uint16_t port;              // ACCEPTED: the port for all later datagrams
-  const uint8_t *server_key;  // ACCEPTED: UDP_KEY_SIZE bytes; NULL when attached
+  const uint8_t *server_key;  // ACCEPTED: UDP_KEY_SIZE bytes; NULL for an attached
+                              // connection
   Code code;                  // REJECTED
-  const char *text;           // REJECTED: `text_size` bytes; when written, a C string
+  const char *text;           // REJECTED: `text_size` bytes; a C string when writing
   size_t text_size;
   uint16_t retry_s;       // REJECTED with CODE_UNAVAILABLE: see Ending
   const uint8_t *cookie;  // CHALLENGE: UDP_COOKIE_SIZE bytes
 } UdpAnswer;
 
-/// Returns whether a datagram belongs to the connection protocol: three zero bytes, and more.
+/// Returns whether a datagram belongs to the connection protocol: it begins with three
+/// zero bytes, and is longer.
 bool udp_is_connecting(const uint8_t *bytes, size_t size);
 
-/// Reads a request, but not its extension. ERR_MALFORMED for a datagram that gets no
-/// answer: another type, a wrong size, another transport.
+/// Parses a request without its extension. Returns ERR_MALFORMED for a datagram that
+/// gets no answer, because its type, its size or its transport is wrong.
 int udp_read_request(const uint8_t *bytes, size_t size, UdpRequest *request);
 
-/// Reads the extension. ERR_MALFORMED for one that a server rejects with Unsupported:
-/// another version, unknown flags, too short. Fills the fields that it has in any case.
+/// Parses the extension. Returns ERR_MALFORMED for an extension that a server rejects
+/// with Unsupported, because its version is another one, a flag is unknown, or it is
+/// too short. In any case, sets the fields that it contains.
 int udp_read_extension(const UdpRequest *request, UdpExtension *extension);
 
-/// Returns the cookie in the extension, or NULL: too short for one, or zeros.
+/// Returns the cookie in the extension, or NULL if the extension is too short or the
+/// cookie is zero.
 const uint8_t *udp_request_cookie(const UdpRequest *request);
 
-/// Writes a request with `version` and transport id of this protocol, padded to at least
-/// UDP_REQUEST_MIN bytes. Returns its size.
+/// Writes a request with `version` and transport id of this protocol, and pads it to at
+/// least UDP_REQUEST_MIN bytes. Returns its size.
 size_t udp_write_request(uint8_t out[UDP_REQUEST_MAX], uint64_t hash, uint16_t sequence,
                          const UdpExtension *extension);
 
-/// Reads a server's answer; ERR_MALFORMED for anything else. The text of REJECTED may not
-/// be UTF-8.
+/// Parses the answer of a server; returns ERR_MALFORMED for any other datagram. The
+/// text of REJECTED may not be UTF-8.
 int udp_read_answer(const uint8_t *bytes, size_t size, UdpAnswer *answer);
 
-/// Writes an answer to a request of `request_size` bytes, and cuts the text of REJECTED
-/// (between characters) so that it is not longer. Returns its size.
+/// Writes an answer to a request of `request_size` bytes. Cuts the text of REJECTED
+/// between characters, so that the answer is not longer than the request. Returns the
+/// answer's size.
 size_t udp_write_answer(uint8_t out[UDP_ANSWER_MAX], size_t request_size,
                         const UdpAnswer *answer);
 
-/// The server's data for judging a request by the rules that need no state (the table of
-/// section 16, down to the extension).
+/// The server's data for checking a request by the rules that need no state (the table
+/// in section 16, down to the extension).
 typedef struct UdpDoor {
   const UdpCookies *cookies;
-  bool is_hash_good;  // the request's protocol hash is one that HELLO could have
+  bool is_hash_good;  // whether HELLO could have the request's protocol hash
   bool allows_plain;
 } UdpDoor;
 
-/// The reason that a request is rejected for.
+/// The reason why a request is rejected.
 typedef struct UdpFault {
   Code code;
-  const char *text;  // the rule, and what to do; static
+  const char *text;  // the broken rule and the remedy; static
 } UdpFault;
 
-/// Judges a request that udp_read_request has read. UDP_ACCEPTED: go on, `extension` is
-/// filled; UDP_REJECTED: for `fault`; UDP_CHALLENGE: with udp_cookie_make's cookie.
+/// Checks a request that udp_read_request has parsed. Returns UDP_ACCEPTED and sets
+/// `extension`; or UDP_REJECTED and sets `fault`; or UDP_CHALLENGE, and the caller
+/// answers with the cookie of udp_cookie_make.
 UdpAnswerType udp_judge(const UdpDoor *door, const UdpRequest *request,
                         const UdpOrigin *origin, UdpExtension *extension,
                         UdpFault *fault);

@@ -1,6 +1,6 @@
-// A hash table in which a key has a few possible places beside each other. If all of them
-// are occupied the table grows; at its full size the new key replaces the oldest. Orders
-// count up for all keys together, so they show which key was taken longest ago.
+// A hash table in which each key has a few possible adjacent places. If all of them are
+// in use, the table grows. A table of full size replaces the oldest key instead. Orders
+// increase over all keys, so they show which key was updated longest ago.
 #include "wire/udp/latest.h"
 
 #include <stddef.h>
@@ -14,7 +14,8 @@ void udp_latest_deinit(UdpLatest *latest) {
   *latest = (UdpLatest){0};
 }
 
-// Returns the place of `key`, else a free place, else that of the key taken longest ago.
+// Returns the place of `key`; otherwise a free place; otherwise the place of the key
+// that was updated longest ago.
 static UdpLatestKey *find(const UdpLatest *latest, uint32_t key) {
   UdpLatestKey *free_place = NULL, *oldest = NULL;
   uint32_t at = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32);
@@ -42,11 +43,12 @@ static void grow(UdpLatest *latest) {
 bool udp_latest_take(UdpLatest *latest, uint32_t key, uint16_t order) {
   if (!latest->keys) {
     grow(latest);
-    latest->newest = UINT16_MAX + 1 + (uint32_t)order;  // orders may begin anywhere
+    latest->newest = UINT16_MAX + 1 + (uint32_t)order;  // the first order may be any
+                                                        // number
   }
   uint32_t full =
       latest->newest + (uint32_t)(int16_t)(order - (uint16_t)latest->newest);
-  if (full == 0) full = UINT32_MAX;  // 0 is for a free place
+  if (full == 0) full = UINT32_MAX;  // 0 marks a free place
   if ((int32_t)(full - latest->newest) > 0) latest->newest = full;
   UdpLatestKey *place = find(latest, key);
   while (place->order && place->key != key && latest->capacity < UDP_LATEST_KEYS) {

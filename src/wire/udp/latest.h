@@ -1,26 +1,26 @@
-// Finds LATEST packets that are out of date: keeps the order of the newest one taken for
-// each key. Of very many keys it drops the one taken longest ago.
+// Detects outdated LATEST packets: stores the newest order for each key. If the keys
+// are too many, forgets the one that was updated longest ago.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { UDP_LATEST_KEYS = 1024 };  // remembered at most
+enum { UDP_LATEST_KEYS = 1024 };  // most keys that are stored
 
 typedef struct UdpLatestKey {
   uint32_t key;
-  uint32_t order;  // from 1; 0: none
+  uint32_t order;  // order, from 1 on; 0: free
 } UdpLatestKey;
 
-/// Zero-initialised has taken nothing.
+/// The newest order of each key. A zero-initialized one is empty.
 typedef struct UdpLatest {
   UdpLatestKey *keys;
-  uint32_t capacity;  // power of two
-  uint32_t newest;    // order
+  uint32_t capacity;  // number of places, a power of two
+  uint32_t newest;    // newest order of all keys
 } UdpLatest;
 
 void udp_latest_deinit(UdpLatest *latest);
 
-/// Takes a packet of `key` whose order has these low 16 bits. Returns false if this one, or
-/// one of that key with a later order, was taken before.
+/// Accepts a packet of `key` whose order has these low 16 bits. Returns false if this
+/// packet, or one with the same key and a later order, was accepted before.
 bool udp_latest_take(UdpLatest *latest, uint32_t key, uint16_t order);

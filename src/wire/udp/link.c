@@ -1,5 +1,5 @@
-// A link from its creation to its end, and its queries. Its input is in receive.c, its
-// output in produce.c, the fate of the output in ack.c.
+// A link from its creation to its end, and queries. receive.c has its input, produce.c
+// its output, and ack.c the decisions about sent datagrams.
 #include "wire/udp/link.h"
 
 #include <assert.h>

@@ -1,16 +1,20 @@
-// Where this differs from RFC 8985: the round trip that a datagram is given is never less
-// than the smoothed one, since on the lines of players it varies more than it is
-// reordered; and the window for reordering narrows step by step, not at once.
+// There are two differences from RFC 8985. First, the expected round trip of a datagram
+// is never shorter than the smoothed one, because on players' lines the round trip
+// varies more than the order. Second, the window for reordering narrows step by step,
+// not at once.
 #include "wire/udp/loss.h"
 
 #include "base/least.h"
 #include "wire/udp/link.h"
 
 enum {
-  ORDER_LIMIT = 3,        // numbers later than a lost one, while none has overtaken
-  LOSS_ROUNDS = 16,       // after which the window narrows (RFC 8985, 6.2)
-  FIRST_RTT_US = 200000,  // before the first sample
-  RTT_MAX_US = 10000000,  // longest valid sample; in a longer one, a machine was asleep
+  ORDER_LIMIT = 3,  // later numbers after which a datagram is lost, while no reordering
+                    // has been seen
+  LOSS_ROUNDS = 16,  // rounds with losses after which the window narrows (RFC 8985,
+                     // 6.2)
+  FIRST_RTT_US = 200000,  // round trip assumed before the first sample
+  RTT_MAX_US = 10000000,  // longest valid sample; a longer one means that a machine was
+                          // asleep
   LEAST_MARGIN_US = 1000,
   PROBE_MAX_US = 1000000,
 };

@@ -1,5 +1,5 @@
-// The output: writes and seals the next datagram in the caller's memory, and computes when
-// the one after it is due.
+// The output: writes and seals the next datagram in the caller's memory, and computes
+// the time of the following one.
 #include <string.h>
 
 #include "base/integers.h"
@@ -7,16 +7,16 @@
 #include "wire/udp/internal.h"
 
 enum {
-  STREAM_PIECE_MIN = 64,  // bytes; a smaller rest of a datagram is left empty
-  STREAM_TURN = 8,        // the stream has one of so many datagrams while packets wait
+  STREAM_PIECE_MIN = 64,  // bytes; a smaller rest of a datagram stays empty
+  STREAM_TURN = 8,  // while packets wait, one of this many datagrams carries the stream
 };
 
-/// A datagram in the making.
+/// A datagram that is being written.
 typedef struct Draft {
-  uint8_t *at;   // where the next item goes
-  uint8_t *end;  // of the room for items
+  uint8_t *at;   // position of the next item
+  uint8_t *end;  // end of the room for items
   UdpSent sent;
-  bool is_asking;  // to be acknowledged
+  bool is_asking;  // the datagram needs an acknowledgement
 } Draft;
 
 static size_t room(const Draft *draft) { return (size_t)(draft->end - draft->at); }
@@ -26,11 +26,11 @@ static Draft begin(const UdpLink *link, uint8_t *out) {
                  .end = out + UDP_DATAGRAM_MAX - udp_tag_size(link)};
 }
 
-// Writes the acknowledgement: of the newest datagram and those before it, or of one that
-// came too late for its bits.
+// Writes an acknowledgement, either of the newest datagram and those before it, or of
+// one that is too old for those bits.
 static uint8_t *put_ack(UdpLink *link, uint8_t *at) {
   if (link->has_late) {
-    link->has_late = false;  // and the newest is still to be acknowledged
+    link->has_late = false;  // the newest datagram must still be acknowledged
     at = put_u16(at, (uint16_t)link->late);
     return put_u64(at, udp_window_bits(&link->window, link->late));
   }
@@ -116,16 +116,17 @@ static bool window_is_open(const UdpLink *link, bool is_stream, uint64_t now_us)
   return link->sent.flying_bytes < udp_rate_window(&link->rate, is_stream, now_us);
 }
 
-// Returns whether the owner has no more to send. A stream whose window is used up, or will
-// be after the next write, waits for the line.
+// Returns whether the owner has nothing more to send. If the window of the stream is
+// full, or will be full after the next write, the owner waits for the line and is not
+// idle.
 static bool is_idle(const UdpLink *link, uint64_t now_us) {
   return link->queue.count == 0 && !stream_waits(link) &&
          link->out.end - link->out.base < UDP_STREAM_WINDOW / 2 &&
          window_is_open(link, false, now_us);
 }
 
-// Packets precede the stream, but do not block it for ever, because the pings that keep the
-// connection are in it.
+// Packets precede the stream, but do not block it for ever, because the pings that keep
+// the connection alive are in the stream.
 static void fill(UdpLink *link, Draft *draft, uint64_t now_us) {
   const bool is_probing = link->is_probing;
   const bool may_go =
@@ -141,14 +142,15 @@ static void fill(UdpLink *link, Draft *draft, uint64_t now_us) {
   if (draft->is_asking) link->last_used_us = now_us;
 }
 
-// Runs what depends on time alone: losses, and probes if no acknowledgement comes.
+// Handles events that depend only on time: losses, and probes if no acknowledgement
+// arrives.
 static void run_timers(UdpLink *link, uint64_t now_us) {
   if (now_us >= link->loss.due_us) udp_ack_detect(link, now_us);
   if (link->sent.flying == 0 || now_us < udp_loss_probe_us(&link->loss)) return;
   if (link->loss.probes < UINT8_MAX) link->loss.probes++;
   link->is_probing = true;
-  // A probe carries useful bytes: the first one new bytes, later ones sent bytes, because
-  // new ones may be beyond what the other side keeps.
+  // Fills the probe with useful bytes. The first probe has new bytes. Later ones have
+  // sent bytes, because new ones may be beyond the other side's window.
   const UdpStreamOut *out = &link->out;
   const bool has_new = stream_waits(link) || link->queue.count > 0;
   if (has_new && link->loss.probes == 1) return;
@@ -180,7 +182,8 @@ size_t udp_link_produce(UdpLink *link, uint64_t now_us, uint8_t *out) {
   const bool is_silent = now_us >= link->last_sent_us + UDP_KEEPALIVE_US;
   if (is_silent) udp_link_rest(link, now_us);
   if (!draft.is_asking && (link->is_probing || is_silent)) {
-    // As long as a PATH_CHALLENGE, because it may be the first from another address.
+    // The datagram is as long as a PATH_CHALLENGE, because it may be the first from
+    // another address.
     for (int i = 0; i < UDP_PATH_SIZE; i++) *draft.at++ = UDP_ITEM_PROBE;
     draft.is_asking = true;
   }
@@ -200,7 +203,8 @@ size_t udp_link_produce_challenge(UdpLink *link, uint64_t now_us, uint64_t value
   return finish(link, &draft, out, now_us);
 }
 
-// Returns when waiting bytes may be sent; UDP_NEVER if an acknowledgement has to come first.
+// Returns the time at which waiting bytes may be sent; UDP_NEVER if an acknowledgement
+// must come first.
 static uint64_t pace_deadline(const UdpLink *link) {
   const UdpRate *rate = &link->rate;
   const bool has_packets = link->queue.count > 0;

@@ -1,5 +1,5 @@
-// Entries lie in one piece of memory, as on a tape. One that is replaced by a packet of
-// another size stays on the tape as a blank, which is never at its beginning.
+// Entries are contiguous in memory. An entry that a packet of another size replaces
+// stays as a blank. The first entry is never a blank.
 #include "wire/udp/queue.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ enum { FIRST_CAPACITY = 1024 };
 
 typedef struct Head {
   uint32_t key;
-  uint16_t size;  // of the packet that follows
+  uint16_t size;  // size of the packet behind this head
   uint16_t is_blank;
 } Head;
 
@@ -61,7 +61,7 @@ void udp_queue_pop(UdpQueue *queue) {
   skip_blanks(queue);
 }
 
-// Moves what waits to the beginning of the memory, without the blanks.
+// Moves the waiting entries to the beginning of the memory, without blanks.
 static void compact(UdpQueue *queue) {
   uint32_t to = 0;
   for (uint32_t at = queue->head; at < queue->tail;) {
@@ -77,8 +77,8 @@ static void compact(UdpQueue *queue) {
   queue->tail = to;
 }
 
-// Room for an entry at the end. The memory doubles while more than half of it is in use,
-// so that moving things costs little in the long run.
+// Makes room for an entry at the end. The memory doubles if more than half of it is in
+// use, so that moving entries costs little in the long run.
 static void reserve(UdpQueue *queue, uint32_t size) {
   if (queue->tail + size <= queue->capacity) return;
   compact(queue);
@@ -89,8 +89,8 @@ static void reserve(UdpQueue *queue, uint32_t size) {
   queue->capacity = capacity;
 }
 
-// Replaces the packet that has the same key; returns true if that was possible. Removes a
-// packet of another size instead.
+// Replaces the packet with the same key and returns true, if its size is equal.
+// Otherwise only removes the old packet.
 static bool replace(UdpQueue *queue, const void *packet, uint16_t size, uint32_t key) {
   for (uint32_t at = queue->head; at < queue->tail;) {
     Head head = head_at(queue, at);

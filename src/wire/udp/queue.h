@@ -1,39 +1,40 @@
-// Packets that may be lost and wait for their turn to be sent, oldest first. One with a
-// key replaces the one before it.
+// Packets that may be lost and wait to be sent, the oldest first. A packet with a key
+// replaces the earlier one with that key.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/// Zero-initialised but for the limits is empty.
+/// A queue. If all fields but the limits are zero, it is empty.
 typedef struct UdpQueue {
-  uint8_t *bytes;  // entries back to back: a head, and the packet
+  uint8_t *bytes;  // entries back to back, each with a head and the packet
   uint32_t capacity;
-  uint32_t head;       // where the first entry begins,
-  uint32_t tail;       // and where the last one ends
-  uint32_t count;      // packets that wait,
-  uint32_t keyed;      // of them with a key,
-  uint32_t size;       // and their bytes
-  uint32_t max_count;  // limits: of packets,
-  uint32_t max_size;   // and of their bytes
-  bool drops_oldest;   // over a limit; else the new one is dropped
+  uint32_t head;       // beginning of the first entry
+  uint32_t tail;       // end of the last entry
+  uint32_t count;      // packets that wait
+  uint32_t keyed;      // waiting packets with a key
+  uint32_t size;       // bytes of the waiting packets
+  uint32_t max_count;  // limit of waiting packets
+  uint32_t max_size;   // limit of their bytes
+  bool drops_oldest;   // beyond a limit, drop the oldest packet; false: the new one
 } UdpQueue;
 
 typedef struct UdpQueueEntry {
   const uint8_t *packet;
   uint16_t size;
-  uint32_t key;  // 0: none
+  uint32_t key;  // key of the packet; 0: none
 } UdpQueueEntry;
 
 void udp_queue_deinit(UdpQueue *queue);
 
-/// Appends a copy of a packet of at most max_size bytes. Returns how many packets were
-/// dropped for want of room.
+/// Appends a copy of a packet of at most max_size bytes. Returns the number of packets
+/// dropped for lack of room.
 uint32_t udp_queue_push(UdpQueue *queue, const void *packet, uint16_t size,
                         uint32_t key);
 
-/// Stores the first packet, valid until the queue changes; returns false when none waits.
+/// Returns the first packet in `entry`, valid until the queue changes; returns false if
+/// it is empty.
 bool udp_queue_peek(const UdpQueue *queue, UdpQueueEntry *entry);
 
 /// Removes the first packet.

@@ -1,4 +1,5 @@
-// A sorted array, because the ranges are few and most changes are at one of the ends.
+// A sorted array, because the ranges are few and most changes concern the first or the
+// last one.
 #include "wire/udp/ranges.h"
 
 #include <string.h>
@@ -13,7 +14,8 @@ void udp_ranges_deinit(UdpRanges *ranges) {
   *ranges = (UdpRanges){0};
 }
 
-// The first range that ends at or after `at`; one past the last where there is none.
+// Returns the index of the first range that ends at or after `at`; if none does, the
+// number of ranges.
 static uint32_t find(const UdpRanges *ranges, uint64_t at) {
   uint32_t low = 0, high = ranges->count;
   while (low < high) {
@@ -26,7 +28,7 @@ static uint32_t find(const UdpRanges *ranges, uint64_t at) {
   return low;
 }
 
-// Puts `count` ranges in the place of those from `first` to before `last`.
+// Replaces the ranges from `first` to before `last` by `count` others.
 static void replace(UdpRanges *ranges, uint32_t first, uint32_t last,
                     const UdpRange *with, uint32_t count) {
   uint32_t after = ranges->count - last;

@@ -1,14 +1,14 @@
-// A set of bytes of a stream, as ranges that neither overlap nor touch, in order.
+// A set of bytes of a stream: sorted ranges that neither overlap nor touch.
 #pragma once
 
 #include <stdint.h>
 
 typedef struct UdpRange {
   uint64_t start;
-  uint64_t end;  // the first byte after it
+  uint64_t end;  // first byte behind the range
 } UdpRange;
 
-/// Zero-initialised is empty.
+/// A set of bytes. A zero-initialized one is empty.
 typedef struct UdpRanges {
   UdpRange *items;
   uint32_t count;
@@ -18,8 +18,8 @@ typedef struct UdpRanges {
 /// Frees the memory; the set is empty and usable again.
 void udp_ranges_deinit(UdpRanges *ranges);
 
-/// Adds the bytes from `start` to before `end`; the set may have some of them.
+/// Adds the bytes from `start` to before `end`; some of them may already be in the set.
 void udp_ranges_add(UdpRanges *ranges, uint64_t start, uint64_t end);
 
-/// Removes the bytes from `start` to before `end`, as far as the set has them.
+/// Removes those bytes from `start` to before `end` that are in the set.
 void udp_ranges_remove(UdpRanges *ranges, uint64_t start, uint64_t end);

@@ -1,8 +1,11 @@
-// Differences from the draft: the two filters keep the best of now and of before instead of
-// a sliding window; the round trip is measured again only for a connection that keeps the
-// line full all the time, and at the expense of the stream alone; a line that has become
-// much narrower is believed after three round trips; and random loss is made good, because
-// the estimate is of the bytes that arrive and not of those that the line takes.
+// Differences from the draft:
+//   - The two filters keep the best value of now and of before, instead of a sliding
+//     window.
+//   - The round trip is measured again only for a connection that always keeps the line
+//     full, and only the stream is slowed down for that.
+//   - If the line seems much narrower, that is believed after three round trips.
+//   - The pace makes up for random loss, because the estimate counts the bytes that
+//     arrive, not those that the line accepts.
 #include "wire/udp/rate.h"
 
 #include <stddef.h>
@@ -11,26 +14,31 @@
 #include "wire/udp/link.h"
 
 enum {
-  // Bytes.
-  FIRST_WINDOW = 10 * UDP_DATAGRAM_MAX,  // as RFC 6928
+  // Bytes:
+  FIRST_WINDOW = 10 * UDP_DATAGRAM_MAX,  // as in RFC 6928
   LEAST_WINDOW = 4 * UDP_DATAGRAM_MAX,   // least window that delayed ACKs do not stop
-  SPARE = 3 * UDP_DATAGRAM_MAX,          // in the window, so that it need not be exact
-  ARRIVED_MAX = UDP_ACK_DATAGRAMS * UDP_DATAGRAM_MAX,  // and not yet acknowledged
+  SPARE = 3 * UDP_DATAGRAM_MAX,  // spare bytes in the window, which is not exact
+  ARRIVED_MAX = UDP_ACK_DATAGRAMS * UDP_DATAGRAM_MAX,  // most bytes that may have
+                                                       // arrived without an
+                                                       // acknowledgement
   WINDOW_MAX = 4 << 20,                                // about UDP_SENT_MAX datagrams
-  BURST = 10 * UDP_DATAGRAM_MAX,  // sent at once after a pause, as RFC 9002, 7.7
-  // Times and rounds.
+  BURST = 10 * UDP_DATAGRAM_MAX,  // bytes sent at once after a pause, as in RFC 9002,
+                                  // 7.7
+  // Times and rounds:
   FIRST_RTT_US = 100 * 1000,
   HOUSE_RTT_US = 10 * 1000,
   PROBE_RTT_US = 200 * 1000,
-  FILTER_ROUNDS = 5,  // rounds of each half of a filter: the draft has 10 in all
-  LOW_ROUNDS = 3,     // rounds far below the best rate: the line has become narrower
-  FULL_ROUNDS = 3,    // rounds without growth: the line is full
-  DRAIN_RTTS = 2,     // the longest time, in round trips, to drain the queue of a probe
-  // Of loss, and queues.
-  LOSS_MAX = 200,       // thousandths that are made good
+  FILTER_ROUNDS = 5,  // rounds in each half of a filter; the draft has 10 in all
+  LOW_ROUNDS = 3,     // rounds far below the best rate after which the line counts as
+                      // narrower
+  FULL_ROUNDS = 3,    // rounds without growth after which the line counts as full
+  DRAIN_RTTS = 2,  // longest time, in round trips, to drain the queue that a probe has
+                   // caused
+  // Loss and queues:
+  LOSS_MAX = 200,       // most thousandths of loss that the pace makes up for
   QUEUE_PERCENT = 112,  // percent of the least round trip; above it, a queue exists
-  // Gains.
-  GAINS = 8,           // of PROBE_RATE, a round trip each
+  // Gains:
+  GAINS = 8,           // number of gains in PROBE_RATE, one for each round trip
   WINDOW_GAIN = 200,   // percent of the bytes that fill the line
   STARTUP_GAIN = 289,  // percent: 2 / ln 2, the least that doubles the rate
   PACE_PERCENT = 98,   // below 100, so that an overestimate causes no lasting queue
@@ -63,7 +71,7 @@ uint64_t udp_rate_min_rtt(const UdpRate *rate) {
   return least(rtt[0], rtt[1]);
 }
 
-// `percent` of the bytes that fill the line without a queue.
+// Returns `percent` of the bytes that fill the line without a queue.
 static uint64_t fill(const UdpRate *rate, uint32_t percent) {
   return udp_rate_best(rate) * udp_rate_min_rtt(rate) / SECOND * percent / 100;
 }
@@ -117,8 +125,8 @@ void udp_rate_on_rtt(UdpRate *rate, uint64_t rtt_us, uint64_t now_us) {
 
 // --- Conclusions ---
 
-// Ends a round that only the line has limited. Several rounds far below the best earlier
-// rate mean that the line has become narrower.
+// Ends a round that only the line has limited. Several successive rounds far below the
+// best rate mean that the line has become narrower.
 static void end_round(UdpRate *rate) {
   const bool is_low = rate->round_best < udp_rate_best(rate) * 3 / 4;
   rate->low_rounds = is_low ? rate->low_rounds + 1 : 0;
@@ -135,8 +143,8 @@ static void end_round(UdpRate *rate) {
   }
 }
 
-// The best rate of the rounds. A sample that the application limited gives only a lower
-// bound of the rate, and a round of such samples does not count.
+// Updates the best rate of the rounds. If the application limited a sample, the sample
+// is only a lower bound of the rate, and a round with only such samples does not count.
 static void filter(UdpRate *rate, const UdpRateSample *sample, bool is_round,
                    uint64_t now_us) {
   if (is_round && !rate->is_round_limited) end_round(rate);
@@ -148,8 +156,9 @@ static void filter(UdpRate *rate, const UdpRateSample *sample, bool is_round,
   rate->round_best = most(rate->round_best, best);
 }
 
-// Loss without a queue is random: the line accepts as many bytes as before and delivers
-// fewer. A sender that adapted to the delivered bytes would become slower and slower.
+// Without a queue, loss is random: the line accepts as many bytes as before and
+// delivers fewer. A sender that adapted to the delivered bytes would become slower and
+// slower.
 static void watch_loss(UdpRate *rate, const UdpRateSample *sample, bool is_round) {
   rate->round_acked += sample->acked;
   rate->round_lost += sample->lost;
@@ -175,8 +184,8 @@ static void watch_startup(UdpRate *rate, bool is_round, uint64_t now_us) {
   }
 }
 
-// Returns the time for which the pace stays the same: a round trip, but at least the delay
-// of acknowledgements, because its effect would not be visible before.
+// Returns the time for which the pace stays the same: one round trip, but at least the
+// delay of acknowledgements, because the effect is not visible earlier.
 static uint64_t step_us(const UdpRate *rate) {
   return most(udp_rate_min_rtt(rate), UDP_ACK_DELAY_US);
 }
@@ -207,7 +216,8 @@ static void watch_phase(UdpRate *rate, const UdpRateSample *sample, bool is_roun
   if (rate->phase == UDP_PROBE_RATE) watch_gain(rate, sample, flying, now_us);
 }
 
-// A queue that never drains hides what the round trip is without it.
+// Starts a measurement of the round trip if the queue has not drained for a long time,
+// because a queue makes the round trip look longer.
 static void watch_queue(UdpRate *rate, const UdpRateSample *sample, uint64_t now_us) {
   if (sample->is_app_limited || rate->phase == UDP_STARTUP) rate->drained_us = now_us;
   if (now_us - rate->drained_us < 2 * MIN_RTT_HALF_US) return;
@@ -223,18 +233,19 @@ static void set_pace(UdpRate *rate) {
   if (rate->phase == UDP_DRAIN) gain = 100 * 100 / STARTUP_GAIN;
   uint64_t pace = best * gain / 100 * PACE_PERCENT / 100;
   pace = pace * 1000 / (1000 - rate->made_good);
-  // At first little may be delivered, because there is little to send.
+  // The first samples may be low because little was sent, so the pace does not fall at
+  // the start.
   rate->pace = most(pace, rate->phase == UDP_STARTUP ? rate->pace : LEAST_WINDOW);
 }
 
 static void set_window(UdpRate *rate, const UdpRateSample *sample) {
   const bool is_startup = rate->phase == UDP_STARTUP;
   const uint64_t best = udp_rate_best(rate);
-  // On a local network the machines usually take longer than the line.
+  // On a local network, the machines usually need more time than the line.
   uint64_t rtt_us = most(udp_rate_min_rtt(rate), HOUSE_RTT_US);
   uint64_t target =
       best * rtt_us / SECOND * (is_startup ? STARTUP_GAIN : WINDOW_GAIN) / 100;
-  // Bytes that have arrived may be acknowledged later.
+  // Bytes that have arrived may not have been acknowledged yet.
   uint64_t arrived = least(best * UDP_ACK_DELAY_US / SECOND, ARRIVED_MAX);
   target = most(target + arrived + SPARE, LEAST_WINDOW);
   if (is_startup) target = most(target, rate->window);

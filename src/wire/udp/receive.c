@@ -1,5 +1,6 @@
-// The input: opens a datagram, judges it as a whole, and then takes it, so that one that is
-// forged or breaks a rule changes nothing. The owner's requests read its items a second time.
+// The input: opens a datagram, checks all of it, and only then accepts it. Therefore a
+// datagram that is forged or breaks a rule changes nothing. udp_link_next then reads
+// the items a second time.
 #include <string.h>
 
 #include "base/err.h"
@@ -7,7 +8,7 @@
 
 static const Reader nothing;
 
-// The body of a datagram that is new and authentic; false for any other.
+// Opens a datagram. Returns false unless it is new and authentic.
 static bool open_datagram(UdpLink *link, uint8_t *bytes, size_t size, uint64_t *number,
                           Reader *body) {
   const size_t tag = udp_tag_size(link);
@@ -26,8 +27,8 @@ static bool open_datagram(UdpLink *link, uint8_t *bytes, size_t size, uint64_t *
 
 typedef enum Judgement { GOOD, LATE, BROKEN } Judgement;
 
-// Judges whether the items obey the rules, and the stream its window; and whether they are
-// to be acknowledged.
+// Checks whether the items obey the rules, and whether the stream obeys its window.
+// Sets `is_asking` if they need an acknowledgement.
 static Judgement judge(const UdpLink *link, Reader items, bool *is_asking) {
   Judgement judgement = GOOD;
   *is_asking = false;
@@ -42,7 +43,7 @@ static Judgement judge(const UdpLink *link, Reader items, bool *is_asking) {
   return judgement;
 }
 
-// Notes that `number`, which has been taken, has to be acknowledged, soon or at once.
+// Stores that the accepted datagram `number` must be acknowledged, soon or at once.
 static void owe_ack(UdpLink *link, uint64_t number, bool is_next, uint64_t now_us) {
   link->ack_waiting++;
   if (link->window.next - 1 - number > UDP_ACK_BITS) {
@@ -108,7 +109,7 @@ static bool take_stream(UdpLink *link, const UdpItem *item, UdpArrival *arrival)
   return arrive(arrival, UDP_ARRIVAL_STREAM);
 }
 
-// Takes an item; returns whether it is for the owner.
+// Handles an item; returns whether the owner must get it.
 static bool take_item(UdpLink *link, const UdpItem *item, UdpArrival *arrival) {
   switch (item->kind) {
     case UDP_ITEM_LATEST:
@@ -137,7 +138,7 @@ static bool take_item(UdpLink *link, const UdpItem *item, UdpArrival *arrival) {
   return false;
 }
 
-// Hands out the kept bytes of the stream that are in order now.
+// Returns the kept bytes of the stream that are in order now.
 static bool take_kept(UdpLink *link, UdpArrival *arrival) {
   if (link->is_throttled) return false;
   arrival->bytes = udp_stream_in_next(&link->in, &arrival->size);
@@ -150,7 +151,9 @@ bool udp_link_next(UdpLink *link, UdpArrival *arrival) {
   if (take_kept(link, arrival)) return true;
   while (reader_left(&link->items) > 0) {
     UdpItem item;
-    if (udp_read_item(&link->items, &item) < 0) break;  // it was judged before
+    if (udp_read_item(&link->items, &item) < 0)
+      break;  // cannot fail, because the
+              // items were checked before
     if (take_item(link, &item, arrival)) return true;
   }
   return take_kept(link, arrival);

@@ -1,4 +1,5 @@
-// Each direction is a window over a ring, and a set of ranges that lists its bytes.
+// Each direction has a window in a ring, and a set of ranges that lists the bytes in
+// it.
 #include "wire/udp/stream.h"
 
 #include <string.h>
@@ -35,7 +36,8 @@ static void read_at(const UdpBytes *ring, uint64_t at, uint8_t *to, size_t size)
   if (size > first) memcpy(to + first, ring->bytes, size - first);
 }
 
-// Makes the ring hold `size` bytes; those in `used` keep their places in the stream.
+// Enlarges the ring to `size` bytes. The bytes in `used` keep their places in the
+// stream.
 static void reserve(UdpBytes *ring, size_t size, const UdpRange *used, uint32_t count) {
   if (size <= ring->capacity) return;
   UdpBytes grown = {.capacity = ring->capacity ? ring->capacity : FIRST_CAPACITY};
@@ -127,7 +129,8 @@ void udp_stream_in_deinit(UdpStreamIn *in) {
   udp_ranges_deinit(&in->held);
 }
 
-// Returns the distance of a piece's beginning from `base`; before it, it is negative.
+// Returns the distance of a piece's beginning from `base`; negative if it is before
+// `base`.
 static int64_t distance_of(const UdpStreamIn *in, uint32_t offset) {
   return (int32_t)(offset - (uint32_t)in->base);
 }

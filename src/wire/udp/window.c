@@ -1,5 +1,5 @@
-// Two records of the same: a ring of bits to tell duplicates by, and the last 64 as
-// acknowledgements have them.
+// Two records of the received numbers: a ring of bits to detect duplicates, and the
+// last 64 numbers in the form of acknowledgements.
 #include "wire/udp/window.h"
 
 #include <string.h>
@@ -27,7 +27,8 @@ bool udp_window_is_fresh(const UdpWindow *window, uint64_t number) {
 }
 
 static void advance(UdpWindow *window, uint64_t number) {
-  const uint64_t steps = number - window->next + 1;  // from the newest so far
+  const uint64_t steps = number - window->next + 1;  // distance from the newest number
+                                                     // so far
   if (steps >= UDP_WINDOW_SIZE) {
     memset(window->taken, 0, sizeof window->taken);
   } else {
