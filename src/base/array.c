@@ -1,4 +1,4 @@
-// The pointer is copied byte by byte, because its type is the caller's.
+// Copies the pointer byte by byte, because its type is unknown here.
 #include "base/array.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-// Shared bytes, counted twice: by reference, and in the total of the limit for them.
+// Shared bytes, which are counted by reference and in a total with a limit.
 #include "base/blob.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
-// Immutable bytes with several owners, such as a packet for many peers that is kept for
-// each of them until it has arrived. The last reference frees them.
+// Immutable bytes with several owners, such as a packet that is kept for many peers
+// until it has arrived at each. The last reference frees them.
 #pragma once
 
 #include <stddef.h>
@@ -8,12 +8,12 @@
 typedef struct Blob {
   uint32_t refs;
   uint32_t size;
-  size_t *total;  // see blob_new
+  size_t *total;  // total of blob_new
   uint8_t bytes[];
 } Blob;
 
-/// Makes a blob of `size` bytes, which the caller fills, with one reference. `*total`, which has to
-/// outlive it, counts its size while it lives.
+/// Creates a blob of `size` bytes, which the caller fills, with one reference. `*total`
+/// counts the size while the blob lives; it must outlive the blob.
 Blob *blob_new(uint32_t size, size_t *total);
 
 Blob *blob_ref(Blob *blob);

@@ -1,5 +1,5 @@
-// A growable run of bytes: doubles when full, shrinks only when asked to, writes integers
-// in the order of the wire.
+// A growable run of bytes. It doubles when full, shrinks only on request, and writes
+// integers in the order of the wire.
 #include "base/buf.h"
 
 #include <assert.h>
@@ -30,12 +30,12 @@ uint8_t *buf_grow(Buf *buf, size_t extra) {
 }
 
 void buf_append(Buf *buf, const void *bytes, size_t size) {
-  if (size == 0) return;  // `bytes` may be NULL then
+  if (size == 0) return;  // `bytes` may be NULL in this case
   memcpy(buf_reserve(buf, size), bytes, size);
   buf->size += size;
 }
 
-// Includes the bytes written after the buffer's end, up to `end`.
+// Adds the bytes between the end of the buffer's content and `end`.
 static void extend(Buf *buf, const uint8_t *end) {
   buf->size = (size_t)(end - buf->data);
 }
@@ -74,7 +74,7 @@ void buf_printf(Buf *buf, const char *format, ...) {
   va_copy(again, args);
   int size = vsnprintf(NULL, 0, format, args);
   assert(size >= 0);
-  // One more for the terminator, which the next append writes over.
+  // One more for the NUL, which the next append overwrites.
   char *out = (char *)buf_reserve(buf, (size_t)size + 1);
   vsnprintf(out, (size_t)size + 1, format, again);
   buf->size += (size_t)size;

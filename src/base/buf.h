@@ -1,5 +1,5 @@
-// A growable run of bytes, owned by the owner of the struct. A zero-initialised one is
-// empty. Integers are written little-endian, as on the wire.
+// A growable run of bytes. The owner of the struct owns the bytes. A zero-initialized
+// one is empty. Integers are little-endian, as on the wire.
 #pragma once
 
 #include <stddef.h>
@@ -11,19 +11,20 @@ typedef struct Buf {
   size_t capacity;  // bytes allocated
 } Buf;
 
-/// Frees the memory; the Buf is empty and usable again.
+/// Frees the memory. The Buf is then empty and usable again.
 void buf_deinit(Buf *buf);
 
-/// Does what buf_reserve does, allocating where that is needed.
+/// Implements buf_reserve, and allocates if necessary.
 uint8_t *buf_grow(Buf *buf, size_t extra);
 
-/// Makes room for `extra` more bytes and returns where they go. Does not change `size`.
+/// Makes room for `extra` more bytes and returns their position. Does not change
+/// `size`.
 static inline uint8_t *buf_reserve(Buf *buf, size_t extra) {
   return extra < buf->capacity - buf->size ? buf->data + buf->size
                                            : buf_grow(buf, extra);
 }
 
-/// Rounds the size of a record up, so that any type is aligned behind it.
+/// Rounds the size of a record up, so that any type behind it is aligned.
 static inline size_t buf_padded(size_t size) { return (size + 7) & ~(size_t)7; }
 
 void buf_append(Buf *buf, const void *bytes, size_t size);
@@ -32,18 +33,18 @@ void buf_u16(Buf *buf, uint16_t value);
 void buf_u32(Buf *buf, uint32_t value);
 void buf_u64(Buf *buf, uint64_t value);
 
-/// Appends a u8 length and the bytes; cuts longer text at 255.
+/// Appends a u8 length and the bytes; cuts text longer than 255 bytes.
 void buf_str8(Buf *buf, const char *text, size_t size);
 
-/// Appends a u16 length and the bytes; cuts longer text at 65535.
+/// Appends a u16 length and the bytes; cuts text longer than 65535 bytes.
 void buf_str16(Buf *buf, const char *text, size_t size);
 
-/// Appends formatted text; `size` does not count its NUL.
+/// Appends formatted text and a NUL that `size` does not count.
 void buf_printf(Buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/// Removes the first `size` bytes and moves the rest down.
+/// Removes the first `size` bytes and moves the others to the beginning.
 void buf_consume(Buf *buf, size_t size);
 
-/// Frees unused memory if less than a quarter is used.
+/// Frees unused memory if less than a quarter of the capacity is used.
 void buf_trim(Buf *buf);

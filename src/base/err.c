@@ -1,12 +1,12 @@
-// The texts of error codes: ours from ERR_MAP, those of the system that a user is
-// likely to see in our own lower-case spelling, and the rest as the C library has them.
+// The texts of error codes. Perigee's own are in ERR_MAP. The system's errors that
+// users often see have a lower-case text here; all others have the C library's text.
 #include "base/err.h"
 
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
 
-enum { ERRNO_LAST = 4095 };  // Linux keeps to this
+enum { ERRNO_LAST = 4095 };  // highest errno of Linux
 
 typedef struct ErrText {
   int err;

@@ -1,6 +1,6 @@
 // One error space for the whole program: 0 or a count is success, negative is failure.
-// On Unix libuv's codes are -errno and pass through unchanged; our own start at -20001,
-// out of reach of both.
+// On Unix, libuv's codes are -errno and pass through unchanged. Perigee's own codes
+// start at -20001, away from both.
 #pragma once
 
 // X(name, value, text)
@@ -20,5 +20,6 @@ typedef enum Err {
 #undef X
 } Err;
 
-/// Returns a short lower-case sentence for `err`, ours or a negated errno; static, never NULL.
+/// Returns a short lower-case sentence for `err`, which is one of Perigee's codes or a
+/// negated errno. Static, never NULL.
 const char *err_text(int err);

@@ -1,5 +1,5 @@
-// open, fstat, read. The size is checked while reading too, because a file may grow and
-// those of /proc say 0.
+// Uses open, fstat and read. The size is also checked while reading, because a file may
+// grow, and files of /proc report size 0.
 #define _GNU_SOURCE  // F_SETLEASE
 #include "base/file.h"
 
@@ -51,7 +51,7 @@ static int64_t nanoseconds(struct timespec time) {
   return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-// No tool can set back the time of the inode's last change.
+// Includes the time of the inode's last change, because no tool can set that time back.
 void file_signature(const char *path, char signature[FILE_SIGNATURE_SIZE]) {
   struct stat info;
   signature[0] = '\0';
@@ -62,9 +62,9 @@ void file_signature(const char *path, char signature[FILE_SIGNATURE_SIZE]) {
            nanoseconds(info.st_mtim), nanoseconds(info.st_ctim));
 }
 
-// The kernel grants a read lease only on a file that no process has open for writing. A
-// process that opens it for writing meanwhile waits until the lease ends; the signal that
-// this process gets then does nothing unless a handler exists.
+// The kernel grants a read lease only if no process has the file open for writing. A
+// process that then opens it for writing waits until the lease ends. The signal that
+// this process gets in that case has no effect without a handler.
 bool file_is_being_written(const char *path) {
 #ifdef F_SETLEASE
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -1,10 +1,10 @@
-// Integers in memory as they are on the wire, little-endian. Compilers make one load or store of
-// each.
+// Integers in memory, little-endian as on the wire. Compilers turn each function into
+// one load or store.
 #pragma once
 
 #include <stdint.h>
 
-/// Write a value and return the place behind it.
+/// Write a value and return the position behind it.
 static inline uint8_t *put_u8(uint8_t *at, uint8_t value) {
   *at = value;
   return at + 1;
@@ -29,7 +29,7 @@ static inline uint8_t *put_u64(uint8_t *at, uint64_t value) {
   return put_u32(at + 4, (uint32_t)(value >> 32));
 }
 
-/// Read a value.
+/// Return a value.
 static inline uint16_t get_u16(const uint8_t *at) {
   return (uint16_t)(at[0] | at[1] << 8);
 }

@@ -1,9 +1,9 @@
-// A growable array of pointers that it does not own, in no particular order.
+// A growable array of pointers, in no particular order. It does not own the objects.
 #pragma once
 
 #include <stdint.h>
 
-/// A zeroed one is empty.
+/// A list. A zeroed one is empty.
 typedef struct List {
   void **items;
   uint32_t count, capacity;
@@ -11,7 +11,7 @@ typedef struct List {
 
 void list_add(List *list, void *item);
 
-/// Removes a pointer that the list has; the last one takes its place.
+/// Removes a pointer that the list contains, and moves the last pointer to its place.
 void list_remove(List *list, const void *item);
 
 void list_deinit(List *list);

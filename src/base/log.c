@@ -1,13 +1,14 @@
-// The log. A line is put together in a Buf and goes out in one write(2), so that lines of several
-// processes on one terminal do not mix. Text is for people: local time, `key=value`, quotes only
-// where they are needed. JSON is for machines: UTC, one object a line.
+// The log. Each line is built in a Buf and written by one write(2), so that lines of
+// several processes on one terminal do not mix. Text is for people: local time,
+// `key=value`, quotes only if needed. JSON is for machines: UTC, one object a line.
 //
-// A slow reader does not block the server: a line that finds no room after a short wait is
-// lost and counted. Standard error is shared with other processes, so it is not made
-// non-blocking; poll(2) reports room instead, and a pipe with room takes PIPE_BUF bytes.
+// A slow reader does not block the server. If a line finds no room after a short wait,
+// it is lost and counted. Standard error is not made non-blocking, because other
+// processes share it. Instead poll(2) reports whether it has room; a pipe with room
+// takes PIPE_BUF bytes.
 //
-// Any thread may log. While one thread waits for the reader, only threads that have a line
-// to write wait with it, because the settings have a lock of their own.
+// Any thread may log. While one thread waits for the reader, only threads that want to
+// write a line wait, too, because a separate lock protects the settings.
 #define _GNU_SOURCE
 #include "base/log.h"
 
@@ -32,30 +33,31 @@
 #define INDENT "    "
 
 enum {
-  PATIENCE_MS = 100,     // time that a reader has to make room
-  IMPATIENT_MS = 1000,   // time without any patience after a reader did not
-  PIPE_BYTES = 1 << 20,  // size of a pipe that pipe(7) grants to every user
+  PATIENCE_MS = 100,     // time in which a slow reader may make room
+  IMPATIENT_MS = 1000,   // time without waiting, after a reader has not made room
+  PIPE_BYTES = 1 << 20,  // size of a pipe that the kernel grants to every user
+                         // (pipe(7))
 };
 
-// Guards standard error and `lost`.
+// Protects standard error and `lost`.
 static pthread_mutex_t output_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
-  uint64_t lines;    // lost lines that no line has reported yet
-  bool is_cut;       // the last line was written in part
-  int64_t until_ms;  // end of the time without patience, monotonic
+  uint64_t lines;    // lost lines that no other line has reported yet
+  bool is_cut;       // the last line was written only partly
+  int64_t until_ms;  // end of the time without waiting, monotonic
 } lost;
 
-// The lock guards the state and its ring; it is held for moments.
+// A log. The lock protects state and ring, and is held only briefly.
 struct Log {
   pthread_mutex_t lock;
   LogState state;
-  _Atomic int level;  // the state's, read without the lock
+  _Atomic int level;  // level of `state`, which is read without the lock
 };
 
 static Log process_log = {.lock = PTHREAD_MUTEX_INITIALIZER,
                           .state = {.level = LOG_INFO, .format = LOG_TEXT},
                           .level = LOG_INFO};
-static _Thread_local Log *used;  // NULL: that of the process
+static _Thread_local Log *used;  // log of this thread; NULL: that of the process
 
 static const char *const level_names[] = {"debug", "info", "warn", "error", "off"};
 static const char *const level_colours[] = {"\x1b[36m", "\x1b[32m", "\x1b[33m",
@@ -112,7 +114,7 @@ void log_set_sink(LogSink *sink, void *data) {
   unlock_state(log);
 }
 
-// Fails harmlessly where standard error is no pipe.
+// Has no effect if standard error is not a pipe.
 void log_widen_pipe(void) { (void)fcntl(STDERR_FILENO, F_SETPIPE_SZ, PIPE_BYTES); }
 
 void log_set_ring(LogRing *ring) {
@@ -186,7 +188,7 @@ LogField log_num(const char *key, int64_t number) {
 
 static void append(Buf *buf, const char *text) { buf_append(buf, text, strlen(text)); }
 
-// As JSON does, a character beyond 16 bits is written as two surrogates.
+// Writes a character beyond 16 bits as two surrogates, as JSON does.
 static void append_unit(Buf *buf, uint32_t code) {
   if (code > 0xffff)
     buf_printf(buf, "\\u%04x\\u%04x", 0xd7c0 + (unsigned)(code >> 10),
@@ -211,8 +213,8 @@ static void append_hidden(Buf *buf, uint32_t code) {
   }
 }
 
-// Appends one character and returns its size. JSON has no way to write a byte that is
-// not UTF-8: there it becomes the replacement character.
+// Appends one character and returns its size. In JSON, a byte that is not UTF-8 becomes
+// the replacement character.
 static size_t append_char(Buf *buf, LogFormat format, const char *text, size_t size) {
   uint32_t code;
   size_t length = text_read_char(text, size, &code);
@@ -241,7 +243,7 @@ static void append_quoted(Buf *buf, LogFormat format, const char *text, size_t s
   buf_u8(buf, '"');
 }
 
-// Returns whether a value reads the same without quotes.
+// Returns whether a value needs no quotes.
 static bool is_plain(const char *text, size_t size) {
   uint32_t code;
   for (size_t at = 0, length; at < size; at += length) {
@@ -271,7 +273,7 @@ static void append_version(Buf *buf, const LogState *state) {
   if (state->hash[0] != '\0') buf_printf(buf, ".%s", state->hash);
 }
 
-// One line of a message, which keeps its tabs as spaces.
+// Appends one line of a message, with spaces instead of tabs.
 static void append_line(Buf *buf, const char *text, size_t size) {
   for (size_t at = 0; at < size;) {
     if (text[at] == '\t') {
@@ -295,7 +297,8 @@ static void append_text_head(Buf *buf, LogLevel level, const struct timespec *no
              level_names[level], is_coloured ? RESET : "");
 }
 
-// Writes the fields after the first line, where readers expect them. `version` may be NULL.
+// Writes the fields behind the first line, where readers expect them. `version` may be
+// NULL.
 static void append_text(Buf *buf, const char *message, const LogField *fields,
                         const LogState *version) {
   size_t size = strcspn(message, "\n");
@@ -345,7 +348,7 @@ static int64_t clock_ms(void) {
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-// Waits for room; a reader that is only slow makes some in a moment.
+// Waits for room, which a slow reader makes in a moment.
 static bool has_room(void) {
   struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
   if (poll(&out, 1, 0) > 0) return true;
@@ -355,8 +358,8 @@ static bool has_room(void) {
   return false;
 }
 
-// Returns how many bytes were written. If standard error fails, all of them count as
-// written, because nothing can report that.
+// Returns the number of bytes written. If standard error fails, all bytes count as
+// written, because nothing can report the failure.
 static size_t write_all(const uint8_t *bytes, size_t size) {
   size_t done = 0;
   while (done < size) {
@@ -412,7 +415,7 @@ static void give_to_sink(const LogState *state, LogLevel level, const char *mess
   buf_deinit(&buf);
 }
 
-// Uses the current ring, because the one of `state` may be gone.
+// Uses the current ring, because that of `state` may be freed already.
 static void keep(const LogState *state, LogLevel level, const char *message,
                  const LogField *fields) {
   Buf buf = {0};

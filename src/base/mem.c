@@ -1,5 +1,5 @@
-// The C library's allocator, without a NULL that callers would have to handle, and with a
-// count of live allocations.
+// The C library's allocator, with a count of live allocations. Its functions never
+// return NULL.
 #include "base/mem.h"
 
 #include <stdatomic.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The process's own, like the heap that it counts.
+// Count of the whole process, because the heap belongs to the process.
 static _Atomic size_t live;
 
 void *mem_check(void *memory, size_t size) {
@@ -16,7 +16,7 @@ void *mem_check(void *memory, size_t size) {
   abort();
 }
 
-// malloc(0) may be NULL, which would look like exhaustion.
+// Avoids malloc(0), which may return NULL and would look like exhausted memory.
 static size_t at_least_one(size_t size) { return size ? size : 1; }
 
 void *mem_alloc(size_t size) {

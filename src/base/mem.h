@@ -1,26 +1,29 @@
-// Allocation that never returns NULL: exhaustion aborts with a message, so no caller writes a
-// branch that no test can take. Sizes that a peer can influence are checked before they get here.
+// Allocation that never returns NULL. If memory is exhausted, the process aborts with a
+// message, so callers need no branch that no test can reach. Sizes that a peer can
+// influence must be checked before.
 #pragma once
 
 #include <stddef.h>
 
-/// Returns `size` bytes, not cleared.
+/// Returns `size` bytes, which are not cleared.
 void *mem_alloc(size_t size);
 
 /// Returns `size` bytes of zeros.
 void *mem_zalloc(size_t size);
 
-/// Resizes `memory` (or NULL), and returns it; the old pointer is invalid.
+/// Resizes `memory` (may be NULL) and returns it. The old pointer is invalid
+/// afterwards.
 void *mem_grow(void *memory, size_t size);
 
 /// Returns a copy of the C string `text`.
 char *mem_strdup(const char *text);
 
-/// Returns `memory`, `size` bytes of another allocator, uncounted; aborts if it is NULL.
+/// Returns `memory`, which another allocator has returned for `size` bytes; aborts if
+/// it is NULL. Does not count it.
 void *mem_check(void *memory, size_t size);
 
 /// Frees memory that the functions above allocated. NULL is allowed.
 void mem_free(void *memory);
 
-/// Returns the number of allocations that are not freed: zero at a clean exit.
+/// Returns the number of live allocations, which is zero at a clean exit.
 size_t mem_live(void);

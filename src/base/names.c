@@ -1,6 +1,6 @@
-// The map is open addressing with linear probing, at most three quarters full. Removal
-// moves later entries of the same run back, so there are no tombstones and a map that
-// churns does not decay.
+// The map uses open addressing with linear probing, and is at most three quarters full.
+// A removal moves later entries of the same run back. Therefore the map needs no
+// tombstones, and many changes do not make it slower.
 #include "base/names.h"
 
 #include <sodium.h>
@@ -23,12 +23,13 @@ void names_deinit(Names *names) {
   *names = (Names){0};
 }
 
-// The index where the search for a name begins.
+// Returns the index at which the search for a name begins.
 static uint32_t home_of(const Names *names, const char *text, size_t size) {
   return (uint32_t)hash_bytes(names->key, text, size) & (names->capacity - 1);
 }
 
-// The name's entry, or the empty one where it would go. There must be an empty one.
+// Returns the name's entry, or the empty entry for it. The map must have an empty
+// entry.
 static NamesEntry *find_place(const Names *names, const char *text, size_t size) {
   uint32_t mask = names->capacity - 1;
   for (uint32_t i = home_of(names, text, size);; i = (i + 1) & mask) {
@@ -85,7 +86,7 @@ void names_remove(Names *names, const char *text, size_t size) {
   uint32_t mask = names->capacity - 1;
   uint32_t hole = (uint32_t)(entry - names->entries);
   for (uint32_t i = (hole + 1) & mask; names->entries[i].text; i = (i + 1) & mask) {
-    // An entry may fill the hole unless its home lies between the hole and itself.
+    // An entry may move to the hole unless its home is between the hole and the entry.
     NamesEntry moved = names->entries[i];
     uint32_t home = home_of(names, moved.text, moved.size);
     if (((i - home) & mask) < ((i - hole) & mask)) continue;

@@ -1,6 +1,7 @@
-// Objects behind generation-tagged ids. Free slots form a queue: the one freed longest ago is
-// taken first, and only when RESTING others wait behind it (or when there is no more room), so an
-// id comes round again after 4096 * RESTING uses at the soonest, and ids stay small for long.
+// Objects with generation-tagged ids. Free slots form a queue. The slot that was freed
+// longest ago is used first, but only if RESTING others wait behind it, or if no unused
+// slot is left. Therefore an id is used again after at least 4096 * RESTING uses, and
+// ids stay small for a long time.
 #include "base/slots.h"
 
 #include <assert.h>
@@ -17,7 +18,7 @@ void slots_deinit(Slots *slots) {
 }
 
 static uint32_t take_new(Slots *slots) {
-  if (slots->size == 0) slots->size = 1;  // index 0 is never given out
+  if (slots->size == 0) slots->size = 1;  // index 0 is never used
   if (slots->size >= slots->capacity) {
     slots->capacity =
         array_grow(&slots->slots, slots->capacity, sizeof(Slot), FIRST_CAPACITY);
@@ -48,7 +49,8 @@ uint32_t slots_add(Slots *slots, void *value) {
 void slots_remove(Slots *slots, uint32_t id) {
   assert(slots_find(slots, id));
   uint32_t index = id & SLOTS_MAX;
-  // The generation is the top of the id, so it wraps without touching the index.
+  // The generation is in the highest bits of the id, so it wraps without changing the
+  // index.
   slots->slots[index] = (Slot){.id = id + (1u << SLOTS_INDEX_BITS)};
   slots->count--;
   if (slots->free_tail) {

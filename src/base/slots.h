@@ -1,6 +1,7 @@
-// Objects behind ids: 20 bits of index and 12 of generation, so that a stale id finds nothing
-// instead of another object. Index 0 is never given out, so 0 means "none"; the first ids are 1,
-// 2, 3. Freed slots wait their turn, which keeps a generation from coming round quickly.
+// Objects behind ids. An id has 20 bits of index and 12 bits of generation, so that a
+// stale id finds nothing instead of another object. Index 0 is never used, so id 0
+// means "none"; the first ids are 1, 2, 3. A freed slot waits before it is used again,
+// so that generations increase slowly.
 #pragma once
 
 #include <stddef.h>
@@ -9,23 +10,23 @@
 enum { SLOTS_INDEX_BITS = 20, SLOTS_MAX = (1 << SLOTS_INDEX_BITS) - 1 };
 
 typedef struct Slot {
-  void *value;    // NULL when free
-  uint32_t id;    // id of the value, or the next id this slot will have
-  uint32_t next;  // next free index when free
+  void *value;    // object; NULL: the slot is free
+  uint32_t id;    // id of the object, or the next id of a free slot
+  uint32_t next;  // next free index, for a free slot
 } Slot;
 
 typedef struct Slots {
   Slot *slots;
-  uint32_t size;      // slots ever used, the unused slot 0 included
+  uint32_t size;      // slots used so far, including the unused slot 0
   uint32_t capacity;  // slots allocated
-  uint32_t count;     // values in
+  uint32_t count;     // number of objects
   uint32_t free_head, free_tail;
 } Slots;
 
-/// Frees the table; the values are their owner's.
+/// Frees the table, but not the objects, which belong to their owners.
 void slots_deinit(Slots *slots);
 
-/// Stores `value` (not NULL) and returns its id, or 0 when SLOTS_MAX values are in.
+/// Stores `value` (not NULL) and returns its id, or 0 if SLOTS_MAX objects exist.
 uint32_t slots_add(Slots *slots, void *value);
 
 /// Returns the value of an id, or NULL if it is stale or never existed.
@@ -35,9 +36,9 @@ static inline void *slots_find(const Slots *slots, uint32_t id) {
                                                              : NULL;
 }
 
-/// Forgets `id`, which must be valid.
+/// Removes the object with the valid `id` from the table.
 void slots_remove(Slots *slots, uint32_t id);
 
-/// Returns the value after index `*cursor` (start at 0), or NULL at the end. The caller may remove
-/// the value just returned.
+/// Returns the object after index `*cursor` (start at 0), or NULL at the end. The
+/// caller may remove the returned object.
 void *slots_next(const Slots *slots, uint32_t *cursor);

@@ -1,4 +1,4 @@
-// UTF-8 and edit distance by the book, and what names may consist of.
+// UTF-8, edit distance, and rules for names.
 #include "base/text.h"
 
 #include <string.h>
@@ -51,8 +51,8 @@ bool text_is_utf8(const char *text, size_t size) {
   return true;
 }
 
-// Every value but the first follows a separator, a bracket or a name's colon; an object's
-// name is no value of its own.
+// Counts commas and opening brackets, because every value but the first follows one of
+// them, directly or behind its key.
 size_t text_json_count(const char *text, size_t size) {
   size_t count = 1;
   bool is_string = false;
@@ -120,10 +120,10 @@ bool text_is_peer_name(const char *text, size_t size) {
   return text_is_name(text, size) && !strchr("!*/", text[0]);
 }
 
-// --- Typing mistakes ---
+// --- Misspelt words ---
 
-// The edits (insert, delete, replace, swap two neighbours) that turn `a` into `b`. Both
-// are at most WORD_MAX_BYTES long.
+// Returns the number of edits (insert, delete, replace, swap two neighbours) that turn
+// `a` into `b`. Both must have at most WORD_MAX_BYTES.
 static size_t distance(const char *a, size_t a_size, const char *b, size_t b_size) {
   size_t table[WORD_MAX_BYTES + 1][WORD_MAX_BYTES + 1];
   for (size_t i = 0; i <= a_size; i++) table[i][0] = i;
@@ -144,7 +144,7 @@ static size_t distance(const char *a, size_t a_size, const char *b, size_t b_siz
 const char *text_nearest(const char *word, const char *const *words) {
   size_t size = strlen(word);
   if (size > WORD_MAX_BYTES) return NULL;
-  // The first distance that is too far: most of the word has to remain.
+  // The least distance that is too large, because most of the word must stay the same.
   size_t limit = least(size / 3 > 2 ? size / 3 + 1 : 3, size / 2 + 1);
   const char *nearest = NULL;
   for (; *words; words++) {

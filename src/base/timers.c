@@ -1,5 +1,5 @@
-// A binary heap of timers, least (due_ms, order) on top. Every timer knows its place, so
-// moving or stopping one is as cheap as adding it.
+// A binary heap of timers with the least (due_ms, order) on top. Each timer stores its
+// place in the heap, so that moving or stopping one is as cheap as adding one.
 #include "base/timers.h"
 
 #include "base/array.h"
@@ -23,7 +23,7 @@ static void put(Timers *timers, uint32_t index, TimersEntry entry) {
   entry.timer->place = index + 1;
 }
 
-// Puts `entry` at the hole `index` or at the place further up where it belongs.
+// Puts `entry` at the free place `index`, or further up where it belongs.
 static void sift_up(Timers *timers, uint32_t index, TimersEntry entry) {
   while (index > 0) {
     uint32_t parent = (index - 1) / 2;
@@ -34,7 +34,7 @@ static void sift_up(Timers *timers, uint32_t index, TimersEntry entry) {
   put(timers, index, entry);
 }
 
-// Puts `entry` at the hole `index` or at the place further down where it belongs.
+// Puts `entry` at the free place `index`, or further down where it belongs.
 static void sift_down(Timers *timers, uint32_t index, TimersEntry entry) {
   for (;;) {
     uint32_t child = 2 * index + 1;
@@ -59,8 +59,9 @@ static void settle(Timers *timers, uint32_t index, TimersEntry entry) {
 
 void timers_set(Timers *timers, Timer *timer, uint64_t due_ms, TimerCallback *callback,
                 void *data) {
-  // A timer that a callback sets for the past would precede older timers that are due in
-  // this run, and timers_run could not tell where the new ones begin.
+  // Raises the time to that of the current run. Otherwise a timer that a callback sets
+  // for the past would precede older timers that are due in this run, and timers_run
+  // could not distinguish old from new timers.
   timer->due_ms = due_ms > timers->run_ms ? due_ms : timers->run_ms;
   timer->callback = callback;
   timer->data = data;
@@ -94,7 +95,7 @@ void timers_run(Timers *timers, uint64_t now_ms) {
     Timer *timer = timers->heap[0].timer;
     if (timer->due_ms > now_ms || timers->heap[0].order >= end) break;
     timers_stop(timers, timer);
-    timer->callback(timer->data, now_ms);  // may free the timer
+    timer->callback(timer->data, now_ms);  // the callback may free the timer
   }
   timers->run_ms = 0;
 }

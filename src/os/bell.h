@@ -7,11 +7,12 @@ typedef struct Loop Loop;
 /// The loop calls this once after one or several calls of bell_ring.
 typedef void BellCallback(void *data);
 
-/// Makes a bell, which does not keep the loop running. Returns NULL when the system cannot.
+/// Creates a bell, which does not keep the loop running. Returns NULL if the system
+/// cannot create one.
 Bell *bell_open(Loop *loop, BellCallback *on_ring, void *data);
 
-/// Rings it; for any thread, and for signal handlers.
+/// Rings the bell. Callable from any thread and from signal handlers.
 void bell_ring(Bell *bell);
 
-/// Closes it; the loop frees it. NULL is allowed.
+/// Closes the bell, which the loop frees later. NULL is allowed.
 void bell_close(Bell *bell);

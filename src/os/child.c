@@ -1,5 +1,5 @@
-// A child is over when it has ended and its pipes are at their ends; it goes when its
-// handles have closed.
+// A child is over when its process has ended and its pipes are at their ends. It is
+// freed when its handles have closed.
 #include "os/child.h"
 
 #include <errno.h>
@@ -16,14 +16,14 @@ enum { ARGUMENTS_MAX = 8, ARGUMENTS_OWN = 2, PIPES = 3 };
 
 typedef struct Child {
   uv_process_t process;
-  uv_pipe_t pipes[PIPES];  // its standard input, output and error
+  uv_pipe_t pipes[PIPES];  // standard input, output and error
   uv_write_t write;
   Loop *loop;
-  ChildEnd *on_end;  // NULL: no callback follows
+  ChildEnd *on_end;  // callback for the end; NULL: no callback follows
   void *data;
   uint32_t token;
   int status;
-  int running;  // of its handles, those that are not closed
+  int running;  // number of handles that are not closed
   Timer timer;
   Buf input, output;
   char buffer[4096];
@@ -62,7 +62,7 @@ static void on_timeout(void *data, uint64_t now_ms) {
 
 // --- Input and output ---
 
-// A child may end without reading its input.
+// Ignores errors, because a child may end without reading its input.
 static void on_written(uv_write_t *write, int status) {
   (void)status;
   Child *child = write->data;
@@ -92,12 +92,12 @@ static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf) {
     uv_close((uv_handle_t *)stream, on_closed);
 }
 
-// --- The beginning ---
+// --- The start ---
 
 static int spawn(Child *child, const char *const *arguments) {
   char path[PATH_MAX];
   size_t size = sizeof path;
-  char parent[16];  // it does not outlive this process
+  char parent[16];  // id of this process; the child ends when this process ends
   snprintf(parent, sizeof parent, "%d", (int)uv_os_getpid());
   char *args[1 + ARGUMENTS_OWN + ARGUMENTS_MAX + 1] = {path, "--child-of", parent};
   int err = uv_exepath(path, &size);

@@ -1,5 +1,5 @@
 // Runs a program beside the loop: writes its input, collects its output, and reports
-// how it ended. Only for this program's own tools: no peer's text gets into the command
+// its end. Only for this program's own tools: no text from a peer may be in the command
 // line.
 #pragma once
 
@@ -12,28 +12,30 @@ typedef struct Loop Loop;
 
 enum {
   CHILD_MAX = 3,                 // children at a time
-  CHILD_OUTPUT_MAX = 256 << 10,  // first bytes of its output, which are kept
+  CHILD_OUTPUT_MAX = 256 << 10,  // bytes of the output that are kept; later ones are
+                                 // dropped
 };
 
-/// `status`: its exit code, or a negated signal. The text is valid during the call.
+/// Reports the end of a child. `status`: exit code, or negated signal. The text is
+/// valid during the call.
 typedef void ChildEnd(void *data, uint32_t token, int status, const char *text,
                       size_t size);
 
 typedef struct ChildStart {
-  const char *const *arguments;  // without the program's name; ended by NULL
+  const char *const *arguments;  // arguments without the program's name, ended by NULL
   Text input;                    // standard input; copied
   uint32_t timeout_ms;           // time after which the program is killed
   ChildEnd *on_end;
-  void *data;  // for on_end, as is the token
+  void *data;  // argument of on_end, like the token
   uint32_t token;
 } ChildStart;
 
-/// Allows child_start, because this process is `perigee`.
+/// Allows child_start. Call it only if this process is `perigee`.
 void child_allow(Loop *loop);
 
-/// Runs this program itself. Returns 0, or an error, and then `on_end` is not called:
-/// ERR_FULL when CHILD_MAX run already, -ENOENT without child_allow.
+/// Starts this program as a child. Returns 0; or an error, after which `on_end` is not
+/// called: ERR_FULL if CHILD_MAX children are running, -ENOENT without child_allow.
 int child_start(Loop *loop, const ChildStart *start);
 
-/// Kills running children; their on_end is not called.
+/// Kills all running children, without calling their on_end.
 void child_stop_all(Loop *loop);

@@ -1,6 +1,6 @@
-// A link is one connection: it reads a line, waits for the answer, writes it and
-// closes. Each step has a deadline. The Control goes when its listener and all its
-// links have closed.
+// A link is one connection: it reads a line, waits for the answer, writes the answer
+// and closes. Each step has a deadline. The Control is freed when its listener and all
+// its links have closed.
 #include "os/control.h"
 
 #include <errno.h>
@@ -21,10 +21,10 @@ typedef struct Link {
   Control *control;
   ControlToken token;
   Timer timer;
-  bool is_asking;  // its request was handed up and not answered
-  uint32_t size;   // of what has arrived
+  bool is_asking;  // the request was passed up and has no answer yet
+  uint32_t size;   // bytes that have arrived
   char line[CONTROL_LINE_MAX + 1];
-  char *answer;  // owned; while it is being written
+  char *answer;  // answer that is being written; owned
 } Link;
 
 struct Control {
@@ -154,7 +154,7 @@ void control_reply(Control *control, ControlToken token, const char *text,
 
 // --- The socket ---
 
-// Returns whether `path` is a directory in which only this user can create files.
+// Returns 0 if `path` is a directory in which only this user can create files.
 static int check_directory(const char *path) {
   struct stat info;
   if (lstat(path, &info) != 0) return -errno;
@@ -173,7 +173,7 @@ static int ensure_directory(const char *path) {
   return err;
 }
 
-// Removes a socket left behind by a server that is gone.
+// Removes a socket that a server has left behind.
 static int remove_stale(const char *path) {
   struct stat info;
   if (lstat(path, &info) != 0) return errno == ENOENT ? 0 : -errno;
@@ -220,7 +220,8 @@ Control *control_open(Loop *loop, const char *path, ControlRequest *on_request,
 void control_close(Control *control) {
   if (control == NULL || control->is_closing) return;
   control->is_closing = true;
-  uv_close((uv_handle_t *)&control->pipe, on_closed);  // libuv removes the socket
+  uv_close((uv_handle_t *)&control->pipe, on_closed);  // libuv removes the socket's
+                                                       // file
   uint32_t cursor = 0;
   for (Link *link; (link = slots_next(&control->links, &cursor)) != NULL;)
     link_close(link);

@@ -11,7 +11,7 @@ void loop_set_timer(Loop *loop, Timer *timer, uint64_t ms, TimerCallback *callba
   timers_set(&loop->timers, timer, loop_now_ms(loop) + ms, callback, data);
 }
 
-// Only wakes the loop: timers run after the sockets.
+// Does nothing but wake the loop, because timers run after the sockets.
 static void on_clock(uv_timer_t *clock) {
   Loop *loop = clock->data;
   loop->clock_due_ms = UINT64_MAX;
@@ -39,15 +39,17 @@ static void end_iteration(Loop *loop) {
   arm_clock(loop);
 }
 
-// Polls the sockets first while work is left: scripts get one slice between two polls.
+// While work is left, polls the sockets without waiting: scripts get one slice between
+// two polls.
 static void on_prepare(uv_prepare_t *prepare) {
   Loop *loop = prepare->data;
   if (!uv_is_active((uv_handle_t *)&loop->idle)) end_iteration(loop);
   loop->polled_ms = loop_now_ms(loop);
 }
 
-// Runs the timers that were due when the sockets were polled. So after a handler that took seconds,
-// a peer whose packets have arrived meanwhile is neither silent nor late.
+// Runs the timers that were due when the sockets were polled. After a handler that took
+// seconds, a peer whose packets have arrived meanwhile therefore counts neither as
+// silent nor as late.
 static void on_check(uv_check_t *check) {
   Loop *loop = check->data;
   timers_run(&loop->timers, loop->polled_ms);
@@ -108,8 +110,9 @@ bool loop_poll(Loop *loop, int timeout_ms) {
 
 int loop_fd(const Loop *loop) { return uv_backend_fd(&loop->uv); }
 
-// libuv tells the kernel of new descriptors when it waits next; it keeps them in a queue,
-// whose first member points to the queue itself while it is empty.
+// Returns whether libuv has descriptors that it will pass to the kernel at its next
+// wait. Libuv keeps these in a queue; the first member of an empty queue points to the
+// queue itself.
 static bool has_new_descriptors(const Loop *loop) {
   const void *first;
   memcpy(&first, &loop->uv.watcher_queue, sizeof first);

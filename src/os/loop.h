@@ -1,6 +1,6 @@
 // A libuv loop with timers, and a callback at the end of each iteration.
-// The files of src/os run on one; a Net has one (net_loop). In an iteration sockets come
-// before timers, and the end of the iteration comes last.
+// The modules of src/os run on a loop, and a Net has one (net_loop). In an iteration,
+// sockets come before timers, and the end of the iteration comes last.
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 #include "base/list.h"
 #include "base/timers.h"
 
-/// Ends each iteration. Returns whether there is more to do, in which case the next iteration comes
+/// Ends each iteration. Returns whether work is left; the next iteration then follows
 /// at once.
 typedef bool LoopEnd(void *data);
 
@@ -18,38 +18,40 @@ typedef struct Loop {
   uv_loop_t uv;
   uv_prepare_t prepare;
   uv_check_t check;
-  uv_idle_t idle;  // active while there is more to do, so that the loop does not wait
+  uv_idle_t idle;  // active while work is left, so that the loop does not wait
   uv_timer_t clock;
   uv_timer_t limit;       // ends the wait of loop_poll
-  uint64_t clock_due_ms;  // time that `clock` is set to, monotonic
-  uint64_t polled_ms;     // when the loop last looked at its sockets, monotonic
+  uint64_t clock_due_ms;  // time at which `clock` fires, monotonic
+  uint64_t polled_ms;     // last time at which the loop polled its sockets, monotonic
   Timers timers;
   LoopEnd *end;
-  void *data;        // for `end`
-  bool has_program;  // this process is `perigee`, which child processes are, too
-  List children;     // running child processes; child.c's
-  List workers;      // running threads; worker.c's
+  void *data;        // argument of `end`
+  bool has_program;  // this process is `perigee`, so child processes can be `perigee`,
+                     // too
+  List children;     // running child processes; used by child.c
+  List workers;      // running threads; used by worker.c
 } Loop;
 
-/// Initializes a zeroed Loop. Returns 0, or an error and then nothing has changed.
+/// Initializes a zeroed Loop. Returns 0, or an error without any change.
 int loop_init(Loop *loop, LoopEnd *end, void *data);
 
-/// Frees it; asserts that every handle but its own is closed or closing.
+/// Frees the loop. Asserts that every handle but its own is closed or closing.
 void loop_deinit(Loop *loop);
 
-/// Runs until only its own handles, and no timer, are left.
+/// Runs until no timer and only the loop's own handles are left.
 void loop_run(Loop *loop);
 
-/// Runs one iteration: waits for something to do at most `timeout_ms` (negative: for ever).
+/// Runs one iteration. Waits at most `timeout_ms` for work (negative: without a limit).
 /// Returns whether anything keeps the loop running.
 bool loop_poll(Loop *loop, int timeout_ms);
 
-/// Return a descriptor that is readable when there is something to do, for the loop of a host
-/// program; and the milliseconds until loop_poll has to be called even if it is not (-1: none).
+/// For the loop of a host program. Return a descriptor that is readable when the loop
+/// has work, and the milliseconds until loop_poll must be called in any case (-1: no
+/// limit).
 int loop_fd(const Loop *loop);
 int loop_timeout_ms(const Loop *loop);
 
-/// Returns monotonic time, the same all through an iteration.
+/// Returns monotonic time, which stays the same during an iteration.
 uint64_t loop_now_ms(const Loop *loop);
 
 /// Sets a timer that is due in `ms` milliseconds.

@@ -1,4 +1,4 @@
-// Three uv_signal handles that share one owner, which goes with the last of them.
+// Three uv_signal handles share one owner, which is freed with the last of them.
 #include "os/signals.h"
 
 #include <signal.h>

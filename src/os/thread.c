@@ -39,7 +39,8 @@ int thread_start(pthread_t *thread, const char *name, void (*run)(void *data),
   return err;
 }
 
-// glibc has no name for the member of the event that names the thread.
+// The event's member for the thread is set without its name, because glibc has no name
+// for it.
 int thread_timer(clockid_t clock, int signal, void *value, timer_t *timer) {
   struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID,
                            .sigev_signo = signal,

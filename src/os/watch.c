@@ -1,7 +1,8 @@
-// Watches directories, not files, because a replaced file takes its watch with it: the directory of
-// every symlink on the way to a file, the directory of the file, and the one above. An event
-// only starts a look, which compares hashes. Every look opens new handles, because a handle
-// of a directory that was moved away looks like a good one.
+// Watches directories, not files, because a replaced file loses its watch. For each
+// file it watches the directory of every symlink on the path, the directory of the
+// file, and the parent of that directory. An event only starts a look, which compares
+// hashes. Every look opens new handles, because a handle of a directory that was moved
+// away still looks valid.
 #include "os/watch.h"
 
 #include <errno.h>
@@ -26,15 +27,17 @@ typedef struct File {
   bool exists;
   bool is_empty;
   uint64_t hash;
-  bool has_changed;     // its change is to be reported
+  bool has_changed;     // a change must be reported
   uint64_t doubted_ms;  // time since which it seems to be half saved; 0: it does not
+                        // seem so
 } File;
 
 typedef struct Directory {
   uv_fs_event_t handle;
   Watch *watch;
   char *path;
-  Buf names;  // entries that matter, each with its NUL; an empty one: all do
+  Buf names;  // names of the watched entries, each with its NUL; an empty name: all
+              // entries
 } Directory;
 
 struct Watch {
@@ -44,14 +47,15 @@ struct Watch {
   uint64_t key[2];
   File *files;
   size_t file_count;
-  List directories;     // of Directory, open
+  List directories;     // open Directory structs
   uint32_t open_count;  // handles that are not closed yet
-  bool is_polling;      // some directory could not be watched
-  bool has_warned;      // has logged that some directory could not be watched
+  bool is_polling;      // a directory could not be watched, so files are polled
+  bool has_warned;      // the warning about that has been logged
   bool is_closing;
-  bool has_changed;   // a change of a file is to be reported
-  uint64_t first_ms;  // time of the first event since the last look; 0: none came
-  uint64_t name;      // then: a hash of the file's path; 0: several files
+  bool has_changed;   // a change of a file must be reported
+  uint64_t first_ms;  // time of the first event since the last look; 0: no event
+  uint64_t name;  // hash of the path of the file that the events concern; 0: several
+                  // files
   Timer timer;
 };
 
@@ -68,7 +72,7 @@ static const char *base_name(const char *path) {
   return slash == NULL ? path : slash + 1;
 }
 
-// Events about the directory itself come under its own name.
+// Events about the directory itself have the directory's own name.
 static bool has_name(const Directory *directory, const char *name) {
   const char *at = (const char *)directory->names.data;
   const char *end = at + directory->names.size;
@@ -85,7 +89,7 @@ static uint64_t hash_path(const Directory *directory, const char *name) {
          1;
 }
 
-// Waits longer for several files, which may be saved one after the other.
+// Waits longer if several files change, because they may be saved one after the other.
 static void on_event(uv_fs_event_t *handle, const char *name, int events, int status) {
   Directory *directory = handle->data;
   Watch *watch = directory->watch;
@@ -153,7 +157,7 @@ static Directory *directory_open(Watch *watch, const char *path, size_t size) {
   return NULL;
 }
 
-// Returns the length of the directory's part of `path`, which is absolute.
+// Returns the size of the directory's part of the absolute `path`.
 static size_t parent_size(const char *path, size_t size) {
   while (size > 1 && path[size - 1] == '/') size--;
   while (size > 1 && path[size - 1] != '/') size--;
@@ -161,8 +165,8 @@ static size_t parent_size(const char *path, size_t size) {
   return size;
 }
 
-// Watches the directory entry that the first `size` bytes of `path` name. Returns false when it
-// cannot watch its directory.
+// Watches the directory entry that the first `size` bytes of `path` name. Returns false
+// if the entry's directory cannot be watched.
 static bool watch_entry(Watch *watch, const char *path, size_t size) {
   while (size > 1 && path[size - 1] == '/') size--;
   size_t parent = parent_size(path, size);
@@ -175,8 +179,8 @@ static bool watch_entry(Watch *watch, const char *path, size_t size) {
   return true;
 }
 
-// Replaces the first `size` bytes of `path`, a symlink, by its target. Returns false when that is
-// too long or unreadable.
+// Replaces the first `size` bytes of `path`, a symlink, by its target. Returns false if
+// the target is too long or unreadable.
 static bool follow(char path[PATH_MAX], size_t size) {
   char link[PATH_MAX], rest[PATH_MAX], target[PATH_MAX];
   memcpy(link, path, size);
@@ -194,7 +198,8 @@ static bool follow(char path[PATH_MAX], size_t size) {
   return true;
 }
 
-// Watches the directory of every symlink along `path`, and resolves `path` as far as it exists.
+// Watches the directory of every symlink on `path`, and resolves `path` as far as it
+// exists.
 static void watch_symlinks(Watch *watch, char path[PATH_MAX]) {
   int followed = 0;
   size_t size = 0;
@@ -214,7 +219,7 @@ static void watch_symlinks(Watch *watch, char path[PATH_MAX]) {
   }
 }
 
-// All entries of a folder.
+// Watches all entries of a folder.
 static bool watch_folder(Watch *watch, const char *path) {
   size_t size = strlen(path);
   while (size > 1 && path[size - 1] == '/') size--;
@@ -238,14 +243,14 @@ static void watch_path(Watch *watch, const char *file) {
   if (strlen(path) + strlen(file) >= sizeof path) return;
   strcat(path, file);
   watch_symlinks(watch, path);
-  // The file in its directory and that in the one above, of those that exist.
+  // watches the file in its directory, and the directory in its parent, if they exist
   int watched = is_folder(path) && watch_folder(watch, path);
   for (size_t size = strlen(path); watched < 2 && size > 1;
        size = parent_size(path, size))
     watched += watch_entry(watch, path, size);
 }
 
-// Opens the new handles before it closes the old ones, so that it misses no event.
+// Opens the new handles before it closes the old ones, so that no event is missed.
 static void watch_directories(Watch *watch) {
   List old = watch->directories;
   watch->directories = (List){0};
@@ -273,7 +278,7 @@ static File file_now(const Watch *watch, const File *file) {
   File now = *file;
   int err = is_folder(file->path) ? read_names(file->path, &bytes)
                                   : file_read(file->path, &bytes);
-  if (err != -EMFILE && err != -ENFILE) {  // these say nothing about the file
+  if (err != -EMFILE && err != -ENFILE) {  // these errors say nothing about the file
     now.exists = err == 0;
     now.is_empty = bytes.size == 0;
     now.hash = now.exists ? hash_bytes(watch->key, bytes.data, bytes.size) : 0;
@@ -282,8 +287,8 @@ static File file_now(const Watch *watch, const File *file) {
   return now;
 }
 
-// Compares a file with its last state, and notes the new one. Returns whether it changed; leaves a
-// file that seems to be half saved for a later look.
+// Compares a file with its last state, stores the new state, and returns whether the
+// file has changed. Skips a file that seems to be half saved until a later look.
 static bool file_update(Watch *watch, File *file, uint64_t now_ms) {
   File now = file_now(watch, file);
   bool is_changed = now.exists != file->exists || now.hash != file->hash;
@@ -305,7 +310,8 @@ static bool is_doubting(const Watch *watch) {
   return false;
 }
 
-// Reports changes once no file is in doubt, because until then only half of them may be saved.
+// Reports changes when no file seems to be half saved, because the others may be saved
+// only partly until then.
 static void look(void *data, uint64_t now_ms) {
   Watch *watch = data;
   watch->first_ms = 0;
@@ -327,7 +333,7 @@ static File file_new(Watch *watch, const char *path) {
   for (size_t i = 0; i < watch->file_count; i++) {
     if (files[i].path == NULL || strcmp(files[i].path, path) != 0) continue;
     File file = files[i];
-    files[i].path = NULL;  // moves to the new set
+    files[i].path = NULL;  // the new set owns the path now
     return file;
   }
   File file = {.path = mem_strdup(path)};
@@ -339,7 +345,7 @@ static void free_files(File *files, size_t count) {
   mem_free(files);
 }
 
-// --- The surface ---
+// --- The functions of watch.h ---
 
 bool watch_has_changed(const Watch *watch, const char *path) {
   for (size_t i = 0; i < watch->file_count; i++) {

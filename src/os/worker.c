@@ -9,8 +9,8 @@
 
 struct Worker {
   uv_thread_t thread;
-  uv_async_t bell;  // rung when `run` has returned
-  uv_mutex_t lock;  // of `is_over`
+  uv_async_t bell;  // rings when `run` has returned
+  uv_mutex_t lock;  // protects `is_over`
   uv_cond_t over;
   bool is_over;  // `run` has returned
   Loop *loop;
@@ -44,7 +44,8 @@ static void on_bell(uv_async_t *bell) {
   uv_close((uv_handle_t *)bell, on_closed);
 }
 
-// The bell does not keep the loop running: a server that stops waits in workers_end.
+// The bell does not keep the loop running, because a server that stops waits in
+// workers_end.
 Worker *worker_start(Loop *loop, WorkerRun *run, WorkerEnd *on_end, void *data) {
   Worker *worker = mem_zalloc(sizeof *worker);
   worker->loop = loop;
@@ -66,7 +67,7 @@ Worker *worker_start(Loop *loop, WorkerRun *run, WorkerEnd *on_end, void *data) 
   return worker;
 }
 
-// The bell, which may ring yet, closes without a call.
+// Calls on_bell directly. That closes the bell, which therefore does not call it again.
 bool worker_wait(Worker *worker, uint64_t us) {
   uint64_t now_us = uv_hrtime() / 1000, end_us = now_us + us;
   uv_mutex_lock(&worker->lock);

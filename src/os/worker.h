@@ -1,5 +1,5 @@
-// One call of a function on a thread of its own. The loop joins the thread and frees
-// everything after the function has returned.
+// Runs one function on a separate thread. After the function has returned, the loop
+// joins the thread and frees everything.
 #pragma once
 
 #include <stdbool.h>
@@ -8,21 +8,21 @@
 typedef struct Loop Loop;
 typedef struct Worker Worker;
 
-/// Runs on the thread. It must not use the loop, and should return soon after its owner has
-/// cancelled it, because workers_end waits for it.
+/// The function, on the thread. It must not use the loop. It should return soon after
+/// its owner has cancelled it, because workers_end waits for it.
 typedef void WorkerRun(void *data);
 
-/// Called by the loop, worker_wait or workers_end when the thread has ended. `data` belongs to the
-/// caller again.
+/// Called by the loop, worker_wait or workers_end when the thread has ended. From then
+/// on, `data` belongs to the caller again.
 typedef void WorkerEnd(void *data);
 
-/// Starts the thread. Returns NULL when the system cannot create one; then `on_end` is not
-/// called.
+/// Starts the thread. Returns NULL if the system cannot create one; `on_end` is not
+/// called then.
 Worker *worker_start(Loop *loop, WorkerRun *run, WorkerEnd *on_end, void *data);
 
-/// Waits at most `us` microseconds for `run` to return. Returns true if it has: then `on_end` has
-/// been called, and the worker is freed.
+/// Waits at most `us` microseconds for `run` to return. Returns true if it has;
+/// `on_end` has then been called, and the worker is freed.
 bool worker_wait(Worker *worker, uint64_t us);
 
-/// Waits for all workers of the loop and ends them.
+/// Waits for all workers of the loop, and ends them.
 void workers_end(Loop *loop);
