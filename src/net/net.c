@@ -18,20 +18,14 @@ Loop *net_loop(Net *net) { return net->sim ? NULL : &net->loop; }
 
 // --- The iteration ---
 
-static bool report_ended(Net *net) {
-  bool is_any = net->ended.count > 0;
-  while (net->ended.count) {
-    Endpoint *endpoint = net->ended.items[--net->ended.count];
-    endpoint->ops->report_end(endpoint);
-  }
-  return is_any;
-}
-
 bool net_end_iteration(Net *net) {
   void *data = net->events.iteration_data ? net->events.iteration_data : net->data;
   bool is_more = net->events.iteration(data, net_now_ms(net));
   is_more |= flush_due(net);
-  is_more |= report_ended(net);
+  for (; net->ended.count; is_more = true) {
+    Endpoint *endpoint = net->ended.items[--net->ended.count];
+    endpoint->ops->report_end(endpoint);
+  }
   is_more |= net_resume(net);
   inbox_limit(net);
   for (NetPart *part = net->parts; part; part = part->next)

@@ -70,13 +70,6 @@ static int check_meta(const Relay *relay, const Command *command) {
   return command->flags && size > ROOM_META_BYTES ? ERR_FULL : 0;
 }
 
-// Adds the size of a queued COMMAND_ROOM_META to its room's count.
-static void queue_meta(Relay *relay, const Command *command) {
-  Room *room = relay_room(relay, command->id);
-  room->queued_meta += meta_size(command);
-  relay->handler.has_meta = true;
-}
-
 void handler_unqueue_meta(Relay *relay, const Command *command) {
   Room *room = relay_room(relay, command->id);
   if (room) room->queued_meta -= meta_size(command);
@@ -171,7 +164,10 @@ int relay_command(Relay *relay, const Command *command) {
   if (err == 0) err = count_delivery(relay, command);
   if (err == 0) commands_push(&relay->handler.commands, command);
   if (command->type == COMMAND_JOIN) relay->handler.has_join = true;
-  if (err == 0 && command->type == COMMAND_ROOM_META) queue_meta(relay, command);
+  if (err == 0 && command->type == COMMAND_ROOM_META) {
+    relay_room(relay, command->id)->queued_meta += meta_size(command);
+    relay->handler.has_meta = true;
+  }
   return err;
 }
 

@@ -381,14 +381,6 @@ static HostOutcome end_with_fault(Host *host, lua_State *co) {
 
 // --- Calling ---
 
-static lua_State *take_idle(Host *host) {
-  if (host->idle == NULL) {
-    host->idle = lua_newthread(host->L);
-    host->idle_ref = luaL_ref(host->L, LUA_REGISTRYINDEX);
-  }
-  return host->idle;
-}
-
 // Pushes the arguments, which have the same order for all functions, and omits the last
 // ones if the event does not use them. Returns their number.
 static int push_event(lua_State *co, const Event *event) {
@@ -462,7 +454,11 @@ static HostOutcome wake(Host *host, lua_State *co) {
 HostOutcome host_call(Host *host, const Event *event) {
   assert(host->running == NULL && lua_gettop(host->L) == 0);
   assert(host->entries[event->type] != LUA_NOREF);
-  lua_State *co = take_idle(host);
+  if (host->idle == NULL) {
+    host->idle = lua_newthread(host->L);
+    host->idle_ref = luaL_ref(host->L, LUA_REGISTRYINDEX);
+  }
+  lua_State *co = host->idle;
   host->stack = __builtin_frame_address(0);
   host->event = *event;
   host->is_owned = event->type == EVENT_START || event->type == ENTRY_LOAD;

@@ -89,14 +89,6 @@ NOT_WATCHED static void on_signal(int number) {
   lua_sethook(limit.L, on_hook, LUA_MASKCOUNT, 1);
 }
 
-static void make_timer(lua_State *L) {
-  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-  if (sigaction(LIMIT_SIGNAL, &action, NULL) != 0 ||
-      thread_timer(CLOCK_THREAD_CPUTIME_ID, LIMIT_SIGNAL, NULL, &limit.timer) != 0)
-    luaL_error(L, "the system gives no timer");
-  limit.L = L;
-}
-
 // call(seconds, fn, on_over, farewell): calls `fn`. After `seconds`, calls `on_over`,
 // which raises an error, again and again until `fn` has ended. If `fn` still runs five
 // seconds later, writes `farewell` to standard error and ends the process with 1. Must
@@ -126,8 +118,12 @@ static int limit_stop(lua_State *L) {
 int tool_limit_open(lua_State *L) {
   static const luaL_Reg FUNCTIONS[] = {
       {"call", limit_call}, {"stop", limit_stop}, {NULL, NULL}};
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+  if (sigaction(LIMIT_SIGNAL, &action, NULL) != 0 ||
+      thread_timer(CLOCK_THREAD_CPUTIME_ID, LIMIT_SIGNAL, NULL, &limit.timer) != 0)
+    luaL_error(L, "the system gives no timer");
+  limit.L = L;
   limit.on_over = LUA_NOREF;
-  make_timer(L);
   lua_newtable(L);
   luaL_register(L, NULL, FUNCTIONS);
   return 1;

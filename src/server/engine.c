@@ -152,13 +152,6 @@ static void flush_at_once(Engine *engine) {
   net_set_limits(engine->net, &limits);
 }
 
-static void leave(Engine *engine) {
-  session_shutdown(engine->session);
-  if (engine->options.events->leaving != NULL)
-    engine->options.events->leaving(engine->options.data);
-  net_stop(engine->net);
-}
-
 static bool has_time_to_stop(const Engine *engine) {
   return net_real_us() - engine->stopped_us < STOP_US;
 }
@@ -175,7 +168,10 @@ static bool on_iteration(void *data, uint64_t now_ms) {
       engine->state = ENGINE_LEAVING;
       return true;
     case ENGINE_LEAVING:
-      leave(engine);
+      session_shutdown(engine->session);
+      if (engine->options.events->leaving != NULL)
+        engine->options.events->leaving(engine->options.data);
+      net_stop(engine->net);
       engine->state = ENGINE_STOPPED;
       break;
     default:

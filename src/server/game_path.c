@@ -29,11 +29,6 @@ const char *game_check(const char *path) {
   return NULL;
 }
 
-static const char *base_name(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash == NULL ? path : slash + 1;
-}
-
 void game_name(char name[GAME_NAME_SIZE], const char *path) {
   char real[PATH_MAX];
   snprintf(name, GAME_NAME_SIZE, "%s", "relay");
@@ -42,5 +37,5 @@ void game_name(char name[GAME_NAME_SIZE], const char *path) {
     real[strlen(real) - strlen("/game.lua")] = '\0';
   else if (has_suffix(real, ".lua"))
     real[strlen(real) - strlen(".lua")] = '\0';
-  snprintf(name, GAME_NAME_SIZE, "%.*s", GAME_NAME_SIZE - 1, base_name(real));
+  snprintf(name, GAME_NAME_SIZE, "%.*s", GAME_NAME_SIZE - 1, strrchr(real, '/') + 1);
 }

@@ -115,12 +115,6 @@ void session_keep(Session *session, Peer *peer, Blob *packet) {
   deadline_arm(session, peer);
 }
 
-static void keep(Session *session, Peer *peer, const Out *out) {
-  Blob *blob = session_blob(session, out);
-  session_keep(session, peer, blob);
-  blob_unref(blob);
-}
-
 void session_send(Session *session, Peer *peer, const Outgoing *outgoing) {
   uint8_t head[SESSION_HEAD_SIZE];
   Out out;
@@ -131,7 +125,11 @@ void session_send(Session *session, Peer *peer, const Outgoing *outgoing) {
     session_frame(&out, head, outgoing);
   else if (!session_frame_line(session, &out, outgoing))
     return;
-  if (is_reliable && peer->resume.is_resumable) keep(session, peer, &out);
+  if (is_reliable && peer->resume.is_resumable) {
+    Blob *blob = session_blob(session, &out);
+    session_keep(session, peer, blob);
+    blob_unref(blob);
+  }
   if (peer->state == PEER_CONNECTED) net_write(session->net, peer->conn, &out);
 }
 

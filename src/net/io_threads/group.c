@@ -57,11 +57,6 @@ static const RemoteCall OPEN = {.run = run_group_open},
 
 // --- Members ---
 
-static void add_member(IoThread *thread, Group *group) {
-  if (group_count_remote(thread->all->main, group, thread->remote.index, 1) == 1)
-    post_group(thread, &OPEN, group->id, group->tag);
-}
-
 static void remove_member(IoThread *thread, Group *group) {
   if (group_count_remote(thread->all->main, group, thread->remote.index, -1) == 0)
     post_group(thread, &CLOSE, group->id, 0);
@@ -93,8 +88,10 @@ void proxy_join(Endpoint *endpoint, Group *group) {
     proxy->group_capacity =
         array_grow(&proxy->groups, proxy->group_capacity, sizeof *proxy->groups, 2);
   proxy->groups[proxy->group_count++] = group->id;
-  add_member(proxy->thread, group);
-  post_group(proxy->thread, &JOIN, group->id, proxy->local);
+  IoThread *thread = proxy->thread;
+  if (group_count_remote(thread->all->main, group, thread->remote.index, 1) == 1)
+    post_group(thread, &OPEN, group->id, group->tag);
+  post_group(thread, &JOIN, group->id, proxy->local);
 }
 
 void proxy_leave(Endpoint *endpoint, Group *group) {

@@ -8,12 +8,6 @@
 
 // --- Flow ---
 
-static void stop_flow(IoThread *thread, Conn *conn) {
-  if (conn->stops & STOP_FLOW) return;
-  conn_stop(conn, STOP_FLOW);
-  buf_append(&thread->flow, &conn->self.id, sizeof conn->self.id);
-}
-
 void served_resume_flow(IoThread *thread) {
   if (!thread->is_awaiting || mailbox_takes(&thread->events) == thread->takes) return;
   thread->is_awaiting = false;
@@ -55,8 +49,11 @@ static void judge_input(IoThread *thread, UpEvent *event, size_t size) {
   if (proxy->share_at != thread->events.takes_seen) proxy->share = 0;
   proxy->share_at = thread->events.takes_seen;
   proxy->share += size;
-  if (proxy->share > EVENTS_SHARE || mailbox_pending(&thread->events) > EVENTS_MAX)
-    stop_flow(thread, conn);
+  bool is_too_much =
+      proxy->share > EVENTS_SHARE || mailbox_pending(&thread->events) > EVENTS_MAX;
+  if (!is_too_much || conn->stops & STOP_FLOW) return;
+  conn_stop(conn, STOP_FLOW);
+  buf_append(&thread->flow, &conn->self.id, sizeof conn->self.id);
 }
 
 // Accepts every connection, because the main thread has asked the layer above before it

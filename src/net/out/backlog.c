@@ -191,25 +191,16 @@ static bool drop_oldest(Conn *conn) {
   return false;
 }
 
-// Drops all waiting messages. The transport still writes its chunk.
-static void drop_all(Backlog *backlog) {
+// Ends the connection and drops all waiting messages. The transport still writes its
+// chunk.
+static void condemn(Conn *conn) {
+  Backlog *backlog = conn->out.backlog;
   for (int i = 0; i < LANE_COUNT; i++) {
     lane_deinit(&backlog->lanes[i]);
     backlog->lanes[i] = (Lane){0};
   }
   count_none(backlog);
-}
-
-static void condemn(Conn *conn) {
-  drop_all(conn->out.backlog);
   conn_end(conn, END_SLOW);
-}
-
-// Returns the limit of bytes that may wait for one connection. The limit is small while
-// all backlogs together have too many bytes.
-static size_t byte_limit(const Net *net) {
-  return net->totals->backlog_bytes < NET_BACKLOG_TOTAL ? NET_BACKLOG_BYTES
-                                                        : NET_BACKLOG_SHARE;
 }
 
 // Checks the separate limit of messages that must not be dropped, so that other
@@ -227,7 +218,8 @@ static bool has_room_kept(Conn *conn, const Waiting *item, size_t bytes) {
 static bool has_room(Conn *conn, const Waiting *item) {
   Backlog *backlog = conn->out.backlog;
   uint32_t capacity = conn->net->limits.channel_capacity;
-  size_t bytes = byte_limit(conn->net);
+  bool is_scarce = conn->net->totals->backlog_bytes >= NET_BACKLOG_TOTAL;
+  size_t bytes = is_scarce ? NET_BACKLOG_SHARE : NET_BACKLOG_BYTES;
   if (item->flags & OUT_KEEP) return has_room_kept(conn, item, bytes);
   while (backlog->droppable >= capacity || backlog->bytes + item->size > bytes) {
     if (conn->net->limits.overflow == OVERFLOW_DISCONNECT) {

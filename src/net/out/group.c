@@ -96,16 +96,13 @@ void net_group_close(Net *net, GroupId id) {
   mem_free(group);
 }
 
-// Compares by distance, because the numbers wrap around.
-static bool is_past(uint32_t number, uint32_t base) {
-  return (int32_t)(number - base) <= 0;
-}
-
 static void purge_skips(const Group *group, Member *member) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < member->skip_count; i++) {
     Skip skip = member->skips[i];
-    if (!is_past(skip.to, group->base[skip.priority])) member->skips[kept++] = skip;
+    // Compares by distance, because the numbers wrap around.
+    bool is_past = (int32_t)(skip.to - group->base[skip.priority]) <= 0;
+    if (!is_past) member->skips[kept++] = skip;
   }
   member->skip_count = kept;
 }

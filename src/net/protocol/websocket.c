@@ -217,17 +217,14 @@ static void on_event(Conn *conn, const WsEvent *event) {
   }
 }
 
-// Returns a limit that allows one packet of the largest size, or many small packets.
-static uint64_t message_limit(const Conn *conn) {
-  return SOCKET_SPARE_BYTES + (conn->is_known ? (uint64_t)conn->in.max_payload : 0);
-}
-
 // Reads until nothing is left or the connection takes no more input. Returns whether a
 // message ended.
 static bool read_events(Conn *conn, WsReader *reader) {
   bool is_any = false;
   while (hand_up(conn) && conn_takes_input(conn) && !socket_of(conn)->is_over) {
-    WsEvent event = ws_reader_next(reader, message_limit(conn));
+    // A message may have one packet of the largest size, or many small packets.
+    uint64_t limit = conn->is_known ? (uint64_t)conn->in.max_payload : 0;
+    WsEvent event = ws_reader_next(reader, SOCKET_SPARE_BYTES + limit);
     if (event.type == WS_EVENT_NONE) break;
     is_any |= event.type == WS_EVENT_MESSAGE;
     on_event(conn, &event);

@@ -28,18 +28,14 @@ static const char *read_piece(lua_State *L, void *data, size_t *size) {
   return piece;
 }
 
-static int line_at(const Source *source) {
+static void push_late(lua_State *L, const Source *source) {
   int line = 1;
   for (size_t i = 0; i < source->at; i++) line += source->text.bytes[i] == '\n';
-  return line;
-}
-
-static void push_late(lua_State *L, const Source *source) {
   lua_pushfstring(
       L,
       "%s:%d: parsing this file took longer than %d s up to here; write "
       "long chains of operators or `elseif` as tables or several statements",
-      source->path, line_at(source), PARSE_US / 1000000);
+      source->path, line, PARSE_US / 1000000);
 }
 
 static bool push_refusal(lua_State *L, const char *path, Text text) {
