@@ -175,6 +175,19 @@ describe("a fault", function()
     assert.same({ errors = 0, failed = 0 }, ann:question(0, "errors"))
   end)
 
+  it("in an on_tick that has waited delays no later tick", function()
+    local perigee = server.start { game = [[
+      local perigee = require "perigee"
+      return { config = { tick_rate = 50 }, on_tick = function()
+        perigee.sleep(0.001)
+        error(perigee.fault "Tired")
+      end }
+    ]] }
+    perigee:wait_log "on_tick raised a fault"
+    perigee:wait_log "more since it was last logged"
+    assert.equal(0, perigee:count_log "still waits")
+  end)
+
   it("can be caught, and read", function()
     local ann = server.start({ game = GAME }):client()
     assert.same({ ok = false, code = "Cheater", line = 1, text = 'Cheater: {"line":1}' },

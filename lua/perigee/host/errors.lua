@@ -346,7 +346,7 @@ end
 function errors.faulted(event, room, problem)
   journal.run()
   if event == EVENTS.tick then
-    tasks.end_tick(room)
+    tasks.ticking[room] = nil
   end
   local entry, task = faults.of(problem), live.task
   if type(task) == "table" and task.on_failure then
