@@ -183,10 +183,10 @@ test("a tick that took too long once, as on a busy machine, is no error of the p
     end)
   end
   return game`));
-  const rests = (seconds) => server.log.some((line) => line.includes(`rests for ${seconds} s`));
+  const backsOff = (seconds) => server.log.some((line) => line.includes(`backs off for ${seconds} s`));
   const slow = async (wanted, seconds) => {
     await ann.evaluate((many) => room.send("slow", many), wanted);
-    while (!rests(seconds)) await ann.evaluate(() => game.ask("count"));
+    while (!backsOff(seconds)) await ann.evaluate(() => game.ask("count"));
   };
   while (!server.log.some((line) => line.includes("reloaded: "))) await ann.evaluate(() => game.ask("count"));
   await slow(1, 1);

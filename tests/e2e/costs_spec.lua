@@ -57,7 +57,7 @@ describe("what handlers cost", function()
   after_each(server.stop_all)
 
   it("is listed by handler, with its place", function()
-    host:wait_log "wild.on_tick rests"
+    host:wait_log "wild.on_tick backs off"
     for _ = 1, 20 do ann:send(room, "quick") end
     ann:send(room, "slow")
     local by_name = {}
@@ -91,14 +91,14 @@ describe("what handlers cost", function()
   end)
 
   it("has ticks and timers rest that went over their budget", function()
-    host:wait_log "wild.on_tick rests for 1 s"
-    host:wait_log "timer beat rests for 1 s"
+    host:wait_log "wild.on_tick backs off for 1 s"
+    host:wait_log "timer beat backs off for 1 s"
     local started = os.time()
     repeat ann:fence() until os.time() >= started + 2
     local found = ann:question(room, "look", 1)
     assert.is_true(found.ticks <= 6, found.ticks)
     assert.is_true(found.fired <= 6, found.fired)
-    host:wait_log "wild.on_tick rests for 2 s"
+    host:wait_log "wild.on_tick backs off for 2 s"
   end)
 
   it("does not hide who printed what", function()

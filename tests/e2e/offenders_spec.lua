@@ -39,6 +39,6 @@ describe("rooms that misbehave", function()
     for i = 1, GOOD_ROOMS do rooms[i] = bob:join("good:" .. i) end
     for _, room in ipairs(rooms) do bob:expect("MESSAGE", { room = room, message = "tick", value = 5050 }) end
     ann:fence()
-    host:wait_log "bad.on_tick rests for 1 s"
+    host:wait_log "bad.on_tick backs off for 1 s"
   end)
 end)

@@ -137,8 +137,8 @@ describe("perigee.world", function()
     for _ = 1, 20 do
       ann:expect("MESSAGE", { message = "tick" })
     end
-    perigee:wait_log "system runaway rests for 1 s, because it went over its budget"
-    perigee:wait_log "system forever rests for 1 s, because it went over its budget"
+    perigee:wait_log "system runaway backs off for 1 s, because it went over its budget"
+    perigee:wait_log "system forever backs off for 1 s, because it went over its budget"
   end)
 
   local COUNTING = [[

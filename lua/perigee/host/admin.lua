@@ -1,4 +1,4 @@
---- Events of the admin listener: requests of operators and LLMs, and what these have started.
+--- Events of the admin listener: requests of operators and LLMs, and events that these requests have caused.
 
 local core = require "perigee.core"
 local live = require "perigee.host.live"

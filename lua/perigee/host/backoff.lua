@@ -1,5 +1,5 @@
---- Suspends ticks and repeating timers that ran past their deadline, for a while: each such call delays
---- all others by the whole deadline, and it would do so again and again.
+--- Suspends ticks and repeating timers that ran past their deadline, for a while, because each such call
+--- delays all others by the whole deadline, and would do so again and again.
 
 local core = require "perigee.core"
 local live = require "perigee.host.live"
@@ -8,15 +8,15 @@ local FIRST, MOST = 1, 30 -- seconds; each pause is twice as long as the one bef
 
 local backoff = {}
 
-local tried -- when a suspended call was last tried
+local tried  -- time of the last call that a pause allowed again
 
 local pauses = setmetatable({}, { __mode = "k" }) -- by room id or timer's entry
 
 
 --- Suspends a tick or timer whose call ran past its deadline.
----@param key any whose call it was
+---@param key any tick or timer: room id or timer's entry
 ---@return number seconds
----@return boolean is_first whether it was not suspended before
+---@return boolean is_first whether this is its first pause
 function backoff.add(key)
   local before = pauses[key]
   local seconds = before and before.version == live.number and before.seconds * 2 or FIRST
@@ -26,8 +26,8 @@ function backoff.add(key)
 end
 
 
---- Returns whether the next call of a tick or timer is left out. A new version of the game begins without
---- pauses. One iteration of the loop tries at most one call after a pause, so that the delays do not add up.
+--- Returns whether to skip the next call of a tick or timer. A new version of the game begins without pauses.
+--- In each iteration of the loop, at most one call is made after a pause, so that delays do not add up.
 ---@param key any
 ---@return boolean
 function backoff.is_on(key)
@@ -47,7 +47,7 @@ function backoff.is_on(key)
 end
 
 
---- Ends the pauses of a tick or timer after a call that ended well.
+--- Ends the pauses of a tick or timer after a successful call.
 ---@param key any
 function backoff.forget(key)
   pauses[key] = nil

@@ -1,6 +1,6 @@
---- Rules that decide which peers may serve a plugin channel in a game without on_channel_open: those that its
---- table `channels` allows. A rule is true (every peer), or the name of an environment variable whose value
---- the peer's token must equal.
+--- Rules that decide which peers may serve a plugin channel in a game without on_channel_open. They come from
+--- the game's table `channels`. A rule is true (every peer), or the name of an environment variable whose
+--- value the peer's token must equal.
 
 local core = require "perigee.core"
 local env = require "perigee.api.env"(core.env)
@@ -13,7 +13,7 @@ local REFUSED = "you may not serve this channel"
 
 local channel_rules = {}
 
-local unset = {} -- the variables that have been reported as not set
+local unset = {}  -- variables that were already reported as unset
 
 -- Reading ------------------------------------------------------------------------------------
 
@@ -40,7 +40,7 @@ local function read_rule(rule, fail, where)
 end
 
 
---- Returns the rules of a game's table `channels`, by the channels' names.
+--- Returns the rules in a game's table `channels`, by the names of the channels.
 ---@param channels table
 ---@param fail fun(message: string, ...) raises an error that names the file
 ---@return table<string, true|string>
@@ -55,9 +55,9 @@ function channel_rules.read(channels, fail)
   return rules
 end
 
--- Judging ------------------------------------------------------------------------------------
+-- Checking ------------------------------------------------------------------------------------
 
--- Explains a refusal to the designer, in the log and in the error that the refused tool gets.
+-- Explains a refusal to the designer, in the log and in the error that the refused client gets.
 local function refuse(text, ...)
   if not core.limits().is_watched then
     return false, REFUSED, UNAUTHORIZED
@@ -86,7 +86,7 @@ end
 
 --- Returns true; or false, the message of the refusal, and its code.
 ---@param peer integer
----@param name string of the channel
+---@param name string name of the channel
 ---@return boolean
 ---@return string?
 ---@return integer?

@@ -1,4 +1,4 @@
---- Reports the errors of handlers: a line in the log each, and a report for on_error.
+--- Reports the errors of handlers: one line in the log for each, and a report for on_error.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
@@ -15,20 +15,20 @@ local getinfo, load, min = debug.getinfo, load, math.min
 local errors = {}
 
 local EVENTS, LEVELS = core.events, core.levels
--- Seconds between two lines of the same error, the least and the most: the interval doubles with each
--- line while the error goes on.
+-- Least and longest interval between two lines of the same error, in seconds. The interval doubles with each
+-- line while the error continues.
 local LOG_INTERVAL, LOG_INTERVAL_MAX = 1, 60
-local SEEN_MAX = 200 -- different errors that are remembered
-local REPORTS_MAX = 100 -- that wait for on_error
-local TEXT_MAX = 8192 -- bytes of an error that the log and reports have
+local SEEN_MAX = 200  -- different errors that are remembered
+local REPORTS_MAX = 100  -- reports that may wait for on_error
+local TEXT_MAX = 8192  -- bytes of an error in the log and in reports
 
 local event_names = {}
 for name, number in next, EVENTS do
   event_names[number] = name
 end
 
--- By error: { at = time of the last line, last = time of the last occurrence, interval, count = since
--- that line }
+-- State of each error: { at = time of the last line, last = time of the last occurrence, interval, count =
+-- occurrences since that line }
 local seen, seen_count = {}, 0
 local reports, last_report, waiting = {}, 0, 0
 
@@ -64,7 +64,7 @@ function errors.text(problem)
 end
 
 
---- Cuts off the rest of a long text: errors may carry a whole message or file.
+--- Shortens a long text, because an error may contain a whole message or file.
 ---@param text string
 ---@return string
 function errors.shorten(text)
@@ -75,11 +75,11 @@ function errors.shorten(text)
 end
 
 
--- The files that call the game's functions, and those of host/.
+-- The files that call the game's functions, and the files of host/.
 local CALLERS = { tasks = true, errors = true, reload = true, systems = true }
 
--- Removes the host's line from an error that C raises in a handler that ends with `return f()`: Lua then
--- names the line that called the handler.
+-- Removes the host's line from an error that C raises in a handler which ends with `return f()`, because Lua
+-- then names the line that called the handler.
 local function without_caller(text, traceback)
   local caller, rest = text:match "^lua/perigee/([%l/]+)%.lua:%d+: (.*)$"
   local is_caller = caller and (CALLERS[caller] or caller:find "^host/")
@@ -90,13 +90,13 @@ local function without_caller(text, traceback)
 end
 
 
--- Returns the file, the line and the rest of "file:line: rest".
+-- Splits "file:line: rest" and returns its three parts.
 local function split(text)
   return text:match "^([^\n]-):(%d+): (.*)$"
 end
 
--- Returns the lines about the script's own functions. LuaJIT does not always know the line of the
--- innermost one, but the error does.
+-- Returns the lines about the script's own functions. LuaJIT does not always know the line of the innermost
+-- one; in that case the error has the line.
 local function clean_traceback(traceback, text)
   local file, number = split(text)
   local lines = {}
@@ -112,15 +112,15 @@ local function clean_traceback(traceback, text)
   return lines
 end
 
--- Names the script's line before a line of Perigee's own, because the script called that code.
+-- Adds the script's line before a line of Perigee's own, because the script called that code.
 local function at_script(text, lines)
   local own, rest = text:match "^(lua/perigee/[^\n]-:%d+): (.*)$"
   local file, line = split(lines[1] or "")
   return own and file and ("%s:%s: %s (in %s)"):format(file, line, rest, own) or text
 end
 
--- Returns the error of a load as text, followed by the chain of require and calls at the top level, if
--- that says more than the place in the error.
+-- Returns the error of a load as text. If it says more than the place in the error, the chain of require and
+-- calls at the top level follows.
 local function load_report(text, problem, traceback)
   local attempt = live.attempt
   if attempt and attempt.trace and rawequal(attempt.problem, problem) then
@@ -135,7 +135,7 @@ local function load_report(text, problem, traceback)
   return text .. "\nstack traceback:\n\t" .. table.concat(lines, "\n\t")
 end
 
--- What ran ---------------------------------------------------------------------------------
+-- The failed handler -----------------------------------------------------------------------
 
 -- Returns the handlers of a room's kind, if the game names the kind.
 local function kind_of(room)
@@ -143,7 +143,7 @@ local function kind_of(room)
   return object and live.kinds[object.kind], object
 end
 
--- "on_join", "duel.on_tick", "on_message.move", "timer beat".
+-- Returns the name of a handler, such as "on_join", "duel.on_tick", "on_message.move" or "timer beat".
 local function label_of(event, room)
   local label = live.label() or "on_" .. event_names[event]
   if event == EVENTS.timer then
@@ -192,7 +192,8 @@ local function know(key)
   return seen[key]
 end
 
--- Returns how many equal texts were not logged since the last line; nil when this one is not logged either.
+-- Returns the number of equal texts that were not logged since the last line; nil if this one must not be
+-- logged either.
 local function count_unlogged(key)
   local now, known = core.now(), seen[key] or know(key)
   local was_quiet = now - known.last >= known.interval
@@ -208,13 +209,13 @@ local function count_unlogged(key)
 end
 
 
---- Logs a text at most once a second, and less often while it recurs. The line has the number of times
---- that the text was left out.
+--- Logs a text at most once a second, and less often while it recurs. The line includes the number of times
+--- that the text was not logged.
 ---@param level integer
 ---@param text string
----@param details string? lines that follow
----@param version integer? of the code that it is about, if not the live one
----@param what string? which texts are the same; if not given, those of one version that are alike
+---@param details string? further lines
+---@param version integer? version of the code that failed; the live one if not given
+---@param what string? key of equal texts; by default the version and the text
 function errors.log(level, text, details, version, what)
   local unlogged = count_unlogged(what or (version or live.number) .. text)
   if unlogged then
@@ -240,7 +241,7 @@ local function report(fields)
 end
 
 
---- Calls on_error with the report of a number: the one of the room kind, or of the game.
+--- Calls the on_error of the room kind, or of the game, with the report of that number.
 ---@param number integer
 function errors.call_on_error(number)
   local fields = reports[number]
@@ -255,29 +256,29 @@ end
 
 
 -- Suspends a tick, timer or system that ran past its deadline. Returns whether this is the first time since a
--- call of it ended well.
+-- successful call of it.
 local function suspend(event, room, task, handler)
   local key = event == EVENTS.tick and room
-    or event == EVENTS.timer and type(task) == "table" and (task.interval and task or task.rests)
+    or event == EVENTS.timer and type(task) == "table" and (task.interval and task or task.backoff_key)
     or event == EVENTS.system and task
   if not key then
     return false
   end
   local seconds, is_first = backoff.add(key)
-  errors.log(LEVELS.warn, ("%s rests for %d s, because it went over its budget"):format(handler,
+  errors.log(LEVELS.warn, ("%s backs off for %d s, because it went over its budget"):format(handler,
     seconds))
   return is_first
 end
 
 
---- Handles the failure of a handler: undoes what it did in the Lua half, logs the error, has on_error called,
---- and returns the error as text. The error of a load is only returned.
----@param event integer what it was called for
+--- Handles the failure of a handler: rolls back its changes in the Lua half, logs the error, queues a report
+--- for on_error, and returns the error as text. The error of a load is only returned.
+---@param event integer event of the handler
 ---@param peer integer
 ---@param room integer
 ---@param problem any the error value
 ---@param traceback string
----@param is_over boolean whether it went over its budget
+---@param is_over boolean whether the handler exceeded its budget
 ---@return string
 function errors.failed(event, peer, room, problem, traceback, is_over)
   journal.run()
@@ -286,7 +287,7 @@ function errors.failed(event, peer, room, problem, traceback, is_over)
   end
   local text = with_whole_names(without_caller(errors.shorten(errors.text(problem)), traceback))
   if event == EVENTS.load or event == EVENTS.reload then
-    live.loading = nil -- a yield at the top level leaves loader.run half done
+    live.loading = nil  -- a yield at the top level has stopped loader.run half-way
     return load_report(text, problem, traceback)
   end
   local task = live.task
@@ -298,7 +299,7 @@ function errors.failed(event, peer, room, problem, traceback, is_over)
     message = text
     text = file and ("%s:%s: %s"):format(file, line, text) or text
   end
-  if not file then -- the handler ended with `return f()`, after which Lua does not know who called f
+  if not file then  -- the handler ended with `return f()`, so Lua does not know who called f
     local fn = called(event, room)
     message, text = text, (fn and fault.place(fn) or "") .. ": " .. text
     file, line = split(text)
@@ -328,7 +329,7 @@ function errors.failed(event, peer, room, problem, traceback, is_over)
 end
 
 
--- The events whose sender or joiner gets the fault of their handler.
+-- Events whose sender or joiner gets the fault of their handler.
 local IS_ANSWERED = {}
 for _, name in ipairs { "connect", "create", "join", "rename", "channel_open", "broadcast", "message", "text",
   "packet", "channel" } do
@@ -336,8 +337,8 @@ for _, name in ipairs { "connect", "create", "join", "rename", "channel_open", "
 end
 
 
---- Handles a fault that ends a handler: undoes what it did in the Lua half. C answers with the code and the
---- JSON. A fault that nobody waits for is logged.
+--- Handles a fault that ends a handler: rolls back the handler's changes in the Lua half. C answers with the
+--- code and the JSON. If no request waits for an answer, the fault is logged.
 ---@param event integer
 ---@param room integer
 ---@param problem perigee.Fault

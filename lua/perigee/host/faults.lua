@@ -1,6 +1,6 @@
---- Faults: errors by which a handler answers its request with a code and a value of the game
---- (perigee.fault). C knows them by their metatable. The value becomes JSON when the fault is made, so that
---- a value that cannot be sent is a mistake of that line, and what is raised can always be sent.
+--- Faults: errors by which a handler answers its request with a code and a value of the game (perigee.fault).
+--- C recognizes them by their metatable. The value becomes JSON when the fault is made. Therefore an
+--- unsuitable value is an error in the line that makes the fault, and each raised fault can be sent.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
@@ -34,7 +34,7 @@ function class.__tostring(self)
   return faults.text(held[self])
 end
 
---- The metatable.
+--- The metatable of faults.
 faults.class = class
 
 
@@ -57,7 +57,7 @@ function faults.new(code, value)
 end
 
 
---- Returns what the error value of a handler says; nil for one that is no fault.
+--- Returns the content of a fault; nil if the error value is not a fault.
 ---@param problem any
 ---@return perigee.FaultEntry?
 function faults.of(problem)
@@ -65,7 +65,7 @@ function faults.of(problem)
 end
 
 
---- "Cheater: {...}", as text peers get it.
+--- Returns a fault in the form for text peers, such as "Cheater: {...}".
 ---@param entry perigee.FaultEntry
 ---@return string
 function faults.text(entry)

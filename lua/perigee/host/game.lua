@@ -55,9 +55,9 @@ function on.error(_, _, _, number)
 end
 
 
-local REPORTED_MAX = 200 -- findings in states that are logged for one version, each once
+local REPORTED_MAX = 200  -- findings in states that are logged for one version, each once
 
-local reported, reported_count, reported_of = {}, 0, nil -- the version that they were reported of
+local reported, reported_count, reported_of = {}, 0, nil  -- `reported_of`: the version with these findings
 
 local function is_new(text)
   if reported_of ~= live.number then
@@ -70,7 +70,8 @@ local function is_new(text)
   return true
 end
 
--- Reports a value that must not be in a state, with its path, after the handler that has just ended.
+-- Reports a value that must not be in a state, with its path. Called after the handler that may have stored
+-- it.
 local function look_at(name, value, whose, event, room)
   state.look(value, function(path, what)
     local found = ("%s%s is %s, %s"):format(name, path, what, whose)

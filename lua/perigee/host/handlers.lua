@@ -1,5 +1,5 @@
---- Reads the table that a game's file returned: finds its handlers, checks them, and warns of misspelt
---- names. Exports to the relay which events the game wants.
+--- Reads the table that a game's file returned: finds and checks its handlers, and warns of misspelt names.
+--- Exports the set of wanted events to the relay.
 
 local bit = require "bit"
 local channel_rules = require "perigee.host.channel_rules"
@@ -20,7 +20,7 @@ local KIND_HANDLERS = {
   "on_snapshot",
 }
 
--- Handlers of the game that also serve rooms whose kind it does not name.
+-- The game's handlers that also serve rooms of undeclared kinds.
 local FALLBACKS = {
   "on_create", "on_delete", "on_join", "on_leave", "on_broadcast", "on_backpressure",
   "on_resume", "on_upgrade",
@@ -34,7 +34,7 @@ local GAME_HANDLERS = {
 local SETTINGS = { "capacity", "tick_rate", "auto_create", "auto_delete" }
 local GAME_FIELDS = { "config", "rooms", "channels" }
 
--- The rules for the settings of a kind: the type, and for numbers the range.
+-- The rules for the settings of a kind: the type, and the range of a number.
 local SETTING_RULES = {
   capacity = { "number", 1, 1000000, whole = true },
   tick_rate = { "number", 0.01, 1000 },
@@ -69,7 +69,7 @@ local function sorted_keys(source)
   return keys
 end
 
--- Returns the file and the line of a function, or the file.
+-- Returns the file and the line of a function, or only the file.
 local function place(where, value)
   return type(value) == "function" and fault.place(value) or where
 end
@@ -108,10 +108,10 @@ local function read_handlers(source, names, where, prefix)
   return found
 end
 
--- The names of the game's own constants.
+-- The form of names of the game's own constants.
 local CONSTANT = "^[A-Z][A-Z0-9_]*$"
 
--- Warns of keys that nothing reads although they look like handlers or settings.
+-- Warns of keys that look like handlers or settings, but are never read.
 local function check_keys(source, known, where, prefix, warnings)
   local is_known = set_of(known)
   for _, key in ipairs(sorted_keys(source)) do
@@ -130,7 +130,7 @@ local function check_keys(source, known, where, prefix, warnings)
   end
 end
 
--- Warns of inherited handlers, which are not found: the handlers have to be known when the game is loaded.
+-- Warns of inherited handlers, which are not found, because all handlers must be known at the load.
 local function check_inheritance(source, where, name, warnings)
   local meta = getmetatable(source)
   if meta and rawget(meta, "__index") ~= nil then
@@ -139,7 +139,7 @@ local function check_inheritance(source, where, name, warnings)
   end
 end
 
--- Warns of handlers that are declared with a colon by mistake: their `self` would be the first argument.
+-- Warns of handlers that are declared with a colon by mistake, which makes `self` their first argument.
 -- Handlers whose first argument is a room may call it self.
 local function check_self(found, where, warnings)
   for _, name in ipairs(GAME_HANDLERS) do
@@ -180,7 +180,7 @@ local function read_settings(source, where, prefix)
   return settings
 end
 
--- Warns of a kind whose rooms any peer can make, under any name, and that are never deleted.
+-- Warns of a kind whose rooms any peer can create under any name, and that are never deleted.
 local function check_settings(settings, where, prefix, warnings)
   if settings.auto_create and not settings.auto_delete then
     warnings[#warnings + 1] = ("%s: %sauto_create without auto_delete: strangers can fill "
@@ -226,8 +226,8 @@ local function read_kind(version, name, source)
 end
 
 
--- Copies the configuration, so that a rollback applies it as it was at the load, whatever the game has
--- done with its table since.
+-- Copies the configuration, so that a rollback applies it as it was at the load, even if the game has changed
+-- its table since.
 local function copy_config(source)
   local copy = {}
   for key, value in next, source do
@@ -237,8 +237,8 @@ local function copy_config(source)
 end
 
 
---- Fills in a version from the table that its main file returned. Raises an error, with the file, for a
---- wrong table.
+--- Fills in a version from the table that its main file returned. If the table is wrong, raises an error with
+--- the name of the file.
 ---@param version perigee.Version
 function handlers.read(version)
   local source = version.table
@@ -268,7 +268,7 @@ function handlers.read(version)
 end
 
 
---- Returns all handlers of a version by name: "on_tick", "duel.on_message.move".
+--- Returns all handlers of a version by name, such as "on_tick" or "duel.on_message.move".
 ---@param version perigee.Version
 ---@return table<string, function>
 function handlers.all(version)
@@ -293,7 +293,7 @@ end
 
 -- Hooks ------------------------------------------------------------------------------------
 
--- The handlers of hooks whose handler is not named "on_" and the hook's name.
+-- Hooks whose handler's name is not "on_" and the name of the hook.
 local BY_HOOK = {
   room_create = { "on_room_create", "on_create" },
   room_delete = { "on_room_delete", "on_delete" },
@@ -338,9 +338,9 @@ local function with_poll(hooks, events)
 end
 
 
---- Exports the kinds of a version to the relay, and which events it wants.
+--- Exports the kinds of a version and the set of wanted events to the relay.
 ---@param version perigee.Version
----@param events table what the poll style needs: `recording`, `used`
+---@param events table state of the poll style: `recording`, `used`
 function handlers.export(version, events)
   local hooks = with_poll(hooks_of(version.game), events)
   core.kinds_begin(version.has_lockstep and bit.bor(hooks, HOOKS.packet) or hooks)

@@ -1,11 +1,12 @@
---- The dispatcher. C calls one of these functions for each event, always with the same arguments: peer,
---- room, data, a, b; for packets (and resume) also flags, ref, type, channel, priority. A function finds
+--- The dispatcher. C calls one function of this table for each event, always with the same arguments: peer,
+--- room, data, a, b; for packets (and resume) also flags, ref, type, channel, priority. The function finds
 --- the handlers and calls them. It returns a verdict: true, or false and a reason; for a broadcast also
---- other bytes. C resumes a coroutine that it returns (tasks.lua). This code runs for every event, so it
---- makes no tables or closures that no handler needs.
+--- replacement bytes. If it returns a coroutine, C resumes that (tasks.lua). This code runs for every event,
+--- so it makes only the tables and closures that a handler needs.
 ---
---- Before a function calls a handler, it notes which: in `live.task` for error messages, and in
---- core.ran() for the statistics. core.ran() is one table: 1 is the function that runs, 2 the name of the
+--- Before a function calls a handler, it stores the handler's name in `live.task` for error messages, and the
+--- handler in core.ran() for the statistics. core.ran() is always the same table: index 1 is the function,
+--- index 2 the name of the message that it handles. C reads the table after the call.
 --- message that it handles. C reads it after the call.
 
 local core = require "perigee.core"

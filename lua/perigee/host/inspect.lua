@@ -1,5 +1,5 @@
---- The view that tools have of a running game: functions that are called from outside, between two
---- events. Callers get copies, so they cannot change the game.
+--- Functions by which tools inspect a running game. They are called from outside, between two events. Callers
+--- get copies, so they cannot change the game.
 
 local perigee = require "perigee.init"
 local core = require "perigee.core"
@@ -31,7 +31,7 @@ local function describe_room(room)
 end
 
 
---- Returns a room; nil when no room of that name can be joined.
+--- Returns a room; nil if no open room has that name.
 ---@param name string
 ---@return table?
 function inspect.room(name)
@@ -78,7 +78,7 @@ function inspect.text_peer(name)
 end
 
 
---- Returns a peer; nil when it is not connected.
+--- Returns a peer; nil if it is not connected.
 ---@param id integer
 ---@return table?
 function inspect.peer(id)

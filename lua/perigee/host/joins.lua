@@ -1,5 +1,5 @@
---- Reports the outcomes of joins that the script requested: to the handler that waits for one, or to the
---- log where a refusal would go unnoticed.
+--- Reports the outcomes of joins that the script requested, either to the handler that waits for the outcome,
+--- or to the log if the refusal would otherwise be lost.
 
 local core = require "perigee.core"
 local errors = require "perigee.host.errors"
@@ -8,12 +8,12 @@ local registry = require "perigee.host.registry"
 local tasks = require "perigee.host.tasks"
 local journal = require "perigee.host.journal"
 
-local FOR_EVER = 1e9 -- seconds: on_join ends some time, and the join with it
-local QUIET = "ConnectionClosed" -- a peer that has gone was not refused
+local FOR_EVER = 1e9  -- seconds; the wait ends with on_join
+local QUIET = "ConnectionClosed"  -- code of a peer that has gone, which is not a refusal
 
 local joins = {}
 
--- Receivers of outcomes, by token: an entry that waits, or the line of the call.
+-- Receivers of outcomes by token: an entry that waits, or the line of the call.
 local pending = {}
 local last_token = 0
 
@@ -24,7 +24,7 @@ local function expect(whom)
 end
 
 
---- Has a peer join a room; logs a refusal while files are watched.
+--- Makes a peer join a room; logs a refusal while files are watched.
 ---@param peer integer
 ---@param room integer
 ---@return boolean? ok
@@ -35,7 +35,7 @@ function joins.request(peer, room)
 end
 
 
---- Has a peer join a room, and waits for the outcome.
+--- Makes a peer join a room, and waits for the outcome.
 ---@param peer integer
 ---@param room integer
 ---@return boolean? ok
@@ -56,7 +56,7 @@ function joins.wait(peer, room)
 end
 
 
---- Handles the outcome of a join; without a code the peer is in.
+--- Handles the outcome of a join. Without a code, the peer has joined.
 ---@param token integer
 ---@param peer integer?
 ---@param room integer?

@@ -1,15 +1,15 @@
---- Records how to undo what the running handler changed in tables of the Lua half, in case it fails. C
---- discards the handler's commands.
+--- The journal: records how to roll back the running handler's changes to tables of the Lua half, in case the
+--- handler fails. C discards the handler's commands.
 ---
---- The handlers of a reload (on_upgrade) take effect together or not at all. Each of them begins with
---- journal.hold, so that its failure undoes its own share alone.
+--- The handlers of a reload (on_upgrade) take effect together or not at all. journal.hold precedes each of
+--- them, so that a failure rolls back only the failed handler's changes.
 
 local core = require "perigee.core"
 
 local journal = {}
 
 local steps, count = {}, 0
-local held = 0 -- steps of the handlers before the running one
+local held = 0  -- number of steps of the handlers before the running one
 local transaction = -1
 
 local function renew()
@@ -34,7 +34,7 @@ local function set(source, key, value)
 end
 
 
---- Sets a field, which gets its old value back if the running handler fails.
+--- Sets a field. If the running handler fails, the field gets its old value back.
 ---@param source table
 ---@param key any
 ---@param value any
@@ -44,14 +44,14 @@ function journal.set(source, key, value)
 end
 
 
---- Protects what has been pushed so far from the next failure.
+--- Protects the changes so far from a failure of the next handler.
 function journal.hold()
   renew()
   held = count
 end
 
 
---- Undoes the changes of the running handler, which has failed.
+--- Rolls back the changes of the running handler, which has failed.
 function journal.run()
   renew()
   for i = count, held + 1, -1 do
@@ -63,7 +63,7 @@ function journal.run()
 end
 
 
---- Undoes all changes, those before journal.hold too.
+--- Rolls back all changes, including those before journal.hold.
 function journal.run_all()
   held = 0
   journal.run()

@@ -1,4 +1,4 @@
---- The live version: the version of the game whose handlers are called, with what its load found out.
+--- The live version: the version of the game whose handlers are called, and the results of its load.
 
 local core = require "perigee.core"
 local iterate = require "perigee.util.iterate"
@@ -7,14 +7,14 @@ local registry = require "perigee.host.registry"
 local getfenv = debug.getfenv
 
 local live = {
-  path = nil, -- of the game, as the user gave it
-  number = 0, -- of the version that is live
-  loading = nil, -- of the version whose top level runs, nil outside
-  upgrading = nil, -- true while a handler runs whose effects a failed reload undoes
-  version = nil, -- see loader.lua
-  attempt = nil, -- the version loaded last, live or not: its files and texts
-  -- Names the running code where the event does not: the name of a message, or a table with label (for error
-  -- messages) and version. Nil for a handler that the event names.
+  path = nil,  -- path of the game, as the user gave it
+  number = 0,  -- number of the live version
+  loading = nil,  -- number of the version whose top level is running; nil: none
+  upgrading = nil,  -- true while a handler runs whose effects a failed reload rolls back
+  version = nil,  -- perigee.Version; see loader.lua
+  attempt = nil,  -- files and texts of the version loaded last, live or not
+  -- Description of the running code if the event does not describe it: the name of a message, or a table with
+  -- label (for error messages) and version. Nil for a handler that the event describes.
   task = nil,
 }
 
@@ -25,7 +25,7 @@ live.game = {}
 --- The rules for plugin channels (channel_rules.lua).
 live.channels = {}
 
--- Handlers for rooms, by kind; and for rooms whose kind the game does not name.
+-- Handlers for rooms by kind, and for rooms of undeclared kinds.
 live.kinds = {}
 live.fallback = {}
 
@@ -50,7 +50,7 @@ local hashes = {}
 local numbers = setmetatable({}, { __mode = "k" })
 
 
---- Registers a version that is about to be loaded.
+--- Registers a version that will be loaded next.
 ---@param version perigee.Version
 function live.know(version)
   numbers[version.environment] = version.number
@@ -65,7 +65,7 @@ function live.version_of(fn)
 end
 
 
---- Forgets the hashes of versions that are not in the set.
+--- Removes the hashes of versions that are not in the set.
 ---@param needed table<integer, true>
 function live.forget_hashes(needed)
   for number in next, hashes do
@@ -76,7 +76,7 @@ function live.forget_hashes(needed)
 end
 
 
---- Returns the name of a version in the log: "3.1a2b3c4".
+--- Returns the name of a version in the log, such as "3.1a2b3c4".
 ---@param number integer
 ---@return string
 function live.name(number)
@@ -84,7 +84,7 @@ function live.name(number)
 end
 
 
---- Sets the hash of a version, once all its files are known.
+--- Sets the hash of a version, when all its files are known.
 ---@param number integer
 ---@param hash string
 function live.set_hash(number, hash)
@@ -100,10 +100,10 @@ function live.hash(number)
 end
 
 
---- Logs a text as one of a version.
+--- Logs a text on behalf of a version.
 ---@param level integer
 ---@param text string
----@param number integer? the live one if not given
+---@param number integer? version; the live one if not given
 function live.log(level, text, number)
   number = number or live.number
   core.log(level, text, number, hashes[number] or "")
@@ -122,7 +122,7 @@ function live.set(version)
 end
 
 
---- Returns the name of the running code for error messages; nil where its event names it.
+--- Returns the name of the running code for error messages; nil if its event names it.
 ---@return string?
 function live.label()
   local task = live.task
@@ -133,14 +133,14 @@ function live.label()
 end
 
 
---- Returns the number of the version that the running code belongs to, as far as is known.
+--- Returns the number of the running code's version, if it is known.
 ---@return integer
 function live.running()
   return live.loading or live.number
 end
 
 
--- Returns the table in which timers' names are looked up, and its name for errors.
+-- Returns the table that contains timers' functions by name, and the name of that table for errors.
 local function named_in(room)
   local of_kind = room and live.version.kind_tables[room.kind]
   return of_kind or live.version.table, of_kind and "room kind " .. room.kind or "the game"
@@ -157,7 +157,7 @@ function live.named(name, room)
 end
 
 
---- Returns the names that timers can call, and the owner of these functions, for errors.
+--- Returns the names that timers can call, and the owner of these functions for errors.
 ---@param room perigee.Room?
 ---@return string[] names
 ---@return string whose

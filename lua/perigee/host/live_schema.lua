@@ -6,25 +6,25 @@ local json_values = require "perigee.schema.json_values"
 local schema = require "perigee.schema"
 local to_js = require "perigee.schema.to_js"
 
-local KNOWN_MAX = 16 -- schemas that clients may have at a time
+local KNOWN_MAX = 16  -- schemas that clients may have at a time
 local SLICE = 0.004 -- seconds that live_schema.prepare takes
 
 local live_schema = {
-  invalid = 0, -- messages of peers that did not fit the schema
+  invalid = 0,  -- number of messages from peers that did not fit the schema
 }
 
-local current -- perigee.schema.Schema of the live version; nil: it has none
+local current  -- perigee.schema.Schema of the live version; nil: no schema
 local by_name, by_number = {}, {}
-local is_careful -- whether fields that the schema does not have are errors
-local known = {} -- schemas that clients may have, that of the live version first: { hash, lines }
+local is_careful  -- whether unknown fields are errors
+local known = {}  -- schemas that clients may have, the live version's first: { hash, lines }
 
-local making -- the schema being made, with its encoders and module: { text, found, writer, made }
+local making  -- the schema being made, with its encoders and module: { text, found, writer, made }
 
 local function begin_making(text, path)
   making = { text = text, found = schema.parse(text, path), writer = to_js.writer(), made = 0 }
 end
 
--- Makes the encoders of the next messages. Returns whether all are made.
+-- Makes the encoders of the next messages until that time. Returns whether all have been made.
 local function make_until(time)
   local messages = making.found.messages
   while making.made < #messages and core.read_clock() < time do
@@ -37,22 +37,22 @@ local function make_until(time)
 end
 
 
---- Makes a part of what live_schema.parse returns for the same text, so that a large schema does not hold up
+--- Makes a part of the result of live_schema.parse for the same text, so that a large schema does not block
 --- the loop.
 ---@param text string
 ---@param path string
----@return boolean is_done if not, call it again
+---@return boolean is_done false: call it again
 function live_schema.prepare(text, path)
   local time = core.read_clock() + SLICE
   if (not making or making.text ~= text) and not pcall(begin_making, text, path) then
-    return true -- live_schema.parse raises the error
+    return true  -- live_schema.parse raises the error
   end
   return make_until(time)
 end
 
 
---- Returns the schema in a file's text, with all encoders, so that no handler has to make them. Raises an
---- error with its place for wrong text.
+--- Returns the schema in a file's text, with all encoders, so that no handler has to make them. If the text
+--- is wrong, raises an error with the place.
 ---@param text string
 ---@param path string
 ---@return perigee.schema.Schema
@@ -70,8 +70,8 @@ end
 
 local NONE = { lines = {} }
 
--- Returns why the connected clients do not understand a schema. Clients that came with a version that was
--- rolled back may know another schema than the live one.
+-- Returns why the connected clients do not understand a schema; nil if they do. Clients of a version that was
+-- rolled back may know a schema other than the live one.
 local function find_conflict(new)
   for _, old in ipairs(known) do
     local problem = schema.conflict(old, new or NONE, current)
@@ -82,10 +82,10 @@ local function find_conflict(new)
 end
 
 
---- Returns why a version with this schema cannot go live while connected clients know another; nil when
+--- Returns why a version with this schema cannot go live while connected clients know another schema; nil if
 --- it can.
 ---@param new perigee.schema.Schema?
----@param config table of that version
+---@param config table configuration of that version
 ---@return string?
 function live_schema.conflict(new, config)
   local problem = new ~= current and find_conflict(new)
@@ -95,8 +95,8 @@ function live_schema.conflict(new, config)
   end
 end
 
--- Keeps the schemas that are compatible with the new one. If there are too many, those that no client has are
--- dropped first.
+-- Keeps the schemas that are compatible with the new one. If they are too many, drops those that no client
+-- has first.
 local function remember(new)
   local before = known
   known = { new and { hash = new.hash, lines = new.lines } }
@@ -111,7 +111,7 @@ local function remember(new)
 end
 
 
---- Begins to use a schema. Disconnects the clients that know an incompatible one.
+--- Starts to use a schema. Disconnects the clients that know an incompatible one.
 ---@param new perigee.schema.Schema?
 function live_schema.take(new)
   is_careful = core.is_simulated or core.limits().is_watched
@@ -136,8 +136,8 @@ function live_schema.text()
 end
 
 
---- Returns the number and the bytes of a message that the schema names. Raises an error for a wrong value, at
---- the script's line; during development, also for fields that would not be sent.
+--- Returns the number and the bytes of a message that the schema names. Raises an error at the script's line
+--- for a wrong value; during development, also for fields that would not be sent.
 ---@param name string
 ---@param value any
 ---@return integer? number
@@ -154,7 +154,7 @@ function live_schema.encode(name, value)
 end
 
 
---- The same for an answer.
+--- Does the same for an answer.
 ---@param name string
 ---@param value any
 ---@return integer? number
@@ -171,7 +171,7 @@ function live_schema.encode_answer(name, value)
 end
 
 
---- Returns the form that a value, which has been encoded, has in JSON.
+--- Returns the JSON form of a value that has been encoded.
 ---@param name string
 ---@param value any
 ---@param is_answer boolean?
@@ -185,7 +185,7 @@ function live_schema.json_value(name, value, is_answer)
 end
 
 
---- Returns the name and value of a message that came in binary form; or nil and an error.
+--- Returns the name and the value of a message in binary form; or nil and an error.
 ---@param number integer
 ---@param body string
 ---@param is_answer boolean?
@@ -222,13 +222,13 @@ local function pass(message, value, is_answer)
 end
 
 
---- Checks a value that a client without the schema sent as JSON, and returns the value that the binary form
---- would give.
+--- Checks a value that a client without the schema sent as JSON. Returns the value that the binary form would
+--- give.
 ---@param name string
 ---@param value any
 ---@param is_answer boolean?
 ---@return boolean ok
----@return any value or an error
+---@return any value, or an error
 function live_schema.check(name, value, is_answer)
   local message = by_name[name]
   if not message or is_answer and not message.answer then

@@ -1,5 +1,5 @@
---- Loads one version of a game: its main file and what that requires, in an environment of their
---- own. Nothing of it is live until reload.lua says so.
+--- Loads one version of a game: its main file and the modules that it requires, in a separate environment.
+--- The version becomes live only when reload.lua makes it live.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
@@ -15,35 +15,34 @@ local loader = {}
 
 local EXTENSION = "%.lua$"
 local SCHEMA = "schema.perigee"
-local HASH_DIGITS = 7 -- that are shown
-local LINES_MAX = 1000 -- that may wait
+local HASH_DIGITS = 7  -- digits of a hash that are shown
+local LINES_MAX = 1000  -- printed lines that may wait
 local OUTSIDE = { ["perigee.client"] = true, ["perigee.connect"] = true }
 
 --- One load of a game.
 ---@class perigee.Version
 ---@field number integer 1 for the first
----@field main string path of game.lua as the user knows it
+---@field main string path of game.lua, as the user gave it
 ---@field root string folder of the game with its slash, or ""
----@field hash string of its files' names and texts; "" before it has been run
----@field files string[] paths, in the order of loading, with those that were looked for in vain
----@field texts table<string, string> by path, of the files that exist
----@field signatures table<string, string> what told the state of a file when it was read, by path
+---@field hash string hash of its files' names and texts; "" before its run
+---@field files string[] paths in the order of loading, including missing ones
+---@field texts table<string, string> texts of the existing files, by path
+---@field signatures table<string, string> state of a file when it was read (core.file_signature), by path
 ---@field environment table its globals
 ---@field table table what the main file returned
 ---@field game table<string, function|table> its handlers
----@field fallback table<string, function> its handlers for rooms of kinds it does not name
+---@field fallback table<string, function> its handlers for rooms of undeclared kinds
 ---@field kinds table<string, table> handlers of room kinds
----@field kind_tables table<string, table> what the game gave for room kinds
----@field settings table<string, table> capacity and the like, of room kinds
+---@field kind_tables table<string, table> the game's tables for room kinds
+---@field settings table<string, table> settings of room kinds, such as capacity
 ---@field config table
 ---@field warnings string[]
----@field api table what `require "perigee"` gave it
----@field schema perigee.schema.Schema? what is in schema.perigee beside the main file
----@field parses "load"|"ahead"|"now" when its files are parsed, see core.parse
----@field has_unparsed boolean? its load met a file that was not parsed ahead
+---@field api table result of `require "perigee"`
+---@field schema perigee.schema.Schema? schema in schema.perigee beside the main file
+---@field parses "load"|"ahead"|"now" time at which its files are parsed, see core.parse
+---@field has_unparsed boolean? its load required a file that was not parsed ahead
 
--- Reads a file once for each version. The signature is taken first, so that a change in between does not go
--- unseen.
+-- Reads a file once for each version. Takes the signature first, so that a change between the two is noticed.
 local function read(version, path)
   local text, problem = version.texts[path], version.problems[path]
   if not version.signatures[path] then
@@ -56,7 +55,7 @@ local function read(version, path)
   return text, problem
 end
 
--- Notes the traceback where an error is first raised, because `require` raises the error again and so loses
+-- Stores the traceback where an error is first raised, because `require` raises the error again and so loses
 -- its traceback.
 local function note_trace(problem)
   local attempt = live.attempt
@@ -66,7 +65,7 @@ local function note_trace(problem)
   return problem
 end
 
--- Returns what the file returns. Errors carry its name and line.
+-- Runs a file and returns its result. Errors contain the file's name and line.
 local function run(version, path, text)
   local chunk, problem = core.parse(path, text, version.environment, version.parses)
   if chunk then
@@ -114,7 +113,7 @@ local function require_file(version, name)
   return value == nil and true or value
 end
 
--- The function `require` of one version.
+-- Returns the function `require` of one version.
 local function make_require(version)
   return function(name)
     fault.check("a module's name", name, "string")
@@ -136,7 +135,8 @@ local function make_require(version)
   end
 end
 
--- Logs a line of the version. Lines printed before all files are known wait, because they contain the hash.
+-- Logs a line of the version. Lines printed before all files are known wait, because each line shows the
+-- hash.
 local function log(version, text)
   local waiting = version.lines
   if waiting and #waiting < LINES_MAX then
@@ -146,7 +146,7 @@ local function log(version, text)
   end
 end
 
--- The function `print` of one version, which its lines carry.
+-- Returns the function `print` of one version.
 local function make_print(version)
   return function(...)
     local words = {}
@@ -158,10 +158,10 @@ local function make_print(version)
 end
 
 
---- A version that has not been run yet.
+--- Returns a version that has not been run yet.
 ---@param game string folder or file, as the user gave it
 ---@param number integer
----@param api table what `require "perigee"` is to give it
+---@param api table result of `require "perigee"` for this version
 ---@return perigee.Version
 function loader.new(game, number, api)
   local main = game:find(EXTENSION) and game or game:gsub("/+$", "") .. "/game.lua"
@@ -179,7 +179,7 @@ function loader.new(game, number, api)
   return version
 end
 
--- The same files have the same hash, wherever the game's folder is.
+-- Returns a hash that is independent of the place of the game's folder.
 local function hash_of(version)
   local paths, parts = {}, {}
   for path in next, version.texts do
@@ -229,20 +229,20 @@ local function load_main(version)
 end
 
 
--- A yield at the top level never comes back here, so nothing may depend on this having ended.
+-- Nothing may depend on the call of this function, because a yield at the top level never returns here.
 local function end_load(version)
   live.loading, version.parses = nil, "now"
   version.hash = hash_of(version)
   live.set_hash(version.number, version.hash)
   local lines = version.lines
   version.lines = nil
-  for _, line in ipairs(version.has_unparsed and {} or lines) do -- the version is loaded again
+  for _, line in ipairs(version.has_unparsed and {} or lines) do  -- the version will be loaded again
     live.log(core.levels.info, line, version.number)
   end
 end
 
 
---- Runs a version's top level and reads what it returned.
+--- Runs a version's top level and reads its result.
 ---@param version perigee.Version
 ---@return boolean ok
 ---@return any problem
@@ -256,13 +256,13 @@ end
 
 --- The result of a check.
 ---@class perigee.Checked
----@field files string[] paths, with those that were looked for in vain
----@field signatures table<string, string> by path, as core.file_signature has them
+---@field files string[] paths, including missing ones
+---@field signatures table<string, string> results of core.file_signature, by path
 ---@field problem string? the errors, one a line
 
 
---- Reads the output of `perigee check --for-reload`: a line for each file, with its signature; after an empty
---- line the errors. Returns nil, and logs what was printed, when the check itself failed.
+--- Reads the output of `perigee check --for-reload`: one line for each file, with its signature; then an
+--- empty line and the errors. If the check itself failed, logs its output and returns nil.
 ---@param output string
 ---@return perigee.Checked?
 function loader.read_check(output)
@@ -292,9 +292,9 @@ function loader.find_changing(source)
 end
 
 
---- Returns the present contents of files.
+--- Returns the current contents of files.
 ---@param paths string[]
----@return table<string, string> texts by path, of those that exist
+---@return table<string, string> texts of the existing files, by path
 function loader.read_all(paths)
   local texts = {}
   for _, path in ipairs(paths) do
@@ -318,9 +318,9 @@ function loader.is_same(attempt, texts)
 end
 
 
---- Has code files parsed on another thread.
+--- Makes another thread parse code files.
 ---@param texts table<string, string> by path
----@return boolean is_parsed if not, the reload goes on when it is
+---@return boolean is_parsed false: the reload continues when they are
 function loader.parse_ahead(texts)
   local code = {}
   for path, text in next, texts do
@@ -330,9 +330,9 @@ function loader.parse_ahead(texts)
 end
 
 
---- Makes a part of the schema among files, before the reload that takes it.
+--- Makes a part of the schema among the files, before the reload that takes it.
 ---@param texts table<string, string> by path
----@return boolean is_done if not, the reload goes on with the next part
+---@return boolean is_done false: the reload continues with the next part
 function loader.prepare_schema(texts)
   local path = live.version.root .. SCHEMA
   local text = texts[path]

@@ -15,29 +15,29 @@ local is_utf8, weigh, charge = core.is_utf8, core.weigh, core.charge
 
 local messages = {}
 
-local NAMES_MAX = 1000 -- quoted names that are kept
-local DEPTH_MAX = 64 -- of tables within tables
-local SHORT = 4096 -- bytes that need no charge
+local NAMES_MAX = 1000  -- quoted names that are kept
+local DEPTH_MAX = 64  -- depth of nested tables
+local SHORT = 4096  -- bytes without a charge
 local ALL = core.targets.all
-local CHECKS = { pairs = iterate, is_utf8 = is_utf8 } -- of what could not be sent
+local CHECKS = { pairs = iterate, is_utf8 = is_utf8 }  -- functions for explaining why a value cannot be sent
 
-json.decode_max_depth(DEPTH_MAX + 1) -- the message itself is a list
-json.decode_invalid_numbers(false) -- nan and infinity are no JSON
+json.decode_max_depth(DEPTH_MAX + 1)  -- the message itself is a list
+json.decode_invalid_numbers(false)  -- nan and infinity are not JSON
 json.encode_max_depth(DEPTH_MAX)
-json.encode_sparse_array(true) -- holes make an object of it, not an error
+json.encode_sparse_array(true)  -- a list with holes becomes an object, not an error
 
 local encode_json, decode_json, NULL = json.encode, json.decode, json.null
 
-local WIDE = 1e14 -- cjson loses digits of numbers from here on
-local WEIGHT_MAX = 4 * 2 ^ 20 -- bytes of JSON at the least; max_payload is never more
-local VALUE_STEPS = 100 -- charge for writing a value with all digits
+local WIDE = 1e14  -- least number of which cjson loses digits
+local WEIGHT_MAX = 4 * 2 ^ 20  -- least bytes of JSON that are too heavy; max_payload is never more
+local VALUE_STEPS = 100  -- charge for writing a value with all digits
 
 local encode_exact = json_text.encoder(encode_json, function(value)
   charge(VALUE_STEPS)
   return value == NULL and "null" or nil
 end)
 
--- In a simulated server: sorts keys and writes numbers as cjson does, so that each run has the same bytes.
+-- In a simulated server, sorts keys and writes numbers as cjson does, so that each run has the same bytes.
 local encode_sorted = core.is_simulated and json_text.encoder(encode_json, function(value)
   charge(VALUE_STEPS)
   if type(value) == "number" then
@@ -46,7 +46,7 @@ local encode_sorted = core.is_simulated and json_text.encoder(encode_json, funct
   return value == NULL and "null" or nil
 end)
 
--- Returns whether an object in the text has keys that could be in another order.
+-- Returns whether the text has an object whose keys could have another order.
 local function has_order(text)
   local at = find(text, "{", 1, true)
   at = at and find(text, ":", at, true)
@@ -62,7 +62,7 @@ local function encode_value(value)
   elseif wrong == "heavy" then
     return nil, "its JSON would be larger than any message can be"
   end
-  local json_form, problem = encode_json(value) -- fails for a value that is nested too deep
+  local json_form, problem = encode_json(value)  -- fails for a value with too many nested tables
   if not json_form or not (has_wide or encode_sorted and has_order(json_form)) then
     return json_form, problem
   end
@@ -116,9 +116,9 @@ local function with_packed(name, value, number, packed, target, id, is_answer)
 end
 
 
---- Returns the body of a message, and where the value's JSON begins in it (0: there is no value). For a
---- message that the schema names, also returns its number and its binary form; then the body is empty if all
---- possible receivers know the schema.
+--- Returns the body of a message, and the offset of the value's JSON in it (0: no value). For a message that
+--- the schema names, also returns its number and its binary form; the body is then empty if all possible
+--- receivers know the schema.
 ---@param name string
 ---@param value any
 ---@param target integer? the receiver, as in core.send; all peers if not given
@@ -136,7 +136,7 @@ function messages.encode(name, value, target, id)
 end
 
 
---- The same for the answer to a request.
+--- Does the same for the answer to a request.
 ---@param name string
 ---@param value any
 ---@param target integer
@@ -174,10 +174,10 @@ local function decode_json_message(body)
 end
 
 
---- Returns the name and value in a body; nil for a body that is no message, with an error if the reason is
+--- Returns the name and the value in a body; nil if the body is not a message, with an error if the reason is
 --- known.
 ---@param body string
----@param number integer? its number in the schema; 0 or none: it is JSON
+---@param number integer? number in the schema; 0 or nil: the body is JSON
 ---@param is_answer boolean?
 ---@return string? name
 ---@return any value
@@ -197,7 +197,7 @@ function messages.decode(body, number, is_answer)
 end
 
 
---- Returns a value as JSON. `what` names it in errors.
+--- Returns a value as JSON. Errors call the value `what`.
 ---@param what string
 ---@param value any
 ---@return string
@@ -210,7 +210,7 @@ function messages.json_of(what, value)
 end
 
 
---- Returns a value of a room's meta as JSON; nil for nil.
+--- Returns a value for a room's meta as JSON; nil for nil.
 ---@param key string
 ---@param value any
 ---@return string?

@@ -2,11 +2,11 @@
 
 local modules = {}
 
-local DEPTH_MAX = 4 -- of folders that are looked into
-local NAMES_MAX = 256 -- of modules; core.nearest takes no more
+local DEPTH_MAX = 4  -- depth of searched folders
+local NAMES_MAX = 256  -- modules to compare; core.nearest takes no more
 
 
--- Adds the modules in a folder, each of whose names begins with `prefix`.
+-- Adds the modules in a folder; their names begin with `prefix`.
 local function add(found, list, folder, prefix, depth)
   local names = depth <= DEPTH_MAX and list(folder) or {}
   table.sort(names)
@@ -25,7 +25,7 @@ local function add(found, list, folder, prefix, depth)
 end
 
 
---- "; did you mean "rooms.duel"?", or "".
+--- Returns a hint such as "; did you mean "rooms.duel"?", or "".
 ---@param root string folder of the game with its slash, or ""
 ---@param name string as in `require`
 ---@param list fun(folder: string): string[]? core.list
@@ -35,7 +35,7 @@ function modules.hint(root, name, list, nearest)
   local found, plain = {}, name:gsub("%.lua$", "")
   add(found, list, root == "" and "." or root:sub(1, -2), "", 1)
   local meant
-  for _, known in ipairs(found) do -- the same file, in a folder that the name omits
+  for _, known in ipairs(found) do  -- the same file in a folder that the name lacks
     if known == plain or known:sub(-#plain - 1) == "." .. plain then
       meant = meant or known
     end

@@ -1,4 +1,4 @@
---- Which timers, tasks, waiting handlers and channels still hold code of versions that are not live any more.
+--- Finds the timers, tasks, waiting handlers and channels that still refer to code of old versions.
 
 local channels = require "perigee.api.channels"
 local fault = require "perigee.util.fault"
@@ -11,7 +11,7 @@ local BUILT_IN = "a built-in function"
 
 local old_code = {}
 
--- Returns where the outermost function of the game in a waiting coroutine begins: the handler or task.
+-- Returns the place where the outermost game function of a waiting coroutine begins: the handler or task.
 local function waiting_in(co)
   local found
   for level = 0, 250 do
@@ -24,7 +24,7 @@ local function waiting_in(co)
   return found
 end
 
--- Returns a description of an entry, and where its function begins.
+-- Returns a description of an entry, and the place where its function begins.
 local function describe_code(entry)
   if entry.co then
     return "waiting " .. (entry.task.label or "handler"), waiting_in(entry.co) or BUILT_IN
@@ -33,8 +33,7 @@ local function describe_code(entry)
 end
 
 
--- Calls fn(what, place, version) for each place where code of another version than the live one
--- may still be called.
+-- Calls fn(what, place, version) for each place from which code of an old version may still be called.
 local function each_place(fn)
   for _, entry in next, pending.timers do
     if entry.version ~= live.number and not entry.is_host and (entry.co or type(entry.fn) == "function") then
@@ -51,7 +50,7 @@ local function each_place(fn)
 end
 
 
---- Finds what still holds code of other versions than the live one, the most numerous first.
+--- Finds all references to code of old versions, the most numerous first.
 ---@return { what: string, place: string, count: integer }[] groups
 ---@return table<integer, true> versions
 function old_code.find()

@@ -1,4 +1,4 @@
---- Events of what peers send: packets, messages, lines and answers.
+--- Events of packets, messages, lines and answers from peers.
 
 local channel_rules = require "perigee.host.channel_rules"
 local channels = require "perigee.api.channels"
@@ -57,7 +57,7 @@ function on.channel(peer, _, data, _, _, flags, ref, packet_type, channel, prior
 end
 
 
--- A peer wants to serve a plugin channel.
+-- Handles the request of a peer to serve a plugin channel.
 function on.channel_open(peer, _, name)
   live.task = nil
   local handler = live.game.on_channel_open
@@ -80,8 +80,8 @@ local function no_handler(peer, name, flags, ref)
   core.error(peer, CODES.Unsupported, flags, ref, ('no handler for message "%s"'):format(name))
 end
 
--- Calls the handler of a message: the room kind's, else the game's. Returns whether there is one,
--- and what it returned.
+-- Calls the handler of a message: the room kind's, otherwise the game's. Returns whether a handler exists,
+-- and its results.
 local function call_handler(peer, room, name, value)
   local object = room ~= 0 and room_objects[room] or nil
   local handler = object and of_room[room].on_message
@@ -111,8 +111,8 @@ local function record_message(peer, room, name, value)
   }
 end
 
--- Handles a message that cannot be decoded. Wrong bytes are a program's fault, so its connection ends; people
--- write JSON, so they get an error.
+-- Handles a message that cannot be decoded. Wrong bytes are a program's fault, so the connection ends. JSON
+-- is often written by people, so wrong JSON only causes an error.
 local function refuse_message(peer, flags, ref, packet_type, problem)
   if packet_type == 0 then
     core.error(peer, CODES.Protocol, flags, ref, problem or core.peer_transport(peer) == "text"

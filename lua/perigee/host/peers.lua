@@ -1,4 +1,4 @@
---- Events of peers: they come, go, and are away for a while.
+--- Events of peers: connect, disconnect, suspend, resume.
 
 local core = require "perigee.core"
 local declared = require "perigee.world.declared"
@@ -18,7 +18,7 @@ local ran = core.ran() -- the running handler, see host/init.lua
 local on = {}
 
 
--- The name that on_connect returned behind true, if any.
+-- Returns the name that on_connect returned after true, if any.
 local function name_of(answer, name)
   if answer ~= true or name == nil then
     return nil

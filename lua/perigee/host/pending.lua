@@ -1,5 +1,5 @@
---- The entries of the core's timers, by id, by the room with which they end, and by the request whose answer
---- they wait for. timers.lua calls their functions, tasks.lua resumes those that wait.
+--- The entries of the core's timers: by id, by the room with which they end, and by the request whose answer
+--- they wait for. timers.lua calls their functions; tasks.lua resumes waiting ones.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
@@ -8,17 +8,17 @@ local REF_MAX = 65535
 
 --- An action for the time when a timer fires.
 ---@class perigee.TimerEntry
----@field id integer of the core's timer; another one when a rollback has set it anew
----@field version integer of the game whose code it calls
+---@field id integer id of the core's timer; a rollback that sets the timer again changes it
+---@field version integer version of the code that it calls
 ---@field owned boolean whether it ends with that version
----@field due number when it fires, by core.now
----@field room perigee.Room? with which it dies
+---@field due number time at which it fires, by core.now
+---@field room perigee.Room? room with which it ends
 ---@field fn function|string?
----@field label string what it is called in error messages
----@field interval number? seconds between firings of one that repeats
----@field args table? with its size in n
----@field co thread? that waits; the rest of the entry is then as core.wait gave it
----@field is_awaited boolean? whether it waits for values, and not only for its time
+---@field label string name in error messages
+---@field interval number? seconds between two firings; nil: it fires once
+---@field args table? arguments of fn, with their number in n
+---@field co thread? waiting coroutine; the other fields are then the results of core.wait
+---@field is_awaited boolean? whether it waits for values, not only for a time
 ---@field requested integer? the peer whose answer it waits for
 ---@field request_ref integer? the number of the request
 
@@ -27,7 +27,7 @@ local by_room = {} -- room id -> set of the ids of its timers
 local requests = {} -- peer id -> ref -> entry that waits for the answer
 local last_ref = 0
 
---- `timers` has all entries by id, to be read only.
+--- `timers` has all entries by id. Do not change it.
 local pending = { timers = timers }
 
 
@@ -63,7 +63,7 @@ end
 --- or to its room.
 ---@param entry perigee.TimerEntry
 ---@param delay number seconds
----@return boolean owned whether what the running handler starts ends with its version
+---@return boolean owned whether the entry ends with its version of the game
 function pending.set(entry, delay)
   local peer, room = 0, entry.room and entry.room.id or 0
   if entry.co then
@@ -84,7 +84,7 @@ function pending.cancel(entry)
 end
 
 
---- Returns the ids of the entries that end with a room. No more entries can be added for the room.
+--- Returns the ids of the entries that end with a room. No entries can be added for the room afterwards.
 ---@param room integer
 ---@return table<integer, true>? ids
 function pending.take_room(room)
@@ -151,8 +151,7 @@ function pending.peers_requested()
 end
 
 
---- Returns the number of set timers and of tasks that have not begun, and the number of waiting handlers and
---- tasks.
+--- Returns two numbers: set timers and tasks that have not begun; and waiting handlers and tasks.
 ---@return integer timers
 ---@return integer waiting
 function pending.count()

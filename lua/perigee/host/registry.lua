@@ -1,9 +1,9 @@
---- The objects that scripts hold of peers and rooms: one per id, made when first asked for,
---- kept while the peer or room lives. Their methods are in peer.lua and room.lua.
+--- The objects for peers and rooms that scripts use: one for each id, made on first use, kept while the peer
+--- or room exists. Their methods are in api/peer.lua and api/room.lua.
 
 local core = require "perigee.core"
 
-local OBJECT_STEPS = 50 -- charge for finding or making an object
+local OBJECT_STEPS = 50  -- charge for finding or making an object
 
 local registry = {}
 
@@ -32,14 +32,14 @@ local function make_room(rooms, id)
   return room
 end
 
---- By id. Reading makes the object; ids come from the core, which tells when they end.
+--- Objects of peers by id. Reading an id makes the object. Ids come from the core, which reports their end.
 ---@type table<integer, perigee.Peer>
 registry.peers = setmetatable({}, { __index = make_peer })
 ---@type table<integer, perigee.Room>
 registry.rooms = setmetatable({}, { __index = make_room })
 
 
---- Ends the life of a peer's object in the registry.
+--- Removes a peer's object from the registry.
 ---@param id integer
 function registry.forget_peer(id)
   gone_peers[id] = rawget(registry.peers, id)
@@ -54,7 +54,7 @@ function registry.forget_room(id)
 end
 
 
---- Returns the object of a peer, which may be gone by now; nil if no script has requested it.
+--- Returns the object of a peer, which may be gone already; nil if no script has used it.
 ---@param id integer
 ---@return perigee.Peer?
 function registry.peek_peer(id)
@@ -81,7 +81,7 @@ function registry.is_room(value)
 end
 
 
---- Objects for a list of ids.
+--- Returns the objects for a list of ids.
 ---@param ids integer[]
 ---@param objects table registry.peers or registry.rooms
 function registry.list(ids, objects)

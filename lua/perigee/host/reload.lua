@@ -1,9 +1,9 @@
---- Replaces the live version of the game by another in one step, or not at all: a state machine.
+--- A state machine that replaces the live version of the game by another one, in one step or not at all.
 ---
---- C (reload.c) calls reload.input for each input. In the states that RUNS names it then calls code of the
---- game, with no other event in between, and the end of that code is the next input. C holds back the
---- commands of that code until core.commit(). It drops commands that are not committed when it goes on to
---- other events.
+--- C (reload.c) calls reload.input for each input. In the states that RUNS names, C then calls code of the
+--- game, with no other event in between; the end of that code is the next input. C holds the commands of that
+--- code until core.commit(). When C continues with other events, it drops the commands that were not
+--- committed.
 
 local channels = require "perigee.api.channels"
 local core = require "perigee.core"
@@ -22,50 +22,55 @@ local tasks = require "perigee.host.tasks"
 local versions = require "perigee.host.versions"
 local world = require("perigee.world").host
 
--- The states, and the transition that each input leads to: a function below, which returns the next state.
--- Inputs that a state does not name change nothing.
+-- The states. Each names the transition for each of its inputs: a function below, which returns the next
+-- state. Inputs that a state does not name have no effect.
 local STATES = {
-  -- No reload is under way.
+  -- No reload is in progress.
   idle = { request = "go_on", force = "go_on", change = "go_on" },
   -- A child process runs `perigee check`. Requests wait for its end.
   checking = { checked = "end_check" },
   -- Files are being written or parsed, or encoders are being made.
   waiting = { request = "go_on", force = "go_on", change = "go_on", again = "go_on" },
-  -- The top level of the new version runs.
+  -- The top level of the new version is running.
   loading = { ended = "end_load", failed = "refuse" },
-  -- The on_upgrade of one room after another runs.
+  -- The rooms' on_upgrade functions run, one after another.
   upgrading = { ended = "end_upgrade", failed = "fail_upgrade" },
-  -- The new version is live, and its on_reload runs.
+  -- The new version is live, and its on_reload is running.
   following = { ended = "end_follow_up", failed = "end_follow_up" },
 }
--- The same for any state. Until the rollback window expires, the version before can come back.
+-- Transitions for inputs that the current state does not name. The previous version can return until the
+-- rollback window ends.
 local ALWAYS = { failed = "refuse", rollback = "roll_back", expire = "close_window" }
 local RUNS = {
   loading = core.events.load, upgrading = core.events.upgrade, following = core.events.follow_up,
 }
 
-local RETRY_MS = 40 -- until files that are being written are read again
-local PAUSE_MS = 1 -- between parts of a large schema, for other events
-local PATIENCE = 3 -- seconds for which files may be written to
+local RETRY_MS = 40  -- time until files that are being written are read again
+local PAUSE_MS = 1  -- time for other events between two parts of a large schema
+local PATIENCE = 3  -- seconds in which files may still be written
 local WINDOW = 5 -- seconds of the rollback window
-local FAILED_MAX = 10 -- one room in so many may fail in on_upgrade
-local ROUNDS_MAX = 20 -- loads in vain because of files that were not parsed ahead
+local FAILED_MAX = 10  -- one in so many rooms may fail in on_upgrade
+local ROUNDS_MAX = 20  -- most loads that fail because of files that were not parsed ahead
 
 local reload, transitions = {}, {}
 
 local current = "idle" -- state
-local last_number = 0 -- of the versions that went live, for however short a time
-local previous -- what a rollback needs: the version before, and what ended with it
-local job -- the reload under way
+local last_number = 0  -- highest number of a version that went live
+local previous  -- data for a rollback: the previous version, and everything that ended with it
+local job  -- the current reload
 
--- A job also has: `is_asked` (it takes place even if no file has changed), `is_forced` (whatever a check
--- finds), `found` (by the check; nil: it is still to run, false: it does not), `since` (when a file was
--- first met that was being written to), and what reload.load leaves to end_load.
+-- A job also has these fields:
+--  is_asked: the reload takes place even if no file has changed
+--  is_forced: the reload ignores the findings of a check
+--  found: result of the check; nil: the check has not run yet; false: it does not run
+--  since: time at which a file that was being written was first found
+--  fields that reload.load leaves for end_load
 local function new_job()
   return {
-    tokens = {}, waits = {}, -- of those who requested it: of the server; entries of tasks.wait
-    met = {}, rounds = 0, -- paths that loads in vain have met; these loads
-    rooms = {}, at = 0, upgraded = {}, failed = 0, -- ids; which is upgraded; snapshots; failures
+    tokens = {}, waits = {},  -- tokens of server requests; entries of tasks.wait
+    met = {}, rounds = 0,  -- missing paths of loads so far; number of these loads
+    rooms = {}, at = 0, upgraded = {}, failed = 0,  -- ids; index of the current room; snapshots; number of
+                                                    -- failures
   }
 end
 
@@ -91,9 +96,9 @@ end
 
 --- Handles an input.
 ---@param number integer index into core.reload_inputs
----@param text string the error of the game's code, or what a check printed
----@param token integer of who requests a reload by way of the server, or 0
----@return integer? entry that is to run next
+---@param text string error of the game's code, or output of a check
+---@param token integer token of a request that came through the server, or 0
+---@return integer? entry entry that C runs next
 function reload.input(number, text, token)
   local input = core.reload_inputs[number]
   job.is_asked = job.is_asked or input == "request" or input == "force"
@@ -101,14 +106,14 @@ function reload.input(number, text, token)
   job.tokens[#job.tokens + 1] = token > 0 and token or nil
   local before, name = current, STATES[current][input] or ALWAYS[input]
   if name then
-    current = "idle" -- where a transition that fails leaves it
+    current = "idle"  -- state after a failing transition
     current = transitions[name](text) or before
   end
   return RUNS[current]
 end
 
 
---- Requests a reload on behalf of a handler that waits for its end.
+--- Requests a reload on behalf of a handler that waits for the end of the reload.
 ---@param entry table of tasks.wait
 function reload.request(entry)
   job.waits[#job.waits + 1] = entry
@@ -117,7 +122,7 @@ end
 
 -- Files --------------------------------------------------------------------------------------------
 
--- The files of the last load, and those that this reload has met.
+-- Reads the files of the last load, and those that this reload has found.
 local function read_files()
   local paths = { unpack(live.attempt.files) }
   for _, path in ipairs(job.met) do
@@ -126,8 +131,7 @@ local function read_files()
   return loader.read_all(paths)
 end
 
--- Returns whether to wait for a file, if any, that is only half written. Errors that come of that are not
--- reported.
+-- Returns whether to wait, because a file seems to be half written. Errors in such a file are not reported.
 local function is_too_early(path, number)
   job.since = job.since or path and core.now()
   if path and core.now() - job.since < PATIENCE then
@@ -143,7 +147,7 @@ local function wait_for_quiet()
   return "waiting"
 end
 
--- Refuses files in which `perigee check` found errors; only another change of them starts another reload.
+-- Refuses files in which `perigee check` found errors. Another reload starts only when they change.
 local function refuse_findings(found)
   live.attempt = { files = found.files, texts = loader.read_all(found.files) }
   versions.watch(found, live.version)
@@ -152,7 +156,7 @@ local function refuse_findings(found)
 end
 
 
--- Goes on with the reload as far as that is possible now.
+-- Continues the reload as far as possible now.
 function transitions.go_on()
   local texts = read_files()
   if not job.is_asked and loader.is_same(live.attempt, texts) then
@@ -180,8 +184,8 @@ end
 
 -- The load -----------------------------------------------------------------------------------------
 
--- The top level of a version may change the states of rooms and peers, and the world. A reload that fails
--- restores their present contents.
+-- Stores the contents of all states, because the top level of a version may change the states of rooms and
+-- peers, and the world. A reload that fails restores them.
 local function remember_states()
   local others = { { state = world.copy() }, live.version.api }
   for _, objects in ipairs { registry.rooms, registry.peers, others } do
@@ -192,8 +196,8 @@ local function remember_states()
 end
 
 
---- Makes the next part of the schema's encoders; once all are made, runs the new version's top level and
---- checks what it returned.
+--- Makes the next part of the schema's encoders. When all are made, runs the new version's top level and
+--- checks its result.
 function reload.load()
   job.new = nil
   if not loader.prepare_schema(job.texts) then
@@ -242,7 +246,7 @@ function transitions.end_load()
     return "waiting"
   elseif job.is_in_vain then
     undo_all()
-    live.attempt, job.old = job.before, nil -- which may be rolled back meanwhile
+    live.attempt, job.old = job.before, nil  -- it may be rolled back meanwhile
     if job.is_early then
       return wait_for_quiet()
     end
@@ -288,7 +292,7 @@ end
 -- Ends a reload without a report.
 function transitions.drop()
   job = new_job()
-  core.parse_ahead {} -- cancels it
+  core.parse_ahead {}  -- cancels the parsing
   return "idle"
 end
 
@@ -304,13 +308,13 @@ local function finish(is_good, text)
 end
 
 
--- The old version goes on, as if the new one had never been loaded but for its number.
+-- Continues with the old version, as if the new one had never been loaded. Only its number is used up.
 function transitions.refuse(text)
   undo_all()
   live.upgrading = nil
   if job.old and job.old ~= live.version then
     live.set(job.old)
-    handlers.export(job.old, events) -- on_upgrade may have begun to poll, or to use the world
+    handlers.export(job.old, events)  -- on_upgrade may have begun to poll, or to use the world
   end
   if rollback_window.number ~= live.number then
     rollback_window.close()
@@ -341,7 +345,7 @@ local function describe(revoked, closed, groups)
   return report.join(report.version(job.new), parts)
 end
 
--- Makes the new version the live one, with all that it has requested.
+-- Makes the new version live, together with all its commands and changes.
 local function commit()
   local old, new = job.old, job.new
   versions.put_in_place(new)
@@ -362,8 +366,8 @@ local function commit()
 end
 
 
--- Commits the new version, unless on_upgrade failed too often or has left a value in a state that would
--- make each later reload fail.
+-- Commits the new version, unless on_upgrade failed too often, or left a value in a state that would make
+-- each later reload fail.
 function transitions.decide()
   live.upgrading = nil
   local name, problem = report.version(job.new), nil
@@ -394,7 +398,7 @@ end
 -- The rollback window ------------------------------------------------------------------------------
 
 
--- Puts the version before the live one back, if that has made too many errors.
+-- Restores the version before the live one, if the live one has made too many errors.
 function transitions.roll_back()
   if not previous or not rollback_window.is_exceeded(live.number) then
     return
@@ -427,7 +431,8 @@ end
 
 -- Forgets the version before the live one.
 function transitions.close_window()
-  if previous and core.now() - previous.at > WINDOW - 0.01 then -- else the timer was an earlier window's
+  if previous and core.now() - previous.at > WINDOW - 0.01 then  -- otherwise the timer belongs to an earlier
+                                                                 -- window
     previous = nil
     rollback_window.close()
   end

@@ -1,4 +1,4 @@
---- Describes a reload: in one line if that is short enough, else in one line for each part.
+--- Describes a reload, in one line if that is short enough, otherwise in one line for each part.
 
 local handlers = require "perigee.host.handlers"
 local live = require "perigee.host.live"
@@ -7,13 +7,13 @@ local getinfo, dump = debug.getinfo, string.dump
 
 local report = {}
 
-local LINE_MAX = 160 -- bytes, with what C writes before it
-local LIST_MAX = 8 -- names that are listed
-local TEXT_MAX = 2 ^ 18 -- bytes of a file whose lines are compared
+local LINE_MAX = 160  -- bytes, including the text that C writes before it
+local LIST_MAX = 8  -- names in a list
+local TEXT_MAX = 2 ^ 18  -- bytes of a file whose lines are compared
 
 local function list(names)
   local rest = #names - LIST_MAX
-  if rest <= 1 then -- "and 1 more" is no shorter than most names
+  if rest <= 1 then  -- "and 1 more" is not shorter than most names
     return table.concat(names, ", ")
   end
   return ("%s and %d more"):format(table.concat(names, ", ", 1, LIST_MAX), rest)
@@ -27,17 +27,17 @@ local function add_list(parts, what, names)
 end
 
 
---- "1 room", "2 rooms".
+--- Returns a number with its noun, such as "1 room" or "2 rooms".
 ---@param count integer
 ---@param what string
----@param several string? what many of them are called, if not just with an s
+---@param several string? plural of the noun, if it is not the noun with an s
 ---@return string
 function report.count(count, what, several)
   return ("%d %s"):format(count, count == 1 and what or several or what .. "s")
 end
 
 
--- Adds lists of the names that were changed, added and removed, in the given order.
+-- Adds lists of the changed, added and removed names, in the given order.
 local function compare(parts, what, before, after, is_same, order)
   local lists = { changed = {}, added = {}, removed = {} }
   for name, value in next, after do
@@ -54,8 +54,8 @@ local function compare(parts, what, before, after, is_same, order)
   end
 end
 
--- Returns where the lines of a text begin, and where the next line after the end would begin. As for LuaJIT,
--- a line ends with \n, \r, or both in either order.
+-- Returns the positions at which the lines of a text begin, plus that of a line behind the end. As for
+-- LuaJIT, a line ends with \n, \r, or both in either order.
 local function find_lines(text)
   local starts, count, at = {}, 0, 1
   while at do
@@ -69,8 +69,8 @@ local function find_lines(text)
   return starts
 end
 
--- Returns the files of a version by path; the places of their lines are found when a file is first read
--- from the table. False for other paths, and for files that are too long to compare.
+-- Returns the files of a version by path. The table finds the lines of a file when it is first read from it.
+-- It gives false for other paths, and for files that are too long to compare.
 local function files_of(version)
   return setmetatable({}, { __index = function(files, path)
     local text = version.texts[path]
@@ -93,9 +93,9 @@ local function lines_of(fn, files)
   return table.concat(lines, "\n")
 end
 
--- Returns whether a function is the same but for its place and comments: its lines are equal, or its
--- bytecode is. Both include the functions inside it. A local of the file or a module that it uses may
--- have changed all the same; the report has that changed file.
+-- Returns whether a function is the same except for its place and comments: its lines are equal, or its
+-- bytecode is. Both include the functions inside it. A local of the file or a module that it uses may still
+-- have changed; the report then names that file.
 local function is_same_code(a, old, b, new)
   if getinfo(a, "S").what == "C" or getinfo(b, "S").what == "C" then
     return getinfo(a, "S").what == getinfo(b, "S").what
@@ -109,7 +109,7 @@ end
 
 
 --- Describes the code of old versions that may still run.
----@param groups table[] as old_code.find gives them
+---@param groups table[] result of old_code.find
 ---@return string? part
 function report.old_code(groups)
   local names, rest = {}, 0
@@ -158,7 +158,7 @@ function report.join(head, parts)
 end
 
 
---- "version 3.1a2b3c4".
+--- Returns the name of a version, such as "version 3.1a2b3c4".
 ---@param version perigee.Version
 ---@return string
 function report.version(version)

@@ -11,14 +11,14 @@ local CHANNEL_CLOSED = "the channel is closed"
 
 local requests = {}
 
-local late, late_count = {}, 0 -- answers that came too late: by peer id, and in all
+local late, late_count = {}, 0  -- number of late answers: by peer id, and in total
 
 
 --- Waits for the answer to a request.
 ---@param peer integer
 ---@param ref integer
 ---@param timeout number seconds
----@param channel integer? of the request, if that is not a message
+---@param channel integer? channel of the request; nil: the request is a message
 ---@return any value
 ---@return string? message
 ---@return string? code
@@ -29,7 +29,7 @@ function requests.wait(peer, ref, timeout, channel)
 end
 
 
---- A peer has answered.
+--- Handles an answer of a peer.
 ---@param peer integer
 ---@param ref integer
 ---@param body string
@@ -58,7 +58,7 @@ function requests.answer(peer, ref, body, channel, packet_type)
 end
 
 
---- Returns how many answers came too late: of a peer, or of all.
+--- Returns the number of late answers, of a peer or in total.
 ---@param peer integer?
 ---@return integer
 function requests.late_answers(peer)
@@ -66,8 +66,8 @@ function requests.late_answers(peer)
 end
 
 
--- Resumes the handlers that wait for an answer of the peer, on that channel or (nil) any, with the reason
--- why none will come.
+-- Resumes the handlers that wait for an answer of the peer, with the reason why none will come. With
+-- `channel`, only those for that channel.
 local function give_up(peer, channel, problem, code)
   local is_any = false
   for _, entry in ipairs(pending.requests_to(peer)) do
@@ -80,7 +80,7 @@ local function give_up(peer, channel, problem, code)
 end
 
 
---- A peer is gone.
+--- Handles the end of a peer.
 ---@param peer integer
 function requests.drop_peer(peer)
   late[peer] = nil
@@ -90,9 +90,9 @@ function requests.drop_peer(peer)
 end
 
 
---- A plugin channel is closed.
+--- Handles the end of a plugin channel.
 ---@param channel integer
----@param peer integer? that served it; nil: the script did
+---@param peer integer? peer that served it; nil: the script
 function requests.drop_channel(channel, peer)
   for _, id in ipairs(peer and { peer } or pending.peers_requested()) do
     give_up(id, channel, CHANNEL_CLOSED, "ChannelNotFound")

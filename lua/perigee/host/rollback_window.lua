@@ -1,12 +1,12 @@
---- The rollback window: the first seconds of a new version, in which too many errors of its handlers bring
---- the version before it back.
+--- The rollback window: the first seconds of a new version. Too many errors of its handlers during the window
+--- restore the previous version.
 
 local core = require "perigee.core"
 
 local rollback_window = {
-  number = nil, -- of the version whose errors count; nil: the window is closed
-  errors = 0, -- of its handlers so far
-  last = nil, -- text of the newest of them
+  number = nil,  -- version whose errors count; nil: the window is closed
+  errors = 0,  -- errors of its handlers so far
+  last = nil,  -- text of the newest error
 }
 
 
@@ -41,7 +41,7 @@ end
 
 
 --- Counts an error of a handler.
----@param number integer of the handler's version
+---@param number integer number of the handler's version
 ---@param text string
 function rollback_window.note(number, text)
   if number == rollback_window.number then

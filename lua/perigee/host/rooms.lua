@@ -12,7 +12,7 @@ local rooms = require "perigee.api.rooms"
 local tasks = require "perigee.host.tasks"
 local verdict = require "perigee.host.verdict"
 
--- Names the first of the two handlers of the event, for error messages.
+-- Name, for error messages, of the first of the two handlers of the event.
 local ON_DELETE = { label = "on_delete" }
 
 local of_room, peers, room_objects = live.of_room, registry.peers, registry.rooms
@@ -84,8 +84,7 @@ function on.backpressure(peer, room, _, dropped, queued)
 end
 
 
--- Upgrades the state if the game was reloaded while on_create waited, because the version before made the
--- state.
+-- If the game was reloaded while on_create waited, upgrades the state that the previous version made.
 local function catch_up(object, version)
   local on_upgrade = of_room[object.id].on_upgrade
   if live.number > version and on_upgrade then
@@ -116,7 +115,7 @@ function on.room_create(_, room)
 end
 
 
--- Ends everything that belongs to a room that is gone, except its object, which handlers may hold.
+-- Ends everything that belongs to a deleted room, except its object, to which handlers may still refer.
 local function forget(room, object)
   room_host.keep(object)
   rooms.host.take_options(room)

@@ -1,5 +1,5 @@
---- Replacements, in a simulated server, for what differs from run to run: the order of keys, which depends on
---- addresses and on a secret of the string table; clocks; and addresses as texts.
+--- Replacements, in a simulated server, for functions whose results differ from run to run: the order of
+--- keys, which depends on addresses and on a secret of the string table; clocks; and addresses as texts.
 
 local core = require "perigee.core"
 local registry = require "perigee.host.registry"
@@ -11,7 +11,7 @@ local concat, getupvalue = table.concat, debug.getupvalue
 local pcall, select, unpack = pcall, select, unpack
 local is_peer, is_room = registry.is_peer, registry.is_room
 
-local DEPTH_MAX = 3 -- of tables in tables that are compared
+local DEPTH_MAX = 3  -- depth to which tables are compared
 local NESTED_MAX = 200 -- bytes of the description of one entry
 
 local simulated = {}
@@ -22,7 +22,7 @@ local started_at = clock()
 
 local HAS_ADDRESS = { ["table"] = true, ["function"] = true, userdata = true, thread = true }
 
--- Numbers of values with an address, in the order in which they were met.
+-- Numbers for values with an address, in the order of first use.
 local numbers, last_number = setmetatable({}, { __mode = "k" }), 0
 
 local function number_of(value)
@@ -45,7 +45,7 @@ local function describe_fields(source, depth, known)
   return concat(fields, ",")
 end
 
--- Describes a function by its place in the source and by its upvalues, which are not looked into.
+-- Describes a function by its place in the source and by its upvalues. Does not look into the upvalues.
 local function describe_function(fn, known)
   local info = getinfo(fn, "Su")
   local parts = { info.source, info.linedefined }
@@ -56,8 +56,8 @@ local function describe_function(fn, known)
   return concat(parts, ",")
 end
 
--- Describes a value by its contents, in a text that is the same in each run. `known` has the descriptions
--- to the same depth so far.
+-- Describes a value by its contents, in a text that is the same in each run. `known` has the descriptions so
+-- far, to the same depth.
 function describe(value, depth, known)
   local kind = type(value)
   if not HAS_ADDRESS[kind] then
@@ -77,7 +77,7 @@ function describe(value, depth, known)
   return texts[value]
 end
 
--- Sorts items [first, last] by their contents, and items that look alike by deeper contents.
+-- Sorts items [first, last] by their contents; compares items with equal descriptions by deeper contents.
 local function sort_alike(items, source, first, last, depth)
   local part, texts, known = {}, {}, {}
   for at = first, last do
@@ -100,8 +100,8 @@ local function sort_alike(items, source, first, last, depth)
   end
 end
 
--- Gives numbers to the keys that have none. The order of two that look alike is arbitrary, and hardly
--- matters.
+-- Gives numbers to the keys that have none. The order of two keys with equal descriptions is arbitrary, which
+-- rarely matters.
 local function number_all(keys, source)
   local new = {}
   for _, key in ipairs(keys) do
@@ -135,7 +135,7 @@ local function by_rank(a, b)
   return a.id < b.id
 end
 
--- Adds booleans, peers and rooms in their order; then values with an address, by number.
+-- Adds booleans, peers and rooms in their own order, then values with an address by number.
 local function add_others(keys, others, source)
   local known, rest = {}, {}
   for _, key in ipairs(others) do
@@ -152,7 +152,7 @@ local function add_others(keys, others, source)
   end
 end
 
--- Returns the keys of a table in order: numbers, strings, the rest.
+-- Returns the keys of a table in order: numbers, strings, all others.
 local function keys_of(source)
   local keys, count, last, is_sorted = {}, 0, -math.huge, true
   local strings, string_count, others
@@ -186,7 +186,7 @@ local function keys_of(source)
   return keys
 end
 
--- Shuffles keys, except those of a sequence, whose order Lua keeps too.
+-- Shuffles keys, except those of a sequence, because Lua also keeps their order.
 local function shuffle(keys)
   local first = 1
   while keys[first] == first do
@@ -199,7 +199,7 @@ local function shuffle(keys)
 end
 
 
---- Replaces pairs: the order is the same in each run.
+--- Implements pairs with an order that is the same in each run.
 function simulated.pairs(source)
   if type(source) ~= "table" then
     return pairs(source)
@@ -223,7 +223,7 @@ function simulated.pairs(source)
   end, source, nil
 end
 
--- The iteration by `next` that is under way: its table, keys and position.
+-- The current iteration by `next`: its table, keys and position.
 local walked, walked_keys, walked_at
 
 local function find_walk(source, key)
@@ -241,7 +241,7 @@ local function find_walk(source, key)
 end
 
 
---- Replaces next: the order is the same in each run.
+--- Implements next with an order that is the same in each run.
 function simulated.next(source, key)
   if type(source) ~= "table" or next(source) == nil then
     return next(source, key)
@@ -265,20 +265,21 @@ end
 -- Clocks and addresses ---------------------------------------------------------------------
 
 
---- os.clock: the seconds that the server runs.
+--- Implements os.clock: returns the seconds since the server's start.
 function simulated.clock()
   return clock() - started_at
 end
 
 
---- os.date: in UTC.
+--- Implements os.date, always in UTC.
 function simulated.date(format, when)
   format = format or "%c"
   return date(format:sub(1, 1) == "!" and format or "!" .. format, when or core.time())
 end
 
 
---- Replaces tostring: a number, given on the first call, replaces the address of a value.
+--- Implements tostring: shows a number instead of a value's address. The number is assigned at the first
+--- call.
 function simulated.tostring(...)
   local value = ...
   local kind = type(value)
@@ -293,8 +294,8 @@ function simulated.tostring(...)
 end
 
 
---- A string.format that shows addresses likewise.
----@param format fun(...): string the one to stand in for
+--- Returns a string.format that also shows numbers instead of addresses.
+---@param format fun(...): string function to replace
 ---@return fun(...): string
 function simulated.format(format)
   return function(...)

@@ -1,5 +1,5 @@
---- States survive a reload, so they must be data: a function in one would keep old code alive. This file
---- finds the first value that is not data. It also takes and restores snapshots of states.
+--- States survive a reload, so they must be data: a function in a state would keep old code alive. This
+--- module finds the first value that is not data. It also takes and restores snapshots of states.
 
 local core = require "perigee.core"
 local iterate = require "perigee.util.iterate"
@@ -32,16 +32,16 @@ local function describe(value)
   return fault.kind(value)
 end
 
---- A walk through all that can be reached from a table. It does not recurse, because a long linked list
---- is deep; and it can be interrupted after any entry.
+--- A walk through everything that can be reached from a table. It does not recurse, because a long linked
+--- list is deep. It can be interrupted after any entry.
 ---@class perigee.StateWalk
 ---@field root table
----@field parents table<table, table> of each table that was met, the one that it was met in
----@field keys table<table, any> under which key
----@field stack table[] those that are still to be entered
----@field size integer of the stack
----@field at table? the one whose entries are being looked at
----@field key any of the entry that was looked at last
+---@field parents table<table, table> for each visited table, the table that contains it
+---@field keys table<table, any> for each visited table, its key in that table
+---@field stack table[] tables that must still be visited
+---@field size integer size of the stack
+---@field at table? the table that is being visited
+---@field key any key of the entry that was checked last
 
 local function begin_walk(root)
   return { root = root, parents = {}, keys = {}, stack = { root }, size = 1 }
@@ -56,7 +56,7 @@ local function path_of(walk, from, key)
   return path
 end
 
--- Adds a table to the walk, unless the walk has met it before.
+-- Adds a table to the walk, unless the walk has visited it before.
 local function meet(walk, from, key, inner)
   if type(inner) == "table" and not is_object(inner) and not walk.parents[inner] and inner ~= walk.root then
     walk.parents[inner], walk.keys[inner] = from, key
@@ -65,7 +65,7 @@ local function meet(walk, from, key, inner)
   end
 end
 
--- Looks at one entry. Returns its value that is not data, if any.
+-- Checks one entry. Returns its value if that is not data.
 local function look(walk, from, key, value)
   local wrong = not is_good(key) and key or not is_good(value) and value or nil
   if wrong == nil then
@@ -107,7 +107,7 @@ local function check(name, value)
 end
 
 
---- Raises an error, in which the value is called `name`, if the value contains anything but data.
+--- Raises an error if the value contains anything but data. The error calls the value `name`.
 ---@param name string
 ---@param value any
 state.check_value = check
@@ -129,11 +129,12 @@ end
 
 -- Between handlers ---------------------------------------------------------------------------
 
--- Entries of one state that are looked at after a handler. Specs run many handlers in no time.
+-- Entries of one state that are checked after a handler. The number is lower in specs, which run many
+-- handlers in a short time.
 local STEPS = core.is_simulated and 50 or 500
-local WALKS_MAX = 32 -- states whose walks are remembered
+local WALKS_MAX = 32  -- states whose walks are stored
 
-local walks, walk_count = {}, 0 -- of states with more entries, by their table
+local walks, walk_count = {}, 0  -- unfinished walks of large states, by their table
 
 local function take_walk(root)
   if not walks[root] then
@@ -153,7 +154,7 @@ local function next_entry(walk)
   return walk.key, value
 end
 
--- Returns whether a table is still where the walk has met it.
+-- Returns whether a table is still where the walk has found it.
 local function is_reached(walk, from)
   while from ~= walk.root do
     local parent, key = walk.parents[from], walk.keys[from]
@@ -165,7 +166,7 @@ local function is_reached(walk, from)
   return true
 end
 
--- Looks at the next entries of a state, and begins at the front again after the last.
+-- Checks the next entries of a state. After the last one, begins again.
 local function go_on(root, report)
   local walk = take_walk(root)
   for _ = 1, STEPS do
@@ -186,9 +187,9 @@ local function go_on(root, report)
 end
 
 
---- Checks a part of a state, the next part in each call, so that a large state takes several calls.
+--- Checks a part of a state, and the next part in the next call, so that a large state takes several calls.
 ---@param value any
----@param report fun(path: string, what: string) called for what is no data: ".players[3].hit", "a function"
+---@param report fun(path: string, what: string) for a value like ".players[3].hit", "a function"
 function state.look(value, report)
   if type(value) ~= "table" then
     return
@@ -199,15 +200,15 @@ function state.look(value, report)
   end
 end
 
--- Bringing back ------------------------------------------------------------------------------
+-- Snapshots ---------------------------------------------------------------------------------
 
 
 --- A snapshot of a state: the entries of each table that can be reached from it.
 ---@class perigee.Snapshot
 ---@field room perigee.Room
----@field root table? what room.state was; nil when nobody had asked for it yet
----@field tables table[] all that can be reached, without doubles
----@field entries table[] a copy of each
+---@field root table? value of room.state; nil: it was never used
+---@field tables table[] all reachable tables, each once
+---@field entries table[] copies of their entries
 
 local function copy_entries(from)
   local copy = {}
@@ -218,8 +219,9 @@ local function copy_entries(from)
 end
 
 
---- Takes a snapshot of a room's state. The tables keep their identity, so other references to them (in
---- perigee.state, another room, a handler that waits) stay valid, whether the snapshot is restored or not.
+--- Takes a snapshot of a room's state. The tables keep their identity. Other references to them (in
+--- perigee.state, another room, a waiting handler) therefore stay valid, whether the snapshot is restored or
+--- not.
 ---@param object perigee.Room
 ---@return perigee.Snapshot
 function state.remember(object)

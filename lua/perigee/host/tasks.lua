@@ -1,5 +1,5 @@
---- Waiting. A handler that waits is a suspended coroutine with an entry of a timer (pending.lua). C resumes
---- it when it gets the entry (see tasks.wake).
+--- Waiting. A handler that waits is a suspended coroutine with an entry for a timer (pending.lua). C resumes
+--- the coroutine when it gets the entry (see tasks.wake).
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
@@ -15,12 +15,12 @@ local is_yieldable = coroutine.isyieldable
 local ran = core.ran() -- as in host/init.lua
 local TICK = core.events.tick
 
---- `ticking` has the ids of the rooms (0: the game) whose on_tick waits.
+--- `ticking` has the ids of the rooms whose on_tick is waiting; 0: the game's.
 local tasks = { ticking = {} } ---@type { ticking: table<integer, true> }
 
 
---- Raises an error where waiting is impossible.
----@param what string the function that wants to
+--- Raises an error if waiting is impossible here.
+---@param what string name of the function that wants to wait
 function tasks.check_may_wait(what)
   if live.loading then
     fault.raise("%s cannot wait while the game is being loaded", what)
@@ -50,7 +50,7 @@ local function park(entry, seconds)
   entry.ran, entry.ran_for = ran[1], ran[2]
   entry.type, entry.peer, entry.room_id, entry.flags, entry.ref, entry.priority,
     entry.packet_type, entry.owned, entry.data, entry.number = core.wait()
-  -- A room's timers and tasks end with the room, also while they wait; its handlers go on.
+  -- A room's timers and tasks end with the room, even while they wait; its handlers continue.
   entry.room = task.room
   if entry.type == TICK then
     tasks.ticking[entry.room_id] = true
@@ -60,9 +60,9 @@ local function park(entry, seconds)
 end
 
 
---- Returns what C needs to resume the coroutine of an entry, as the event that it was started for.
+--- Returns the values that C needs to resume an entry's coroutine, as part of its original event.
 ---@param entry perigee.TimerEntry
----@param ... any what its wait returns
+---@param ... any results of its wait
 function tasks.wake(entry, ...)
   remove(entry)
   live.task = entry.task
@@ -72,7 +72,7 @@ function tasks.wake(entry, ...)
 end
 
 
---- Waits.
+--- Waits for that many seconds.
 ---@param seconds number
 function tasks.sleep(seconds)
   fault.check_seconds("the time to sleep", seconds)
@@ -93,7 +93,7 @@ function tasks.wait(entry, seconds)
 end
 
 
---- Resumes a handler with a result, if it still waits. The handler goes on as an event of its own.
+--- Resumes a handler with a result, if it still waits. The handler continues as an event of its own.
 ---@param entry table
 ---@param value any
 ---@param problem string?
@@ -107,7 +107,7 @@ function tasks.give(entry, value, problem, code)
 end
 
 
---- A timer has fired.
+--- Handles a timer that has fired.
 ---@param id integer
 function tasks.fire(id)
   local entry = entries[id]
@@ -125,7 +125,7 @@ function tasks.fire(id)
 end
 
 
---- A room is gone, and its timers and tasks with it.
+--- Ends the timers and tasks of a room that is gone.
 ---@param room integer
 function tasks.drop_room(room)
   tasks.ticking[room] = nil
@@ -143,8 +143,8 @@ end
 -- Versions ---------------------------------------------------------------------------------
 
 
---- Ends the owned timers and tasks of all versions but this one. An on_tick of theirs that still waits
---- does not delay the next tick.
+--- Ends the owned timers and tasks of all versions except one. If an on_tick of another version still waits,
+--- it does not delay the next tick.
 ---@param number integer
 ---@return perigee.TimerEntry[] revoked
 function tasks.revoke(number)
@@ -164,7 +164,7 @@ function tasks.revoke(number)
 end
 
 
--- Waits for the answer again. An answer that came in between is lost; a later one is not.
+-- Waits for the answer again. An answer that arrived in between is lost; a later one is not.
 local function listen_again(entry)
   if not entry.requested then
     return
@@ -176,9 +176,9 @@ local function listen_again(entry)
 end
 
 
---- Sets the timers again that revoke has ended, with the time that they had left.
+--- Sets the timers that revoke has ended again, with the time that they had left.
 ---@param revoked perigee.TimerEntry[]
----@param at number when that was, by core.now
+---@param at number time of the revoke, by core.now
 function tasks.restore(revoked, at)
   for _, entry in ipairs(revoked) do
     local room = entry.room

@@ -1,4 +1,4 @@
---- Timers and tasks: functions that are called later. Each has an entry of pending.lua.
+--- Timers and tasks: functions that are called later. Each has an entry in pending.lua.
 
 local backoff = require "perigee.host.backoff"
 local core = require "perigee.core"
@@ -13,8 +13,8 @@ local INTERVAL_MIN = 0.001 -- seconds
 
 local timers = {}
 
--- The entries of the timers that scripts hold. An entry cannot be part of the object, because scripts can
--- change that.
+-- Entries of the timers that scripts have. They are not part of the timer objects, because scripts can change
+-- those.
 local held = setmetatable({}, { __mode = "k" })
 
 local Timer = {}
@@ -88,7 +88,7 @@ end
 
 
 --- Runs a function as a task of its own when the running handler has ended.
----@param room perigee.Room? with which the task dies
+---@param room perigee.Room? room with which the task ends
 ---@param fn function
 function timers.spawn(room, fn, ...)
   if fn == nil or type(fn) == "number" or type(fn) == "string" then
@@ -100,7 +100,8 @@ function timers.spawn(room, fn, ...)
 end
 
 
---- Runs the function of an entry as a task of its own. Of the host's, `on_failure` gets the text of an error.
+--- Runs the function of an entry as a separate task. `on_failure` of the host's entries gets the text of an
+--- error.
 ---@param entry table with fn and label
 ---@param seconds number
 function timers.begin(entry, seconds)
@@ -110,7 +111,7 @@ function timers.begin(entry, seconds)
 end
 
 
---- Cancels an entry that has not begun, or waits. Returns false if it is neither.
+--- Cancels an entry that has not begun, or that waits. Returns false if it does neither.
 ---@param entry table
 ---@return boolean
 function timers.cancel(entry)
@@ -149,7 +150,7 @@ function timers.call(entry)
   end
   local fn, room = entry.fn, entry.room
   if type(fn) == "string" then
-    entry.version = live.number -- whose code it calls
+    entry.version = live.number  -- version of the code that the name calls now
   end
   live.task = entry
   core.adopt(room and room.id or 0, entry.owned)

@@ -1,14 +1,14 @@
---- Reads the values that on_connect, on_join, on_rename and on_channel_open return. No value, nil alone
---- and true allow. False, and nil with a reason, refuse. Other values are a mistake; they refuse, as any
---- other error of a handler does.
+--- Reads the results of on_connect, on_join, on_rename and on_channel_open. No value, nil alone and true
+--- allow the request. False, or nil with a reason, refuses it. Any other value is an error, and refuses the
+--- request as any error of a handler does.
 
 local errors = require "perigee.host.errors"
 local fault = require "perigee.util.fault"
 
 local ceil = math.ceil
 
-local QUOTED_MAX = 40 -- bytes of a returned string that an error shows
-local RETRY_MAX = 65535 -- seconds: REJECTED has 16 bits for them
+local QUOTED_MAX = 40  -- bytes of a returned string in an error
+local RETRY_MAX = 65535  -- seconds; REJECTED has 16 bits for them
 
 local function describe(value)
   if type(value) == "string" then
@@ -20,7 +20,7 @@ local function describe(value)
 end
 
 
--- The whole seconds of { retry = seconds }.
+-- Returns the whole seconds in { retry = seconds }.
 local function read_retry(handler, options)
   local is_right = handler == "on_connect" and type(options) == "table" and next(options) == "retry"
     and next(options, "retry") == nil
@@ -33,10 +33,10 @@ local function read_retry(handler, options)
 end
 
 
---- Returns true; or false, the message of the refusal, and the seconds after which clients try again, or
---- nil when they do not.
----@param handler string its name, for the error
----@param answer any the values that it returned
+--- Returns true; or false, the message of the refusal, and the seconds after which clients may try again
+--- (nil: they should not).
+---@param handler string name of the handler, for the error
+---@param answer any first result of the handler
 ---@param reason any
 ---@param options any
 ---@return boolean

@@ -1,4 +1,4 @@
---- Gives a version of the game its API, checks the result of its load, and puts it in place.
+--- Gives a version of the game its API, checks the result of its load, and makes it live.
 
 local core = require "perigee.core"
 local declared = require "perigee.world.declared"
@@ -21,7 +21,7 @@ local world = require("perigee.world").host
 
 local versions = {}
 
--- Copies a table of the API. Access to an unknown name raises an error with the right name.
+-- Copies a table of the API. Access to an unknown name raises an error that suggests the right name.
 local function copy_api(what, source, others)
   local copy, names = {}, {}
   for name, value in iterate(source) do
@@ -38,7 +38,7 @@ local function copy_api(what, source, others)
   })
 end
 
--- Copies the API, so that a version cannot change it for another one.
+-- Copies the API, so that no version can change the API of another one.
 local function make_api(shared)
   local api = copy_api("perigee", perigee, replacements.perigee)
   for _, part in ipairs { "rooms", "to", "mcp", "fixed" } do
@@ -60,8 +60,8 @@ function versions.new(number)
 end
 
 
---- Sets the files that are watched: those of the new version and of the live one, because a broken version
---- may not get to request all of its files, and a missing file may be one of the old version's.
+--- Sets the files that are watched: those of the new version and of the live one. A broken version may end
+--- before it has required all of its files, and a missing file may be one of the old version's.
 ---@param version { files: string[] }
 ---@param other { files: string[] }
 function versions.watch(version, other)
@@ -76,7 +76,7 @@ function versions.watch(version, other)
 end
 
 
---- Hands the configuration of a version to the server, which applies it when the version is put in place.
+--- Passes the configuration of a version to the server, which applies it when the version goes live.
 ---@param version perigee.Version
 function versions.configure(version)
   for key in iterate(version.config) do
@@ -94,7 +94,7 @@ function versions.configure(version)
 end
 
 
---- Raises an error for anything that is wrong with a version that has been run.
+--- Raises an error if anything is wrong with a version that has been run.
 ---@param version perigee.Version
 function versions.check(version)
   declared.finish(version.world)
@@ -109,7 +109,7 @@ function versions.check(version)
 end
 
 
---- Makes a checked version the live one, which cannot fail.
+--- Makes a checked version live. Cannot fail.
 ---@param version perigee.Version
 function versions.put_in_place(version)
   live.set(version)

@@ -96,10 +96,10 @@ end
 ---@param entry perigee.LockstepEntry
 ---@param label string what it is called in error messages
 ---@param fn function
----@param resting any? the object that backs off when the function runs past its deadline
+---@param backoff_key any? the object that backs off when the function runs past its deadline
 ---@param on_failure fun()? called when it fails
-function host.begin_task(entry, label, fn, resting, on_failure)
-  local task = { fn = fn, label = label, room = entry.room, is_host = true, rests = resting,
+function host.begin_task(entry, label, fn, backoff_key, on_failure)
+  local task = { fn = fn, label = label, room = entry.room, is_host = true, backoff_key = backoff_key,
     on_failure = on_failure }
   timers.begin(task, 0)
   task.owned = false
@@ -112,8 +112,8 @@ local function handler_of(entry, name)
   return live.of_room[entry.room.id][name]
 end
 
-local function begin_handler(entry, name, fn, resting, on_failure)
-  host.begin_task(entry, entry.room.kind .. "." .. name, fn, resting, on_failure)
+local function begin_handler(entry, name, fn, backoff_key, on_failure)
+  host.begin_task(entry, entry.room.kind .. "." .. name, fn, backoff_key, on_failure)
 end
 
 
