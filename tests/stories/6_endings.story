@@ -184,6 +184,58 @@ call  close
 gets  BYE
 sees  closed code=ConnectionClosed
 
+= A server that accepts and says nothing
+call  connect timeout=10
+gets  HELLO
+time  9
+time  1.5
+sees  failed call=connect code=Timeout
+
+= A server that falls silent is pinged after 5 s, and given up after 10 s
+open  token=3
+quiet
+server falls-silent
+time  4
+call  state
+sees  state state=open
+time  1.5
+gets  PING
+time  3.5
+call  state
+sees  state state=open
+time  1.5
+sees  disconnected code=PingTimeout text="the server does not answer"
+sees  reconnecting
+
+= A server that falls silent ends what waits after its timeout
+open  token=3
+quiet
+server falls-silent
+call  ask a timeout=3
+gets  MESSAGE a
+time  2
+time  1.5
+sees  failed call=ask code=Timeout
+server cuts
+sees  disconnected
+sees  reconnecting
+
+= A server that goes on talking is not silent, though it answers no ping
+open  token=3
+quiet
+server falls-silent
+time  6
+gets  PING
+server ignores-pings
+sends MESSAGE a 1
+sees  message name=a
+time  5
+call  state
+sees  state state=open
+time  5
+sees  disconnected code=PingTimeout
+sees  reconnecting
+
 = A ping while there is no connection
 open  token=3
 returns

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
+
 enum { APPS_MAX = 4096, INPUT_MAX = 1 << 20, FDS_MAX = 256 };
 
 /// The fields of a call: KEY=VALUE with NUL between them.
@@ -165,6 +167,7 @@ static int make_call(App *app, const char *call, const Fields *fields) {
     Question question = take_question(app);
     return perigee_answer_bytes(client, &question.question, data, size);
   }
+  if (strcmp(call, "pass") == 0) clock_pass(number_in(fields, "seconds", 0));
   if (strcmp(call, "state") == 0) return call_state(app);
   if (strcmp(call, "members") == 0) return call_members(app, room);
   if (strcmp(call, "close") == 0) perigee_close(client);
@@ -180,6 +183,15 @@ static App *find_app(int number) {
   app->number = number;
   apps[app_count++] = app;
   return app;
+}
+
+static void drive(void) {
+  for (int i = 0; i < app_count; i++) {
+    if (apps[i]->client == NULL) continue;
+    perigee_poll(apps[i]->client, 0);
+    const PerigeeEvent *event;
+    while ((event = perigee_next_event(apps[i]->client))) print_event(apps[i], event);
+  }
 }
 
 static void take_line(char *line) {
@@ -205,20 +217,12 @@ static void take_line(char *line) {
     print_code(request);
     print_end();
   }
+  if (strcmp(call, "pass") == 0) drive();  // what is due by then
   print_begin(app, "made");
   print_end();
 }
 
 // --- The loop ---
-
-static void drive(void) {
-  for (int i = 0; i < app_count; i++) {
-    if (apps[i]->client == NULL) continue;
-    perigee_poll(apps[i]->client, 0);
-    const PerigeeEvent *event;
-    while ((event = perigee_next_event(apps[i]->client))) print_event(apps[i], event);
-  }
-}
 
 // Waits until a client or the input has something to do; returns whether the input has.
 static bool wait_for_input(void) {

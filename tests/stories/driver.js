@@ -1,6 +1,7 @@
 // The JavaScript client for stories: makes the calls of standard input, prints what the application sees.
 // A line of input is NUMBER OF THE APPLICATION, CALL, KEY=VALUE ..., with tabs between; a line of output is JSON.
 import { createInterface } from "node:readline";
+import { pass } from "./clock.js"; // first: the client takes its timers
 import { connect, PerigeeError } from "../../clients/js/perigee.js";
 import { WebSocket } from "../../clients/js/test/websocket.js";
 
@@ -128,6 +129,7 @@ class App {
   async send_to({ name, peer, number, data, ...options }) {
     this.channels.get(name).send(Number(peer), Number(number), bytes(data), sending(options));
   }
+  async pass({ seconds }) { await pass(Number(seconds)); }
   async state() {
     const { id, name, state, rooms } = this.game;
     this.sees("state", { call: "state", id, name, state, rooms: [...rooms.keys()] });
@@ -180,6 +182,7 @@ createInterface({ input: process.stdin }).on("line", async (line) => {
   const app = apps.get(number);
   if (call === "free") apps.delete(number);
   const made = app[call === "rooms" ? "rooms_" : call](fields).catch((error) => app.fails(call, error));
+  if (call === "pass") await made;
   if (call !== "free") app.sees("made");
   await made;
 }).on("close", () => process.exit(0));

@@ -345,6 +345,9 @@ function App:exit() self.match:exit() end
 function App:input(fields) self.match:send(bytes(fields.data)) end
 
 
+function App.pass(_, fields) pass_time(tonumber(fields.seconds)) end -- luacheck: globals pass_time
+
+
 function App:state()
   local c = self.client
   local state = c.connected and "open" or "reconnecting"
@@ -380,7 +383,10 @@ local function take_line(line)
     if not ok then return app:fails(call, done, "BadArgument") end
     if done == nil and message then app:fails(call, message, code or message, value) end
   end)
-  client.spawn(function() app:sees "made" end)
+  client.spawn(function()
+    if call == "pass" then client.sleep(PAUSE) end -- for what is due by then
+    app:sees "made"
+  end)
 end
 
 

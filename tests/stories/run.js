@@ -15,7 +15,7 @@ const AT_ONCE = 8; // stories
 const HEAP = ["--max-old-space-size=48", "--max-semi-space-size=2"]; // MB: what a client keeps is seen, not what V8 likes
 const DRIVERS = {
   c: [process.env.PERIGEE_STORY_DRIVER ?? "build/dev/tests/story_driver"],
-  lua: [process.env.PERIGEE_STORY_LUA ?? "luajit", path.join(HERE, "driver.lua")],
+  lua: [process.env.PERIGEE_STORY_LUA ?? "build/dev/tests/story_lua", path.join(HERE, "driver.lua")],
   js: [process.execPath, ...HEAP, path.join(HERE, "driver.js")],
   ws: [process.execPath, ...HEAP, path.join(HERE, "driver.js"), "--websocket"],
 };
@@ -173,8 +173,16 @@ class Telling {
     else if (name === "stops") this.listener.stop();
     else if (name === "listens") await this.listener.listen();
     else if (name === "ignores-inputs") this.connection.ignore("INPUT");
+    else if (name === "ignores-pings") this.connection.ignore("PING");
+    else if (name === "falls-silent") this.connection.isSilent = true;
     else if (name === "lengthens-pongs") this.connection.pongExtra = "0x0102";
     else throw new Error(`a server does not do "${name}"`);
+  }
+
+  /** Lets seconds pass at once. What came in the time before has been seen by a step. */
+  async time({ name }) {
+    if (this.app.events.values.length > 0) throw new Error("too early came: " + shown(this.app.events.values));
+    await this.app.call("pass", { seconds: name });
   }
 
   /** A ping and its answer: whatever was sent before has been taken by then. */
@@ -217,7 +225,7 @@ function compare(wanted, got) {
 async function tellAll(client, stories) {
   let driver = new Driver(client);
   const outcomes = new Map();
-  const waiting = [...stories];
+  const waiting = stories.filter((story) => !story.letsTimePass);
   const failures = [];
   const worker = async () => {
     for (let story = waiting.shift(); story; story = waiting.shift()) {
@@ -234,6 +242,8 @@ async function tellAll(client, stories) {
   };
   const begun = performance.now();
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  waiting.push(...stories.filter((story) => story.letsTimePass)); // of all applications of a driver
+  await worker();
   const code = await driver.end();
   if (code !== 0 || driver.errors) failures.push(`${client}: the driver ended with ${code}: ${driver.errors}`);
   return { client, outcomes, failures, seconds: (performance.now() - begun) / 1000 };

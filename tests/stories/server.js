@@ -41,6 +41,7 @@ export class Connection {
   packets = new Queue(); // all but pings and ACKs; { packet: "end" } is the last
   acks = new Queue();
   pongExtra; // bytes behind the fields of PONG
+  isSilent = false; // pings are packets like others, without an answer
   isOver = false;
   #unread = Buffer.alloc(0);
   #isWebSocket;
@@ -111,7 +112,7 @@ export class Connection {
   #take(packet) {
     if (packet.packet === "ACK") return this.acks.push(packet.count);
     if (packet.packet === this.#ignored) return;
-    if (packet.packet !== "PING") return this.packets.push(packet);
+    if (packet.packet !== "PING" || this.isSilent) return this.packets.push(packet);
     this.send(encode("PONG", { value: packet.value, priority: 0, extra: this.pongExtra }));
   }
 

@@ -9,6 +9,7 @@
 //   also  resumed                          the same, before or after the `sees` above it
 //   quiet                                  a ping and its answer, and nothing else
 //   server cuts                            what the server does besides: see run.js
+//   time  5                                five seconds pass at once; what comes in them is seen by the next step
 //   differs js: the reason                 this client does something else; its own steps begin with its name:
 //   js: sees left room=arena               a step for these clients alone ("c lua: ..."; "-js: ...": for all others)
 //
@@ -87,7 +88,9 @@ export function readStories(folder) {
       } else lines.push({ text, where });
     });
   }
-  return stories.map(({ lines, ...story }) => ({ ...story, steps: (client) => stepsOf(lines, client, macros) }));
+  return stories.map(({ lines, ...story }) => ({
+    ...story, letsTimePass: lines.some(({ text }) => text.startsWith("time ")), steps: (client) => stepsOf(lines, client, macros),
+  }));
 }
 
 function expand(lines, client, macros, given = "") {
