@@ -1,5 +1,4 @@
---- A client of a Perigee server, for games, tools and tests, in LuaJIT, Lua 5.1 and LÖVE. Reads top
---- to bottom:
+--- A client of a Perigee server for games, tools and tests, in LuaJIT, Lua 5.1 and LÖVE. Use:
 ---
 ---   local client = require "perigee.client"
 ---   local c = assert(client.connect("localhost:7777", { name = "ann" }))
@@ -8,9 +7,9 @@
 ---   print(c:recv(5).type)
 ---   c:close()
 ---
---- Calls return what you ask for. Everything else is an event, for a handler (`on`) or for `recv`. Calls fail
---- with nil, a message and a code, never with an error. docs/lua-client.md is the guide. The protocol is
---- libperigee's (include/perigee.h).
+--- A call returns the answer that it asks for. Everything else is an event, for a handler (`on`) or for
+--- `recv`. A failed call returns nil, a message and a code, and raises no error. docs/lua-client.md is the
+--- guide. libperigee implements the protocol (include/perigee.h).
 
 local address = require "perigee.client.address"
 local calls = require "perigee.client.calls"
@@ -20,8 +19,8 @@ local json = require "perigee.client.json"
 local loop = require "perigee.client.loop"
 local schema = require "perigee.client.schema"
 
-local TIMEOUT = 10 -- seconds, for a call that names none
--- Seconds: the pause before the first try to connect again, the longest, and for how long to try.
+local TIMEOUT = 10 -- seconds, for a call without a timeout
+-- Seconds: the first pause before connecting again, the longest pause, and the total time.
 local RECONNECT = { first = 0.25, max = 8, patience = 60 }
 local TRANSPORT = { [true] = "both", attached = "both", alone = "udp" }
 
@@ -29,14 +28,14 @@ local TRANSPORT = { [true] = "both", attached = "both", alone = "udp" }
 ---@field id integer this client's peer id
 ---@field name string
 ---@field session string the session's UUID
----@field connected boolean false also while the connection is lost and tried again
+---@field connected boolean false also while the client tries to connect again
 ---@field max_payload integer bytes of one packet's payload
 ---@field ping_interval number seconds
 ---@field tick_rate integer
----@field server_time number Unix time in seconds, as of the connection
----@field udp boolean whether what may be lost goes by UDP at the moment
----@field timeout number seconds that a call waits when it names no timeout
----@field reason? table { code, message }: why the connection ended
+---@field server_time number Unix time in seconds at the moment of connecting
+---@field udp boolean whether unreliable packets use UDP now
+---@field timeout number seconds that a call without a timeout waits
+---@field reason? table { code, message }: reason of the connection's end
 local Client = {}
 Client.__index = Client
 for name, call in pairs(calls) do Client[name] = call end
@@ -47,8 +46,8 @@ local client = {
   run = loop.run,
   sleep = loop.sleep,
   now = loop.now,
-  --- Does all due work of all clients, without waiting: a game that must not wait calls it once a frame.
-  --- Raises what a coroutine or handler has raised.
+  --- Does all due work of all clients, without waiting. A game that must not wait calls it once in each
+  --- frame. Raises errors of coroutines and handlers.
   update = loop.update,
   json = json.raw,
   use_json = json.use,
@@ -69,7 +68,7 @@ local function options_of(given, known)
 end
 
 
--- Returns an error in the options and its code; or nil and the schema that they name.
+-- Returns an error in the options and its code; or nil and the schema of the options.
 local function check(given)
   if given.token and #given.token > 65535 then return "a token is at most 65535 bytes", "Protocol" end
   if given.token and given.token:find("\0", 1, true) then return "a token has no NUL byte", "Protocol" end
@@ -87,7 +86,7 @@ local SYSTEM = {
 }
 
 
--- Returns why no connection exists, with the message and the code of this Lua API.
+-- Returns why the client is not connected, with the message and the code of this Lua API.
 local function refusal(where, message, code)
   if code == "Timeout" and not message:find "^cannot" then
     return ("cannot connect to %s: %s"):format(where, message), "timeout"
@@ -106,15 +105,17 @@ local function refusal(where, message, code)
 end
 
 
---- Connects and says HELLO. Options: `name` (1 to 64 bytes, default "guest"), `token` (a text for the
---- server's on_connect), `timeout` (seconds, default 10; also for later calls), `reconnect` (how to connect
---- again after the connection is lost, in seconds: the `first` pause, default 0.25; the longest pause `max`,
---- 8; the total time `patience`, 60. `false`: does not connect again. The same applies to a first connection
---- to a server that is not available yet), `on` (handlers by type, as for `c:on`, set before the first
---- connection begins), `rejoin` (whether to join the rooms again after the session was lost; default true),
---- `schema` (the game's schema, as the path of its schema.perigee or as text, for binary messages), `udp`
---- (true: unreliable packets go by UDP where the network passes it; "alone": all packets do), `line` (an
---- object that carries the bytes in place of sockets: perigee.tools.bots.line).
+--- Connects and sends HELLO. Options:
+---   `name` (1 to 64 bytes, default "guest"), `token` (a text for the server's on_connect)
+---   `timeout` (seconds, default 10; also for later calls)
+---   `reconnect` (how to connect again after the connection was lost, in seconds: the `first` pause, default
+---   0.25; the longest pause `max`, 8; the total time `patience`, 60. `false`: does not connect again. Also
+---   applies to the first connection if the server is not available yet)
+---   `on` (handlers by type, as for `c:on`, set before the first connection begins)
+---   `rejoin` (whether to join the rooms again after the session was lost; default true)
+---   `schema` (the game's schema for binary messages: the path of its schema.perigee, or its text)
+---   `udp` (true: unreliable packets use UDP if the network passes it; "alone": all packets do)
+---   `line` (an object that carries the bytes instead of sockets: perigee.tools.bots.line)
 ---@param where string "host", "host:port" or "[v6]:port"
 ---@param given? table
 ---@return perigee.Client?, string? message, string? code
@@ -149,7 +150,7 @@ function client.connect(where, given)
 end
 
 
--- What arrives ----------------------------------------------------------------------------------
+-- Events ----------------------------------------------------------------------------------------
 
 -- Handles all waiting events. The loop calls this when events wait.
 function Client:_drain()
@@ -161,7 +162,7 @@ function Client:_drain()
 end
 
 
--- Sends the output: at once when called outside of the loop; inside the loop, at the end of the iteration.
+-- Sends the output: at once outside of the loop, or inside the loop at the end of the iteration.
 function Client:_flush()
   if self._line then return self._line:work() end
   if not loop.is_running() then self._core:poll() end
@@ -207,8 +208,8 @@ local function pop(self)
 end
 
 
---- Returns the next event that no handler takes; nil, "timeout" when none comes in time; nil, "closed" when
---- the connection is over and all its events were taken. The last event is of type "closed".
+--- Returns the next event without a handler. Returns nil, "timeout" if none arrives in time; nil, "closed" if
+--- the connection is over and all its events were returned. The last event is of type "closed".
 ---@param timeout? number seconds; nil waits for ever, 0 not at all
 ---@return table? event, string? reason
 function Client:recv(timeout)
@@ -228,8 +229,8 @@ function Client:recv(timeout)
 end
 
 
---- Calls `fn(event)` for every event of a type, in a coroutine, so it may wait; "*" stands for all types
---- without a handler of their own. Waiting events of that type go to the new handler at once. nil removes the
+--- Calls `fn(event)` for every event of a type, in a coroutine, so that it may wait. "*" means all types
+--- without their own handler. Waiting events of that type go to the new handler at once. nil removes the
 --- handler.
 ---@param type string
 ---@param fn? fun(event: table)
@@ -237,7 +238,7 @@ function Client:on(type, fn)
   self._handlers[type] = fn
   if not fn then return end
   for _ = self._first, self._last do
-    local event = pop(self) -- nil: a handler has taken it with recv
+    local event = pop(self) -- nil: a handler has taken the event with recv
     if event then self:_publish(event) end
   end
 end
@@ -245,10 +246,10 @@ end
 
 -- Calls -----------------------------------------------------------------------------------------
 
---- Returns how the client is connected: `transport` ("tcp" or "udp") and, if datagrams are in use, `udp`. Of
---- the connection, `udp` has `rtt` (the newest measured round trip) and `rtt_smooth` in seconds, both 0 while
---- unknown; the numbers of datagrams `sent` and `received`; and how many of the datagrams that want an
---- acknowledgement were `acknowledged` or `lost`. Of the client, it has `packets_sent` and
+--- Returns how the client is connected: `transport` ("tcp" or "udp") and, if datagrams are in use, `udp`.
+--- Fields of `udp` about the connection: `rtt` (the newest measured round trip) and `rtt_smooth` in seconds,
+--- both 0 while unknown; the numbers of datagrams `sent` and `received`; and, of the datagrams that need an
+--- acknowledgement, how many were `acknowledged` or `lost`. Fields about the client: `packets_sent` and
 --- `packets_received`.
 ---@return { transport: string, udp?: table }
 function Client:stats()
@@ -256,8 +257,8 @@ function Client:stats()
 end
 
 
---- Says BYE and closes. Everything sent before has reached the server when this returns, unless the
---- server went away.
+--- Sends BYE and closes. When this returns, everything sent before has reached the server, unless the server
+--- has gone.
 ---@return true
 function Client:close()
   if self._ended.is_filled then return true end

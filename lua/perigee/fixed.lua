@@ -2,9 +2,8 @@
 --- lockstep. lua/perigee/meta/lockstep.lua describes the functions; `fixed` of clients/js/lockstep.js is
 --- the same.
 ---
---- A number is a whole one of 32 bits that counts 65536ths: 1.5 is 98304. Adding and subtracting are `+`
---- and `-`. Every step here is exact in the doubles of Lua and JavaScript, so nothing depends on their
---- rounding.
+--- A number is a 32-bit whole number that counts 65536ths: 1.5 is 98304. Add and subtract with `+` and `-`.
+--- Every step here is exact in the doubles of Lua and JavaScript, so the results do not depend on rounding.
 
 local bit = require "bit"
 
@@ -50,12 +49,12 @@ function fixed.sqrt(a)
   if a <= 0 then
     return 0
   end
-  return floor(square_root(a * ONE)) -- of at most 47 bits: never off by one
+  return floor(square_root(a * ONE)) -- exact, because the argument has at most 47 bits
 end
 
 local mul = fixed.mul
 
--- The sine of z quarters of a turn, z from 0 to 1.
+-- Returns the sine of z quarters of a turn, for z from 0 to 1.
 local function quarter(z)
   local square = mul(z, z)
   return mul(z, 102944 - mul(square, 42331 - mul(square, 5209 - mul(square, 286))))
@@ -78,7 +77,7 @@ function fixed.cos(turns)
   return fixed.sin(turns + 16384)
 end
 
--- The angle in turns whose tangent is z, from 0 to 1.
+-- Returns the angle, in turns, whose tangent is z, for z from 0 to 1.
 local function eighth(z)
   local square = mul(z, z)
   return mul(z, 10429 - mul(square, 3445 - mul(square, 1879 - mul(square, 888 - mul(square, 217)))))

@@ -1,4 +1,5 @@
---- perigee.mcp: what a game offers to LLMs and their tools. lua/perigee/meta/mcp.lua describes the functions.
+--- perigee.mcp: a game's tools, resources and prompts for LLMs. lua/perigee/meta/mcp.lua describes the
+--- functions.
 
 local channels = require "perigee.api.channels"
 local fault = require "perigee.util.fault"
@@ -16,9 +17,9 @@ local CHANNEL_TYPE = 1 -- type of the packet with a tool call
 local TOO_MANY = "there are too many MCP %s; there is room for 256"
 local INTERNAL = -32603
 
--- What is given ----------------------------------------------------------------------------
+-- Arguments --------------------------------------------------------------------------------
 
--- Raises unless all fields are known and have their types.
+-- Raises an error unless all fields are known and have the right types.
 local function check_fields(what, given, fields)
   if type(given) ~= "table" or type(getmetatable(given)) == "string" then
     fault.raise("perigee.mcp.%s takes a table, not %s", what, fault.kind(given))
@@ -75,7 +76,7 @@ end
 
 -- Contents ---------------------------------------------------------------------------------
 
--- Returns bytes in the protocol's form.
+-- Returns bytes in the protocol's form for contents.
 local function content(item, field)
   if type(item) ~= "table" or type(item.bytes) ~= "string" then
     return item
@@ -96,7 +97,7 @@ local function contents(list)
   return json.list(copy)
 end
 
--- Makes a result of the values that a tool's handler returned. `check`, if given, checks the value against
+-- Makes a result from the values that a tool's handler returned. `check`, if given, checks the value against
 -- the tool's output.
 local function tool_result(check, value, problem)
   if value == nil and problem ~= nil then
@@ -131,8 +132,8 @@ end
 
 -- Tools ------------------------------------------------------------------------------------
 
--- Sends the call to the server of the channel, which answers with text, or with JSON for a result. After this
--- that server may send notifications to the session.
+-- Sends the call to the server of the channel, which answers with text, or with JSON for a result. From then
+-- on, that server may send notifications to the session.
 local function request_channel(given, arguments, call)
   local session, seconds = call.session, math.max(call.seconds - 1, 0.1)
   local question = json.encode {
@@ -218,7 +219,7 @@ end
 
 -- Resources --------------------------------------------------------------------------------
 
--- A function that finds the parameters of a URI: "room://{name}/state".
+-- Returns a function that finds the parameters of a URI such as "room://{name}/state".
 local function matcher(template)
   local parts, names, at = {}, {}, 1
   for literal, name, stop in template:gmatch "([^{}]*){([%w_]+)}()" do

@@ -1,6 +1,6 @@
---- Another name of perigee.client, whose guide is docs/lua-client.md, for games that were written
---- for it. `native.json = { encode = ..., decode = ... }` sets functions for JSON where there is no
---- lua-cjson; perigee.client has `use_json` for it.
+--- Former name of perigee.client, for older games. docs/lua-client.md is the guide of perigee.client.
+--- `native.json = { encode = ..., decode = ... }` sets functions for JSON if lua-cjson is missing; in
+--- perigee.client this is `use_json`.
 
 local client = require "perigee.client"
 

@@ -1,5 +1,5 @@
---- A game's schema: the contents of its messages, and their encoding. docs/schema.md has the language and the
---- encoding.
+--- A game's schema: the contents of its messages, and their encoding. docs/schema.md describes the language
+--- and the encoding.
 
 local canonical = require "perigee.schema.canonical"
 local codec = require "perigee.schema.codec"
@@ -13,10 +13,10 @@ local schema = {}
 ---@class perigee.schema.Message
 ---@field name string
 ---@field number integer
----@field value table? its type, see schema/types.lua; nil: it has no value
+---@field value table? type of its value, see schema/types.lua; nil: no value
 ---@field answer table? the type of the answer; nil: answers are JSON
----@field encode fun(value: any): string the bytes; raises an error for a wrong value
----@field decode fun(body: string): boolean, any true and the value, or false and an error
+---@field encode fun(value: any): string returns the bytes; raises an error for a wrong value
+---@field decode fun(body: string): boolean, any returns true and the value, or false and an error
 ---@field encode_answer fun(value: any): string
 ---@field decode_answer fun(body: string): boolean, any
 local Message = {}
@@ -45,8 +45,8 @@ end
 ---@field messages perigee.schema.Message[] by number, ascending
 ---@field by_name table<string, perigee.schema.Message>
 ---@field by_number table<integer, perigee.schema.Message>
----@field lines table<string, string> of the canonical form, by the message's name
----@field module string? as JavaScript, once made: see schema/to_js.lua
+---@field lines table<string, string> lines of the canonical form, by the name of the message
+---@field module string? JavaScript, once made; see schema/to_js.lua
 
 
 --- Reads a schema. Raises errors as "path:line:column: message", with the line and a caret.
@@ -69,7 +69,7 @@ function schema.parse(text, path)
 end
 
 
---- Raises an error for an unknown field in a value that can be encoded, because the field would not be sent.
+--- Raises an error if a value that can be encoded has an unknown field, because that field would not be sent.
 ---@param message perigee.schema.Message
 ---@param value any
 ---@param is_answer boolean?
@@ -85,11 +85,11 @@ function schema.check_names(message, value, is_answer)
 end
 
 
---- Returns why clients of one schema and a server of another do not understand each other; nil if they do.
---- They may do so although each lacks some messages of the other.
+--- Returns why clients with one schema and a server with another do not understand each other; nil if they
+--- do. Each schema may lack some messages of the other.
 ---@param before { lines: table<string, string> } the clients'
 ---@param after { lines: table<string, string> } the server's
----@param needed { lines: table<string, string> }? which of the clients' messages the server must have
+---@param needed { lines: table<string, string> }? those of the clients' messages that the server must have
 ---@return string?
 function schema.conflict(before, after, needed)
   return canonical.conflict(before.lines, after.lines, needed and needed.lines or {})

@@ -1,5 +1,5 @@
---- Tests of games, without sockets and without waiting: a server with the game loaded, simulated clients, and
---- a clock that moves only when the spec waits.
+--- Tests of games without sockets and without real waiting: a server with the game loaded, simulated clients,
+--- and a clock that moves only when the spec waits.
 ---
 ---   local testing = require "perigee.testing"
 ---   local server = testing.server()
@@ -14,18 +14,21 @@ local failure = require "perigee.testing.failure"
 local servers = require "perigee.testing.server"
 
 local testing = {
-  seed = 1, -- of servers that name none
+  seed = 1, -- seed of servers without their own
   is_fuzzing = false, -- whether timing and order vary with the seed
 }
 
-local game = "." -- under test
+local game = "." -- path of the game under test
 local echo = false -- whether games' logs go to standard error
 local open = {} -- the servers of the running test
 
 
---- Returns a server with a loaded and started game. The server is closed when the test ends. Options: a
---- game's path, or a table of `game` (a path; default: the game under test), or `source` (the text of a
---- game.lua) or `files` (texts by file name); `seed`; `config`; `network` (conditions for all clients); `fuzz
+--- Returns a server with a loaded and started game, which is closed when the test ends. The argument is a
+--- game's path, or a table of options:
+---   `game` (a path; default: the game under test), or `source` (the text of a game.lua), or `files` (texts
+---   by file name)
+---   `seed`; `config`; `network` (conditions for all clients)
+---   `fuzz = false` for specs that need exact timing; `trace = false` for tests with very many messages
 --- = false` for specs that need exact timing; `trace = false` for tests of very many messages.
 ---@param options? string|table
 ---@return perigee.testing.Server
@@ -54,7 +57,7 @@ function control.configure(options)
 end
 
 
---- Returns the errors of this test's servers at its end; nil without errors.
+--- Returns the errors of this test's servers, at the end of the test; nil without errors.
 ---@return string? problem
 function control.verdict()
   for _, server in ipairs(open) do
@@ -65,7 +68,7 @@ function control.verdict()
 end
 
 
---- Closes the servers of this test, and forgets what its modules have kept in `perigee.state`.
+--- Closes the servers of this test, and clears the values that its modules have stored in `perigee.state`.
 function control.close_all()
   local servers_open = open
   open = {}

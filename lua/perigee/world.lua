@@ -195,7 +195,7 @@ local host = {}
 
 local PLAIN = { number = true, string = true, boolean = true }
 
--- Returns whether a value has no contents other than its plain fields.
+-- Returns whether a value has only plain fields.
 local function is_flat(value)
   for key, inner in next, value do
     if not PLAIN[type(inner)] or not PLAIN[type(key)] then

@@ -1,6 +1,6 @@
 --- Plugin channels that the script serves: perigee.channel, whose methods lua/perigee/meta/perigee.lua
---- describes. The core gives a name its number; an entry here, found by number, has the handler and the
---- packets that wait. Opening and closing are commands, so a handler that fails has opened nothing.
+--- describes. The core assigns a number to each name. An entry here, found by number, has the handler and the
+--- waiting packets. Opening and closing are commands, so a handler that fails opens nothing.
 
 local core = require "perigee.core"
 local errors = require "perigee.host.errors"
@@ -18,11 +18,11 @@ local journal = require "perigee.host.journal"
 
 local CODES = core.codes
 local REQUEST, RELIABLE = core.flags.request, core.flags.reliable
-local PRIORITY = core.priorities.high -- of requests
+local PRIORITY = core.priorities.high -- priority of requests
 local TO_PEER = core.targets.peer
-local ASK_TIMEOUT = 5 -- seconds, where the script names none
+local ASK_TIMEOUT = 5 -- seconds, if the script gives no timeout
 local WAITING_MAX = 1024 -- packets of a channel that wait for channel:receive
-local WAITING_BYTES = 4 * 2 ^ 20 -- of their payloads
+local WAITING_BYTES = 4 * 2 ^ 20 -- bytes of the payloads of these packets
 
 local channels = {}
 
@@ -31,15 +31,15 @@ local channels = {}
 ---@field id integer
 ---@field name string
 ---@field object perigee.Channel
----@field owned boolean whether it ends with the version that opened it
+---@field owned boolean whether the channel ends with the version that opened it
 ---@field version integer number of that version
 ---@field queue table
 ---@field handler { fn: function, label: string, version: integer }? the running code, as in live.task
----@field replaced perigee.ChannelEntry? of the version before, while a reload may be undone
+---@field replaced perigee.ChannelEntry? entry of the previous version, while a reload may be rolled back
 
 local by_name = {} ---@type table<string, perigee.ChannelEntry>
 local by_id = {} ---@type table<integer, perigee.ChannelEntry>
-local held = setmetatable({}, { __mode = "k" }) -- the entries of the objects that scripts hold
+local held = setmetatable({}, { __mode = "k" }) -- entries of the objects that scripts have
 
 local function add(entry)
   by_name[entry.name], by_id[entry.id] = entry, entry
@@ -51,12 +51,12 @@ local function remove(entry)
   end
 end
 
--- What a script holds ----------------------------------------------------------------------
+-- Objects of scripts ------------------------------------------------------------------------
 
 local Channel = {}
 local channel_class = { __index = Channel, __metatable = "channel" }
 
--- Returns the entry of a method's self; nil and the failure when the channel is closed.
+-- Returns the entry of a method's self; nil and the failure if the channel is closed.
 local function entry_of(self, method)
   local entry = type(self) == "table" and held[self]
   if not entry then
@@ -136,7 +136,7 @@ function Channel:receive()
 end
 
 
--- Fails the requests that wait for an answer on a channel, unless it has been opened again by then.
+-- Fails the requests that wait for an answer on a channel, unless the channel is open again by then.
 local function drop_requests_later(id)
   timers.after(0, function()
     if not by_id[id] then
@@ -179,7 +179,7 @@ function channels.open(name)
   if not id then
     return nil, ("channel %q: %s"):format(name, owned), code
   elseif known and not owned then
-    return known.object -- a version before opened it in a handler that runs on
+    return known.object -- an earlier version opened it in a handler that is still running
   end
   local object = setmetatable({ id = id, name = name }, channel_class)
   local entry = {
@@ -222,7 +222,7 @@ function channels.find(id)
 end
 
 
---- Handles a packet on a channel that the script served when it came.
+--- Handles a packet on a channel that the script served when the packet arrived.
 ---@param peer integer
 ---@param data string
 ---@param flags integer
@@ -251,7 +251,7 @@ end
 
 
 --- Checks the answer that a handler returned.
----@param name string of the channel
+---@param name string name of the channel
 ---@param answer any
 ---@return string
 function channels.check_answer(name, answer)
@@ -287,8 +287,8 @@ function channels.request(peer, channel, packet_type, bytes, timeout)
 end
 
 
---- Sends a request of the host to the server of a plugin channel: to a client, as a packet, or to the script,
---- whose on_packet is called without a peer.
+--- Sends a request of the host to the server of a plugin channel. A client gets a packet; the script's
+--- on_packet is called without a peer.
 ---@param name string
 ---@param packet_type integer
 ---@param bytes string
@@ -314,7 +314,7 @@ end
 -- Versions ---------------------------------------------------------------------------------
 
 
---- Closes the channels of other versions, except those that this version has opened too.
+--- Closes the channels of other versions, except those that this version has opened, too.
 ---@param number integer
 ---@return perigee.ChannelEntry[] ended
 ---@return integer closed the number of names that lost their server
@@ -336,7 +336,7 @@ function channels.revoke(number)
 end
 
 
---- Opens the channels again that revoke has ended, except those whose name a client has taken by now.
+--- Opens the channels that revoke has closed again, except those whose name a client uses now.
 ---@param ended perigee.ChannelEntry[]
 function channels.restore(ended)
   for _, entry in ipairs(ended) do
@@ -350,7 +350,7 @@ function channels.restore(ended)
 end
 
 
---- Returns the open channels. To be read only.
+--- Returns the open channels. Do not change the result.
 ---@return table<string, perigee.ChannelEntry>
 function channels.entries()
   return by_name

@@ -1,13 +1,13 @@
---- perigee.env: the environment variables that games may read, those whose names begin with GAME_. All
---- others, such as the operator's own secrets, stay hidden from scripts.
+--- perigee.env: the environment variables that games may read, whose names begin with GAME_. All others, such
+--- as the operator's own secrets, stay hidden from scripts.
 
 local describe = require "perigee.util.describe"
 
 local NAME = "^GAME_[%w_]+$"
 
 
---- Makes the function that games call as `perigee.env`: it returns a variable, or nil when that is not set,
---- and raises an error at the script's line when games may not read it.
+--- Returns the function that games call as `perigee.env`. It returns a variable, or nil if that is not set.
+--- It raises an error at the script's line if games may not read the variable.
 ---@param read fun(name: string): string?
 ---@return fun(name: string): string?
 return function(read)

@@ -1,7 +1,7 @@
---- The poll style: on_tick fetches events instead of handlers being called.
+--- The poll style: on_tick fetches events, and no handlers are called.
 ---
---- Events are recorded from a load of the game until its first on_tick has ended, and after
---- that only if perigee.events has been called.
+--- Events are recorded from a load of the game until its first on_tick has ended. After that they are
+--- recorded only if perigee.events has been called.
 
 local core = require "perigee.core"
 
@@ -9,14 +9,14 @@ local EVENTS_MAX = 10000
 local WARN_INTERVAL = 1 -- second
 
 local events = {
-  recording = false, -- whether the host has to record
+  recording = false, -- whether the host must record events
   used = false, -- whether the game polls
-  on_change = nil, -- called when `recording` or `used` changes while a version is live
+  on_change = nil, -- function called when `recording` or `used` changes while a version is live
 }
 
 local queue, first, last = {}, 1, 0
-local in_window = false -- from a load to the end of the first tick
-local asked = false -- in this window
+local in_window = false -- true from a load to the end of the first tick
+local asked = false -- perigee.events was called in this window
 local dropped, warned_at = 0, -math.huge
 
 local function warn_of_drops()
@@ -30,7 +30,7 @@ local function warn_of_drops()
 end
 
 
---- Adds an event. Called only while recording.
+--- Adds an event. Call it only while `recording`.
 ---@param event table
 function events.record(event)
   last = last + 1
@@ -65,7 +65,7 @@ function events.poll()
 end
 
 
---- Begins the window in which events are recorded: a version of the game has been loaded.
+--- Begins the window in which events are recorded, after a load of the game.
 ---@param has_tick boolean
 function events.begin_window(has_tick)
   in_window, asked = has_tick, false
@@ -74,7 +74,7 @@ function events.begin_window(has_tick)
 end
 
 
---- Ends the window: an on_tick of the game has ended.
+--- Ends the window, because an on_tick of the game has ended.
 function events.end_tick()
   if not in_window then
     return

@@ -13,13 +13,13 @@ local lockstep = {}
 local Lockstep = {}
 local lockstep_class = { __metatable = "lockstep" }
 
--- The entries of the objects; weak, because an entry holds its object.
+-- Entries of the objects. The table is weak, because an entry refers to its object.
 local held = setmetatable({}, { __mode = "k" })
 
 local getters = {}
 
 
--- Applies a command when the handler has ended, and not at all when it fails.
+-- Applies a command when the handler has ended. If the handler fails, the command is not applied.
 local function later(self, fn)
   local entry = held[self]
   host.begin_task(entry, "lockstep", function()

@@ -12,7 +12,7 @@ local WORDS = { "priority", "reliable", "except", "key" }
 
 local charge = core.charge
 
-local options = { priority_names = {} } -- by number
+local options = { priority_names = {} } -- `priority_names` is indexed by number
 
 for name, number in next, PRIORITIES do
   options.priority_names[number] = name
@@ -28,7 +28,7 @@ local function read_priority(name)
 end
 
 
---- Returns the ids of a peer, or of the peers in a table, whatever their keys.
+--- Returns the ids of a peer, or of the peers in a table. The keys of the table do not matter.
 ---@param peers perigee.Peer|perigee.Peer[]
 ---@param what string
 ---@return integer[]
@@ -52,7 +52,7 @@ end
 
 
 ---@param except integer[]
----@param id integer of a peer
+---@param id integer id of a peer
 ---@return boolean
 function options.leaves_out(except, id)
   charge(#except)
@@ -73,7 +73,7 @@ local function read_key(key)
 end
 
 
---- Reads the options of a send: priority, packet flags, key or nil, ids to leave out or nil.
+--- Reads the options of a send. Returns priority, packet flags, key or nil, and excluded ids or nil.
 ---@param given table?
 ---@return integer priority
 ---@return integer flags

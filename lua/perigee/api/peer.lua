@@ -21,8 +21,8 @@ local TO_PEER = core.targets.peer
 local CODES, CHANNELS = core.codes, core.channels
 local REQUEST, RESPONSE = core.flags.request, core.flags.response
 local RELIABLE = core.flags.reliable
-local PRIORITY = core.priorities.high -- of requests and their answers
-local ASK_TIMEOUT = 5 -- seconds, where the script names none
+local PRIORITY = core.priorities.high -- priority of requests and their answers
+local ASK_TIMEOUT = 5 -- seconds, if the script gives no timeout
 
 local Peer = {}
 
@@ -104,7 +104,7 @@ function Peer:ask(name, value, timeout)
 end
 
 
--- Returns the id of a room, given the room or its name; 0 when no room has that name.
+-- Returns the id of a room, given as the room or its name; 0 if no room has that name.
 local function id_of(room, what)
   if registry.is_room(room) then
     return room.id
@@ -187,14 +187,14 @@ class.define(registry.peer_class, Peer, getters, replacements.peer)
 local peer = {}
 
 
---- Copies the fields of a peer into its object, which outlives the peer.
+--- Copies the fields of a peer into its object, which stays valid after the peer has gone.
 ---@param id integer
 ---@return perigee.Peer
 function peer.keep(id)
   local object = registry.peers[id]
   local kept = {}
   for _, field in ipairs(KEPT) do
-    local value = getters[field](object) -- no value, not even nil, for a peer that was never let in
+    local value = getters[field](object) -- a peer that was never accepted has no value, not even nil
     kept[field] = value
   end
   rawset(object, "_kept", kept)
@@ -216,7 +216,7 @@ end
 ---@param name string
 ---@param value any
 ---@param ref integer
----@param flags integer of the request: a reliable one has a reliable answer
+---@param flags integer flags of the request; a reliable request gets a reliable answer
 function peer.answer(id, room, name, value, ref, flags)
   local body, value_at, number, packed = messages.encode_answer(name, value, TO_PEER, id)
   check_answer(core.send(TO_PEER, id, room, name, body, value_at, PRIORITY,
@@ -230,7 +230,7 @@ end
 ---@param packet_type integer
 ---@param bytes string
 ---@param ref integer
----@param flags integer of the request
+---@param flags integer flags of the request
 function peer.answer_packet(id, channel, packet_type, bytes, ref, flags)
   check_answer(core.packet(core.targets.peer, id, channel, packet_type, bytes, PRIORITY,
     RESPONSE + bit.band(flags, RELIABLE), ref))

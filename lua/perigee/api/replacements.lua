@@ -1,5 +1,4 @@
---- Replacements for names that the library, a peer or a room does not have: clients and other servers use
---- these names.
+--- Suggestions for unknown names of the library, a peer or a room, which clients and other servers use.
 return {
   peer = {
     broadcast = "room:broadcast(name, value, { except = peer })",

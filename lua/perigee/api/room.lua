@@ -157,7 +157,7 @@ class.define(registry.room_class, Room, getters, replacements.room)
 local room = {}
 
 
---- The meta of a room, by key.
+--- Returns the meta of a room, by key.
 ---@param object perigee.Room
 ---@return table<string, any>
 function room.meta(object)

@@ -58,7 +58,7 @@ end
 local host = {}
 
 
---- Returns the argument of a new room's on_create: the options of rooms.create, or an empty table.
+--- Returns the argument for a new room's on_create: the options of rooms.create, or an empty table.
 ---@param id integer
 ---@return any
 function host.take_options(id)

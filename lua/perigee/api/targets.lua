@@ -39,7 +39,7 @@ local function join_lists(a, b)
   return list
 end
 
---- Makers of targets, and `all`, which is one.
+--- Makers of targets. `all` is a target itself.
 targets.to = {}
 
 targets.to.all = target { is_all = true }
@@ -83,10 +83,10 @@ local function deliver_to_group(ids, except, deliver, ...)
 end
 
 
---- Calls `deliver(target, id, except, ...)` once for each receiver, named as the core names it.
----@param what string the function that was called, for its errors
+--- Calls `deliver(target, id, except, ...)` once for each receiver, with the core's numbers for receivers.
+---@param what string name of the called function, for errors
 ---@param whom perigee.Peer|perigee.Room|table a peer, a room, or one of perigee.to
----@param except integer[]? ids to leave out
+---@param except integer[]? excluded ids
 ---@param deliver fun(target: integer, id: integer, except: integer[]?, ...): boolean?, string?, string?
 ---@return boolean? ok
 ---@return string? message

@@ -1,5 +1,5 @@
---- The names of Lua that scripts may use, for the sandbox and for `perigee check`. Scripts also have
---- print, require and _G. sandbox.lua replaces some of the functions.
+--- The names of Lua that scripts may use, for the sandbox and for `perigee check`. Scripts also have print,
+--- require and _G. sandbox.lua replaces some of the functions.
 
 local allowed = {}
 
@@ -33,7 +33,7 @@ allowed.libraries = {
 -- Libraries that scripts require by name.
 allowed.modules = { lpeg = true, re = true }
 
--- Why scripts do not have a name that Lua has, for errors.
+-- Reasons why scripts lack a name that Lua has, for errors.
 allowed.reasons = {
   io = "scripts have no files",
   debug = "of debug there is only traceback",

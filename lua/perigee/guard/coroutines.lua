@@ -1,7 +1,7 @@
---- The functions of Lua's coroutine library that scripts get instead of LuaJIT's own. Coroutines that resume
+--- Replacements for functions of LuaJIT's coroutine library. They are needed because coroutines that resume
 --- coroutines nest on the C stack, which Lua's own limits do not cover.
 ---
---- pcall and xpcall are LuaJIT's own: code that catches the error of an interrupted call is interrupted
+--- pcall and xpcall are LuaJIT's own: if code catches the error of an interrupted call, it is interrupted
 --- again at its next instruction.
 
 local core = require "perigee.core"
@@ -10,7 +10,7 @@ local fault = require "perigee.util.fault"
 local create, resume, running = coroutine.create, coroutine.resume, coroutine.running
 local error, type = error, type
 
-local PLACES_MAX = 1000 -- bytes of an error to which places are added
+local PLACES_MAX = 1000 -- bytes of the longest error to which places are added
 
 local coroutines = {}
 
@@ -30,8 +30,8 @@ function coroutines.resume(co, ...)
 end
 
 
--- Returns the results of a wrapped coroutine. Like Lua, adds the place to an error that leaves the
--- coroutine, except to a long one, which would grow with each level.
+-- Returns the results of a wrapped coroutine. Like Lua, adds the place to an error that leaves the coroutine,
+-- unless the error is long, because it would grow with each level.
 local function deliver(ok, ...)
   if ok then
     return ...
@@ -51,8 +51,8 @@ function coroutines.wrap(fn)
 end
 
 
---- Replaces coroutine.running. It returns nil in the coroutine of a handler, as in a main program,
---- because only the host may resume that.
+--- Replaces coroutine.running. In the coroutine of a handler it returns nil, as in a main program, because
+--- only the host may resume that coroutine.
 function coroutines.running()
   if core.may_wait() then
     return nil

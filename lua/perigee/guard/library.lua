@@ -1,16 +1,15 @@
---- Replaces some of Lua's string and table functions by functions that do the same, but do not hold up
---- the server or make a string of more than 16 MiB. Work that can be long is charged to the running
---- handler, in steps of about 5 ns; C functions charge theirs as they go (core_string.c, core_table.c
---- of src/script/guard).
+--- Replaces some of Lua's string and table functions by functions with the same results that neither block
+--- the server nor make a string of more than 16 MiB. Long work is charged to the running handler, in steps of
+--- about 5 ns. C functions charge their own work (core_string.c, core_table.c in src/script/guard).
 ---
---- Where LuaJIT's own function does the work, it is called last and by a tail call: then its errors
---- name the script's line, and the name by which the script called it. Arguments are passed on as
---- `...`, because errors tell "no value" from nil. Short work goes to it unseen, so that compiled
---- code still holds it inline.
+--- If LuaJIT's own function does the work, it is called by a tail call. Its errors then name the script's
+--- line and the name by which the script called it. Arguments are passed on as `...`, because errors
+--- distinguish "no value" from nil. Short work goes directly to LuaJIT's function, so that compiled code can
+--- still contain it inline.
 ---
---- Not here, because no call of theirs takes long: string.byte and char and unpack (as many values
---- as the stack holds), len, select, and all of bit and math; and string.reverse and sub, which take
---- milliseconds for a string of 16 MiB, so that interrupts between two calls are enough.
+--- Some functions are not replaced, because no call of them takes long: string.byte and char and unpack (at
+--- most as many values as the stack can have), len, select, and all of bit and math. string.reverse and sub
+--- take milliseconds for a string of 16 MiB, so interrupts between two calls are enough.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
@@ -25,13 +24,13 @@ local next, select, tonumber, tostring, type, unpack = next, select, tonumber, t
 local rawget, rawset, max, min = rawget, rawset, math.max, math.min
 
 local TEXT_MAX = core.text_max
-local SHORT = 4096   -- bytes or values that need no charge: some microseconds at most
+local SHORT = 4096 -- bytes or values without a charge: some microseconds at most
 local SLICE = 4096   -- values that are moved between two charges
 local NUMBER_MAX = 512 -- bytes of a formatted number: %99.99f of 1e308
-local TOSTRING_STEPS = 20 -- charge for a table's __tostring, whatever it does
+local TOSTRING_STEPS = 20 -- charge for a table's __tostring
 local WIDTH_MAX = 99 -- largest width that LuaJIT accepts in a format
 local PRODUCT_MAX = 2 ^ 16 -- bytes compared in a short search: 50 us
-local FAR = 2 ^ 31   -- LuaJIT's own functions wrap indexes here
+local FAR = 2 ^ 31 -- from here on, LuaJIT's own functions wrap indexes around
 
 local OPTIONS = "()%%[-+ #0-9]*%.?(%d*)([%a%%])()"
 
@@ -43,7 +42,7 @@ local function too_long(name, bytes)
   fault.raise("%s: the result would have %.0f bytes; %d is the most", name, bytes, TEXT_MAX)
 end
 
--- Returns the size of a value that Lua accepts as a string; nil for others.
+-- Returns the size of a value that Lua accepts as a string; nil for other values.
 local function size_of(value)
   local kind = type(value)
   return kind == "string" and #value or kind == "number" and #tostring(value) or nil
@@ -53,8 +52,8 @@ library.string.gsub = core.text_gsub
 library.string.match = core.text_match
 
 
---- Replaces string.find. LuaJIT's own search, which is compiled, takes time in proportion to the product
---- of both sizes.
+--- Replaces string.find, because LuaJIT's own compiled search takes time in proportion to the product of both
+--- sizes.
 function library.string.find(...)
   local whole, part, _, is_plain = ...
   if is_plain and type(whole) == "string" and type(part) == "string"
@@ -65,7 +64,7 @@ function library.string.find(...)
 end
 
 
---- A closure in Lua, because compiled code cannot distinguish C closures.
+--- Returns a closure in Lua, because compiled code cannot distinguish C closures.
 function library.string.gmatch(...)
   local whole, pattern = ...
   if not (size_of(whole) and size_of(pattern)) then
@@ -77,7 +76,7 @@ function library.string.gmatch(...)
   end
 end
 
--- Charges work on a text: 10 ms for 16 MiB.
+-- Charges work on a text, which takes 10 ms for 16 MiB.
 local function charge_text(value)
   if type(value) == "string" and #value > SHORT then
     charge(#value / 8)
@@ -123,7 +122,7 @@ function library.string.rep(...)
   return rep_long(...)
 end
 
--- Returns whether all values have few bytes, whatever their option.
+-- Returns whether all values have few bytes, with any option.
 local function are_short(count, a, b, c, ...)
   local of_a, of_b, of_c = type(a), type(b), type(c)
   if (of_a == "number" or of_a == "string" and #a <= SHORT or a == nil)
@@ -134,7 +133,7 @@ local function are_short(count, a, b, c, ...)
   return false
 end
 
--- Returns the most bytes that the option makes of the value.
+-- Returns the largest number of bytes that the option can make of the value.
 local function option_size(option, precision, value)
   if option ~= "s" and option ~= "q" then
     return NUMBER_MAX
@@ -146,8 +145,7 @@ local function option_size(option, precision, value)
   return max(min(size, tonumber(precision) or size), WIDTH_MAX)
 end
 
--- Formats long values. A __tostring of the script is called once, before the format, so that the length
--- is known.
+-- Formats long values. Calls a __tostring of the script once, before the format, so that the length is known.
 local function format_long(...)
   local count, values = select("#", ...), { ... }
   local pattern, total, at = values[1], 0, 1
@@ -184,8 +182,8 @@ end
 
 library.table.sort = core.table_sort
 
--- Returns the bytes of the list's values, with `number_size` for numbers; nil if a value is neither a
--- string nor a number, which is an error in the call that follows.
+-- Returns the bytes of the list's values, with `number_size` for each number. Returns nil if a value is
+-- neither a string nor a number; the following call of LuaJIT's function reports that error.
 local function total_of(list, first, last, number_size)
   local total = 0
   for index = first, last do
@@ -285,7 +283,7 @@ local function move_long(from, first, last, to, list)
 end
 
 
--- Returns whether a move is short. NaN is not near either.
+-- Returns whether a move is short. The result is false for NaN, too.
 local function is_near(first, last, to)
   return last - first < SHORT and first > -FAR and last < FAR and to > -FAR and to < FAR - SHORT
 end
@@ -320,7 +318,7 @@ function library.table.maxn(...)
   return most
 end
 
--- Others -----------------------------------------------------------------------------------
+-- Other functions --------------------------------------------------------------------------
 
 
 --- Replaces tonumber, which takes 15 ms for 16 MiB of digits.
@@ -330,8 +328,8 @@ function library.base.tonumber(...)
 end
 
 
---- Replaces tostring. A metatable whose __tostring is LuaJIT's own tostring would have it call itself for
---- ever, in code that cannot be interrupted; this one is charged each time.
+--- Replaces tostring. If a metatable's __tostring were LuaJIT's own tostring, it would call itself for ever,
+--- in code that cannot be interrupted. This function is charged at each call.
 function library.base.tostring(...)
   if type((...)) == "table" then
     charge(TOSTRING_STEPS)

@@ -1,10 +1,10 @@
---- Replaces pairs and next for all Lua code of the server, its own and the scripts'.
+--- Replaces pairs and next for all Lua code of the server, both its own and the scripts'.
 ---
---- Debian's LuaJIT has a form of bytecode for loops over `next` (ITERN) that is faster, and that its
---- compiler gets wrong: loops within loops, or in a function that calls itself, miss entries, give keys
---- of other tables or do not end (LuaJIT's issue 827, and four more mends up to 2023). A loop takes that
---- form only where the iterator is LuaJIT's own `next`, so the replacement calls that. This file is
---- loaded before all others, which take the functions from here.
+--- Debian's LuaJIT has a fast form of bytecode for loops over `next` (ITERN), which its compiler translates
+--- wrongly. Nested loops, and loops in a recursive function, miss entries, return keys of other tables, or do
+--- not end (LuaJIT's issue 827 and four later fixes up to 2023). A loop uses that form only if the iterator
+--- is LuaJIT's own `next`. Therefore the replacement is a function that calls LuaJIT's `next`. This file is
+--- loaded before all others, which take pairs and next from here.
 
 local error, next, type = error, next, type
 

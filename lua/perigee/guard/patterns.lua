@@ -1,13 +1,13 @@
---- The libraries lpeg and re, as scripts get them. lpeg matches in C, where nothing interrupts it. So each
---- repetition and each rule of a grammar has a *counter*: a pattern that matches nothing and calls
+--- The libraries lpeg and re for scripts. lpeg matches in C, where nothing interrupts it. Therefore each
+--- repetition and each rule of a grammar gets a *counter*: a pattern that matches nothing and calls
 --- core.pattern_count, which charges the match to the running handler and ends it at the deadline.
 ---
---- Between two counters a match passes each part of a pattern at most once, and a set of bytes repeats
---- itself without a counter of its own. Captures become values after the match, in C as well, so a few of
---- them have a counter together: then that work has no more parts than the match had.
+--- Between two counters, a match passes each part of a pattern at most once. Only a set of bytes may repeat
+--- without a counter. Captures become values after the match, also in C, so every few captures share a
+--- counter. That work then has no more parts than the match had.
 ---
---- The operators belong to the metatable that all patterns of the state share, so the host's patterns have
---- counters, too.
+--- The operators belong to the metatable of all patterns in the Lua state, so the host's patterns also have
+--- counters.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
@@ -16,10 +16,10 @@ local lpeg = require "lpeg"
 local getmetatable, load, pcall, select, type = debug.getmetatable, load, pcall, select, type
 local setfenv, max, min = setfenv, math.max, math.min
 
-local SIZE_MAX = 128 * 1024  -- bytes of a pattern; lpeg's time to compile one grows with the square
-local NODE = 16              -- bytes of a pattern for a byte of a literal
-local DEPTH_MAX = 400        -- calls of rules and repetitions within each other: lpeg's own default
-local CAPTURES_MAX = 4       -- that share a counter
+local SIZE_MAX = 128 * 1024 -- bytes of a pattern; lpeg's time to compile it grows with the square
+local NODE = 16 -- bytes of a pattern for each byte of a literal
+local DEPTH_MAX = 400 -- depth of nested calls of rules and repetitions; lpeg's own default
+local CAPTURES_MAX = 4 -- captures that share a counter
 local RE_PATH = package.searchpath("re", package.path)
 
 local patterns = { lpeg = {}, re = {} }
@@ -35,10 +35,10 @@ local raw = meta.raw
 local counter = lpeg.P(core.pattern_count)
 
 local WEAK = { __mode = "k" }
-local captures = setmetatable({}, WEAK) -- that a match of the pattern may have added since its last counter
-local sets = setmetatable({}, WEAK)     -- patterns of one byte
+local captures = setmetatable({}, WEAK) -- number of captures since a pattern's last counter
+local sets = setmetatable({}, WEAK) -- patterns that match one byte
 
--- Calls a function of lpeg. Its errors get the script's line.
+-- Calls a function of lpeg. Its errors name the script's line.
 local function call(name, fn, ...)
   local ok, result = pcall(fn, ...)
   if not ok then
@@ -91,7 +91,7 @@ end
 
 guarded.P = to_pattern
 
--- Returns the pattern with a count of its captures, and a counter when they are many.
+-- Returns the pattern after counting its captures, with a counter if they are many.
 local function count_captures(pattern, count)
   if count > CAPTURES_MAX then
     return call("*", raw.mul, pattern, counter)
@@ -149,7 +149,7 @@ function meta.__div(pattern, with)
 end
 
 
--- lpeg's own #pattern aborts the process when the pattern has values of a Cmt. Neither has captures.
+-- Excludes captures, because lpeg's own #pattern aborts the process if the pattern has values of a Cmt.
 function meta.__len(pattern)
   return call("#", raw.unm, raw.unm(pattern))
 end
@@ -179,21 +179,21 @@ for _, name in ipairs { "Carg", "Cc", "Cp", "R", "S", "V" } do
 end
 
 
--- A counter counts as a capture, which lpeg refuses: a pattern that looks back has no repetition, not even
--- in a predicate, and no grammar.
+-- A counter counts as a capture, which lpeg refuses here. Therefore a pattern that looks back must have no
+-- repetition, not even in a predicate, and no grammar.
 function guarded.B(pattern)
   return call("B", lpeg.B, to_pattern(pattern))
 end
 
 
---- Has a counter of its own, because groups of back captures can be exponential in each other.
+--- Adds a counter, because the time of back captures can be exponential.
 function guarded.Cb(name)
   local both = raw.mul(call("Cb", lpeg.Cb, name), lpeg.Cp())
   return count_captures(raw.div(both, core.pattern_pass), 1)
 end
 
 
---- A tail call, so that errors name the script's line.
+--- Uses a tail call, so that errors name the script's line.
 function guarded.match(pattern, ...)
   core.pattern_begin()
   return lpeg.match(type(pattern) == "userdata" and pattern or to_pattern(pattern), ...)
@@ -222,12 +222,13 @@ guarded.type, guarded.version = lpeg.type, lpeg.version
 -- re -----------------------------------------------------------------------------------------------
 
 
---- Loads re, which makes its patterns by way of the functions above.
+--- Loads re, which makes its patterns with the functions above.
 ---@return table
 function patterns.load_re()
   if not patterns.re.compile then
     local text = RE_PATH and core.read_file(RE_PATH)
-    local chunk = text and load(text, "@lua/perigee/guard/re.lua") -- so that errors name the script's line
+    local chunk = text and load(text, "@lua/perigee/guard/re.lua")  -- the chunk name makes errors name the
+                                                                    -- script's line
     if not chunk then
       fault.raise "re is missing; on Debian: apt install lua-lpeg"
     end

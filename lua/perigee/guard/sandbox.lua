@@ -1,6 +1,6 @@
---- Makes the environments of scripts. Each version of a game gets its own, with libraries that it can
---- read but not change, so that nothing it does reaches another version or the host. The real global
---- table, which some functions would hand out, loses everything else.
+--- Makes the environments of scripts. Each version of a game gets its own environment, whose libraries it can
+--- read but not change, so that it cannot affect another version or the host. Some functions would return the
+--- real global table, so everything else is removed from that table.
 
 local allowed = require "perigee.guard.allowed"
 local core = require "perigee.core"
@@ -16,7 +16,7 @@ local sandbox = {}
 local getmetatable, date, os_time = debug.getmetatable, os.date, os.time
 local globals = _G
 
-local WORDS_MAX = 64 -- that core.nearest takes
+local WORDS_MAX = 64 -- words that core.nearest takes
 local DATE_FORMAT_MAX = 200 -- bytes
 
 local function pick(from, names)
@@ -27,7 +27,7 @@ local function pick(from, names)
   return picked
 end
 
--- Copied before sandbox.close empties the global table; environments are made later.
+-- Copied before sandbox.close empties the global table, because environments are made later.
 local base = pick(globals, allowed.base)
 local libraries = {}
 for name, names in next, allowed.libraries do
@@ -51,7 +51,7 @@ function libraries.os.date(format, when)
   return date(format, when or core.time())
 end
 
--- Functions that keep to the deadline replace those that do not.
+-- Replaces functions that could ignore the deadline.
 libraries.debug.traceback = core.traceback
 for _, name in ipairs { "resume", "running", "wrap" } do
   libraries.coroutine[name] = coroutines[name]
@@ -72,7 +72,7 @@ if simulated then
   libraries.string.format = simulated.format(libraries.string.format)
 end
 
--- Returns the names of an environment, among them some that a game has set with rawset.
+-- Returns the names in an environment, including names that a game has set with rawset.
 local function names_of(environment)
   local names = {}
   for name in iterate(environment) do
@@ -102,7 +102,7 @@ local function on_write(_, name)
 end
 
 -- Returns a table through which a script can read a library but not change it. A rawset changes that table
--- for one version of the game only. Compiled code has no cost for this indirection.
+-- only for one version of the game. The indirection costs nothing in compiled code.
 local function freeze(name, functions)
   return setmetatable({}, {
     __index = functions,
@@ -114,7 +114,7 @@ local function freeze(name, functions)
 end
 
 
---- Returns what `require` of a library gives one version; nil for other names.
+--- Returns the result of `require` for a library, for one version; nil for other names.
 ---@param name string
 ---@return table?
 function sandbox.library(name)
@@ -123,8 +123,8 @@ function sandbox.library(name)
 end
 
 
---- An environment for the code of one version.
----@param functions table<string, function> further globals: print, require
+--- Returns an environment for the code of one version.
+---@param functions table<string, function> additional globals: print, require
 ---@return table
 function sandbox.environment(functions)
   local environment = pick(base, allowed.base)
@@ -143,8 +143,8 @@ function sandbox.environment(functions)
 end
 
 
---- Removes from the state what scripts may not have. By then the host's own files hold what they need
---- in locals.
+--- Removes everything from the state that scripts may not have. The host's own files already have what they
+--- need in locals.
 function sandbox.close()
   for name in next, globals do
     if base[name] == nil and not libraries[name] and name ~= "_G" then

@@ -1,14 +1,14 @@
---- Checks at the start that a script cannot hold up the server: runs long, but not endless, loops under a
---- very short deadline, compiled and caught as they are in games.
+--- Checks at the start that no script can block the server: runs long but finite loops with a very short
+--- deadline, compiled, and with errors caught, as in games.
 
 local core = require "perigee.core"
 
 local self_test = {}
 
-local BUDGET_US = 500 -- of each
+local BUDGET_US = 500 -- deadline of each loop
 local VERSION_LEAST = 20100 -- LuaJIT 2.1
 
--- Each of these takes a second or more if nothing stops it.
+-- Each of these loops takes a second or more unless something interrupts it.
 local RUNAWAYS = {
   ["a loop"] = "for i = 1, 1e9 do end",
   ["recursion"] = "local function f(n) if n > 0 then return f(n - 1) end end f(1e9)",
@@ -21,7 +21,7 @@ local function run(what, text)
 end
 
 
---- Raises an error if nothing stops one of them.
+--- Raises an error if a loop was not interrupted.
 function self_test.run()
   if jit.version_num < VERSION_LEAST then
     error(("Perigee needs LuaJIT 2.1, and this is %s"):format(jit.version), 0)

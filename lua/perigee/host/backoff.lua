@@ -8,7 +8,7 @@ local FIRST, MOST = 1, 30 -- seconds; each pause is twice as long as the one bef
 
 local backoff = {}
 
-local tried  -- time of the last call that a pause allowed again
+local tried -- time of the last call that a pause allowed again
 
 local pauses = setmetatable({}, { __mode = "k" }) -- by room id or timer's entry
 

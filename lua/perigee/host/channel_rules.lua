@@ -13,7 +13,7 @@ local REFUSED = "you may not serve this channel"
 
 local channel_rules = {}
 
-local unset = {}  -- variables that were already reported as unset
+local unset = {} -- variables that were already reported as unset
 
 -- Reading ------------------------------------------------------------------------------------
 

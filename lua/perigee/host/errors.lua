@@ -18,9 +18,9 @@ local EVENTS, LEVELS = core.events, core.levels
 -- Least and longest interval between two lines of the same error, in seconds. The interval doubles with each
 -- line while the error continues.
 local LOG_INTERVAL, LOG_INTERVAL_MAX = 1, 60
-local SEEN_MAX = 200  -- different errors that are remembered
-local REPORTS_MAX = 100  -- reports that may wait for on_error
-local TEXT_MAX = 8192  -- bytes of an error in the log and in reports
+local SEEN_MAX = 200 -- different errors that are remembered
+local REPORTS_MAX = 100 -- reports that may wait for on_error
+local TEXT_MAX = 8192 -- bytes of an error in the log and in reports
 
 local event_names = {}
 for name, number in next, EVENTS do
@@ -287,7 +287,7 @@ function errors.failed(event, peer, room, problem, traceback, is_over)
   end
   local text = with_whole_names(without_caller(errors.shorten(errors.text(problem)), traceback))
   if event == EVENTS.load or event == EVENTS.reload then
-    live.loading = nil  -- a yield at the top level has stopped loader.run half-way
+    live.loading = nil -- a yield at the top level has stopped loader.run half-way
     return load_report(text, problem, traceback)
   end
   local task = live.task
@@ -299,7 +299,7 @@ function errors.failed(event, peer, room, problem, traceback, is_over)
     message = text
     text = file and ("%s:%s: %s"):format(file, line, text) or text
   end
-  if not file then  -- the handler ended with `return f()`, so Lua does not know who called f
+  if not file then -- the handler ended with `return f()`, so Lua does not know who called f
     local fn = called(event, room)
     message, text = text, (fn and fault.place(fn) or "") .. ": " .. text
     file, line = split(text)

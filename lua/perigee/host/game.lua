@@ -55,9 +55,9 @@ function on.error(_, _, _, number)
 end
 
 
-local REPORTED_MAX = 200  -- findings in states that are logged for one version, each once
+local REPORTED_MAX = 200 -- findings in states that are logged for one version, each once
 
-local reported, reported_count, reported_of = {}, 0, nil  -- `reported_of`: the version with these findings
+local reported, reported_count, reported_of = {}, 0, nil -- `reported_of`: the version with these findings
 
 local function is_new(text)
   if reported_of ~= live.number then

@@ -8,8 +8,8 @@ local registry = require "perigee.host.registry"
 local tasks = require "perigee.host.tasks"
 local journal = require "perigee.host.journal"
 
-local FOR_EVER = 1e9  -- seconds; the wait ends with on_join
-local QUIET = "ConnectionClosed"  -- code of a peer that has gone, which is not a refusal
+local FOR_EVER = 1e9 -- seconds; the wait ends with on_join
+local QUIET = "ConnectionClosed" -- code of a peer that has gone, which is not a refusal
 
 local joins = {}
 

@@ -9,8 +9,8 @@ local getfenv = debug.getfenv
 local live = {
   path = nil,  -- path of the game, as the user gave it
   number = 0,  -- number of the live version
-  loading = nil,  -- number of the version whose top level is running; nil: none
-  upgrading = nil,  -- true while a handler runs whose effects a failed reload rolls back
+  loading = nil, -- number of the version whose top level is running; nil: none
+  upgrading = nil, -- true while a handler runs whose effects a failed reload rolls back
   version = nil,  -- perigee.Version; see loader.lua
   attempt = nil,  -- files and texts of the version loaded last, live or not
   -- Description of the running code if the event does not describe it: the name of a message, or a table with

@@ -6,19 +6,19 @@ local json_values = require "perigee.schema.json_values"
 local schema = require "perigee.schema"
 local to_js = require "perigee.schema.to_js"
 
-local KNOWN_MAX = 16  -- schemas that clients may have at a time
+local KNOWN_MAX = 16 -- schemas that clients may have at a time
 local SLICE = 0.004 -- seconds that live_schema.prepare takes
 
 local live_schema = {
-  invalid = 0,  -- number of messages from peers that did not fit the schema
+  invalid = 0, -- number of messages from peers that did not fit the schema
 }
 
-local current  -- perigee.schema.Schema of the live version; nil: no schema
+local current -- perigee.schema.Schema of the live version; nil: no schema
 local by_name, by_number = {}, {}
 local is_careful  -- whether unknown fields are errors
 local known = {}  -- schemas that clients may have, the live version's first: { hash, lines }
 
-local making  -- the schema being made, with its encoders and module: { text, found, writer, made }
+local making -- the schema being made, with its encoders and module: { text, found, writer, made }
 
 local function begin_making(text, path)
   making = { text = text, found = schema.parse(text, path), writer = to_js.writer(), made = 0 }
@@ -45,7 +45,7 @@ end
 function live_schema.prepare(text, path)
   local time = core.read_clock() + SLICE
   if (not making or making.text ~= text) and not pcall(begin_making, text, path) then
-    return true  -- live_schema.parse raises the error
+    return true -- live_schema.parse raises the error
   end
   return make_until(time)
 end

@@ -15,8 +15,8 @@ local loader = {}
 
 local EXTENSION = "%.lua$"
 local SCHEMA = "schema.perigee"
-local HASH_DIGITS = 7  -- digits of a hash that are shown
-local LINES_MAX = 1000  -- printed lines that may wait
+local HASH_DIGITS = 7 -- digits of a hash that are shown
+local LINES_MAX = 1000 -- printed lines that may wait
 local OUTSIDE = { ["perigee.client"] = true, ["perigee.connect"] = true }
 
 --- One load of a game.
@@ -236,7 +236,7 @@ local function end_load(version)
   live.set_hash(version.number, version.hash)
   local lines = version.lines
   version.lines = nil
-  for _, line in ipairs(version.has_unparsed and {} or lines) do  -- the version will be loaded again
+  for _, line in ipairs(version.has_unparsed and {} or lines) do -- the version will be loaded again
     live.log(core.levels.info, line, version.number)
   end
 end

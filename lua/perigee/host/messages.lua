@@ -15,22 +15,22 @@ local is_utf8, weigh, charge = core.is_utf8, core.weigh, core.charge
 
 local messages = {}
 
-local NAMES_MAX = 1000  -- quoted names that are kept
-local DEPTH_MAX = 64  -- depth of nested tables
-local SHORT = 4096  -- bytes without a charge
+local NAMES_MAX = 1000 -- quoted names that are kept
+local DEPTH_MAX = 64 -- depth of nested tables
+local SHORT = 4096 -- bytes without a charge
 local ALL = core.targets.all
-local CHECKS = { pairs = iterate, is_utf8 = is_utf8 }  -- functions for explaining why a value cannot be sent
+local CHECKS = { pairs = iterate, is_utf8 = is_utf8 } -- functions for explaining why a value cannot be sent
 
-json.decode_max_depth(DEPTH_MAX + 1)  -- the message itself is a list
-json.decode_invalid_numbers(false)  -- nan and infinity are not JSON
+json.decode_max_depth(DEPTH_MAX + 1) -- the message itself is a list
+json.decode_invalid_numbers(false) -- nan and infinity are not JSON
 json.encode_max_depth(DEPTH_MAX)
-json.encode_sparse_array(true)  -- a list with holes becomes an object, not an error
+json.encode_sparse_array(true) -- a list with holes becomes an object, not an error
 
 local encode_json, decode_json, NULL = json.encode, json.decode, json.null
 
-local WIDE = 1e14  -- least number of which cjson loses digits
-local WEIGHT_MAX = 4 * 2 ^ 20  -- least bytes of JSON that are too heavy; max_payload is never more
-local VALUE_STEPS = 100  -- charge for writing a value with all digits
+local WIDE = 1e14 -- least number of which cjson loses digits
+local WEIGHT_MAX = 4 * 2 ^ 20 -- least bytes of JSON that are too heavy; max_payload is never more
+local VALUE_STEPS = 100 -- charge for writing a value with all digits
 
 local encode_exact = json_text.encoder(encode_json, function(value)
   charge(VALUE_STEPS)
@@ -62,7 +62,7 @@ local function encode_value(value)
   elseif wrong == "heavy" then
     return nil, "its JSON would be larger than any message can be"
   end
-  local json_form, problem = encode_json(value)  -- fails for a value with too many nested tables
+  local json_form, problem = encode_json(value) -- fails for a value with too many nested tables
   if not json_form or not (has_wide or encode_sorted and has_order(json_form)) then
     return json_form, problem
   end

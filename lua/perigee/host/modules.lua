@@ -2,8 +2,8 @@
 
 local modules = {}
 
-local DEPTH_MAX = 4  -- depth of searched folders
-local NAMES_MAX = 256  -- modules to compare; core.nearest takes no more
+local DEPTH_MAX = 4 -- depth of searched folders
+local NAMES_MAX = 256 -- modules to compare; core.nearest takes no more
 
 
 -- Adds the modules in a folder; their names begin with `prefix`.
@@ -35,7 +35,7 @@ function modules.hint(root, name, list, nearest)
   local found, plain = {}, name:gsub("%.lua$", "")
   add(found, list, root == "" and "." or root:sub(1, -2), "", 1)
   local meant
-  for _, known in ipairs(found) do  -- the same file in a folder that the name lacks
+  for _, known in ipairs(found) do -- the same file in a folder that the name lacks
     if known == plain or known:sub(-#plain - 1) == "." .. plain then
       meant = meant or known
     end

@@ -3,7 +3,7 @@
 
 local core = require "perigee.core"
 
-local OBJECT_STEPS = 50  -- charge for finding or making an object
+local OBJECT_STEPS = 50 -- charge for finding or making an object
 
 local registry = {}
 

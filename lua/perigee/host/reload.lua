@@ -45,7 +45,7 @@ local RUNS = {
   loading = core.events.load, upgrading = core.events.upgrade, following = core.events.follow_up,
 }
 
-local RETRY_MS = 40  -- time until files that are being written are read again
+local RETRY_MS = 40 -- time until files that are being written are read again
 local PAUSE_MS = 1  -- time for other events between two parts of a large schema
 local PATIENCE = 3  -- seconds in which files may still be written
 local WINDOW = 5 -- seconds of the rollback window
@@ -56,8 +56,8 @@ local reload, transitions = {}, {}
 
 local current = "idle" -- state
 local last_number = 0  -- highest number of a version that went live
-local previous  -- data for a rollback: the previous version, and everything that ended with it
-local job  -- the current reload
+local previous -- data for a rollback: the previous version, and everything that ended with it
+local job -- the current reload
 
 -- A job also has these fields:
 --  is_asked: the reload takes place even if no file has changed
@@ -67,8 +67,8 @@ local job  -- the current reload
 --  fields that reload.load leaves for end_load
 local function new_job()
   return {
-    tokens = {}, waits = {},  -- tokens of server requests; entries of tasks.wait
-    met = {}, rounds = 0,  -- missing paths of loads so far; number of these loads
+    tokens = {}, waits = {}, -- tokens of server requests; entries of tasks.wait
+    met = {}, rounds = 0, -- missing paths of loads so far; number of these loads
     rooms = {}, at = 0, upgraded = {}, failed = 0,  -- ids; index of the current room; snapshots; number of
                                                     -- failures
   }
@@ -106,7 +106,7 @@ function reload.input(number, text, token)
   job.tokens[#job.tokens + 1] = token > 0 and token or nil
   local before, name = current, STATES[current][input] or ALWAYS[input]
   if name then
-    current = "idle"  -- state after a failing transition
+    current = "idle" -- state after a failing transition
     current = transitions[name](text) or before
   end
   return RUNS[current]
@@ -246,7 +246,7 @@ function transitions.end_load()
     return "waiting"
   elseif job.is_in_vain then
     undo_all()
-    live.attempt, job.old = job.before, nil  -- it may be rolled back meanwhile
+    live.attempt, job.old = job.before, nil -- it may be rolled back meanwhile
     if job.is_early then
       return wait_for_quiet()
     end
@@ -292,7 +292,7 @@ end
 -- Ends a reload without a report.
 function transitions.drop()
   job = new_job()
-  core.parse_ahead {}  -- cancels the parsing
+  core.parse_ahead {} -- cancels the parsing
   return "idle"
 end
 
@@ -314,7 +314,7 @@ function transitions.refuse(text)
   live.upgrading = nil
   if job.old and job.old ~= live.version then
     live.set(job.old)
-    handlers.export(job.old, events)  -- on_upgrade may have begun to poll, or to use the world
+    handlers.export(job.old, events) -- on_upgrade may have begun to poll, or to use the world
   end
   if rollback_window.number ~= live.number then
     rollback_window.close()

@@ -7,13 +7,13 @@ local getinfo, dump = debug.getinfo, string.dump
 
 local report = {}
 
-local LINE_MAX = 160  -- bytes, including the text that C writes before it
-local LIST_MAX = 8  -- names in a list
-local TEXT_MAX = 2 ^ 18  -- bytes of a file whose lines are compared
+local LINE_MAX = 160 -- bytes, including the text that C writes before it
+local LIST_MAX = 8 -- names in a list
+local TEXT_MAX = 2 ^ 18 -- bytes of a file whose lines are compared
 
 local function list(names)
   local rest = #names - LIST_MAX
-  if rest <= 1 then  -- "and 1 more" is not shorter than most names
+  if rest <= 1 then -- "and 1 more" is not shorter than most names
     return table.concat(names, ", ")
   end
   return ("%s and %d more"):format(table.concat(names, ", ", 1, LIST_MAX), rest)

@@ -11,7 +11,7 @@ local CHANNEL_CLOSED = "the channel is closed"
 
 local requests = {}
 
-local late, late_count = {}, 0  -- number of late answers: by peer id, and in total
+local late, late_count = {}, 0 -- number of late answers: by peer id, and in total
 
 
 --- Waits for the answer to a request.

@@ -4,7 +4,7 @@
 local core = require "perigee.core"
 
 local rollback_window = {
-  number = nil,  -- version whose errors count; nil: the window is closed
+  number = nil, -- version whose errors count; nil: the window is closed
   errors = 0,  -- errors of its handlers so far
   last = nil,  -- text of the newest error
 }

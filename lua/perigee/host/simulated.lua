@@ -11,7 +11,7 @@ local concat, getupvalue = table.concat, debug.getupvalue
 local pcall, select, unpack = pcall, select, unpack
 local is_peer, is_room = registry.is_peer, registry.is_room
 
-local DEPTH_MAX = 3  -- depth to which tables are compared
+local DEPTH_MAX = 3 -- depth to which tables are compared
 local NESTED_MAX = 200 -- bytes of the description of one entry
 
 local simulated = {}

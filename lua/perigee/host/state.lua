@@ -132,9 +132,9 @@ end
 -- Entries of one state that are checked after a handler. The number is lower in specs, which run many
 -- handlers in a short time.
 local STEPS = core.is_simulated and 50 or 500
-local WALKS_MAX = 32  -- states whose walks are stored
+local WALKS_MAX = 32 -- states whose walks are stored
 
-local walks, walk_count = {}, 0  -- unfinished walks of large states, by their table
+local walks, walk_count = {}, 0 -- unfinished walks of large states, by their table
 
 local function take_walk(root)
   if not walks[root] then

@@ -150,7 +150,7 @@ function timers.call(entry)
   end
   local fn, room = entry.fn, entry.room
   if type(fn) == "string" then
-    entry.version = live.number  -- version of the code that the name calls now
+    entry.version = live.number -- version of the code that the name calls now
   end
   live.task = entry
   core.adopt(room and room.id or 0, entry.owned)

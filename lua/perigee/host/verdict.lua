@@ -7,8 +7,8 @@ local fault = require "perigee.util.fault"
 
 local ceil = math.ceil
 
-local QUOTED_MAX = 40  -- bytes of a returned string in an error
-local RETRY_MAX = 65535  -- seconds; REJECTED has 16 bits for them
+local QUOTED_MAX = 40 -- bytes of a returned string in an error
+local RETRY_MAX = 65535 -- seconds; REJECTED has 16 bits for them
 
 local function describe(value)
   if type(value) == "string" then

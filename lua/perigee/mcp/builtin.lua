@@ -1,5 +1,5 @@
---- The tools and resources that every server has: to look at the game that runs, and, where admin_write
---- is set, to reload it.
+--- The tools and resources that every server has: they inspect the running game and, if admin_write is set,
+--- reload it.
 
 local core = require "perigee.core"
 local json = require "perigee.mcp.json"
@@ -20,14 +20,14 @@ local SHOWN_MAX = 500 -- rooms or peers in one answer
 local STATE_BYTES_MAX = 256 * 1024
 local RELOAD_SECONDS = 20
 local NOT_FOUND = -32002
-local CHILD_SECONDS = 65 -- C ends it after 60
-local CHILDREN_MAX = 2 -- at a time
+local CHILD_SECONDS = 65 -- C ends the program after 60
+local CHILDREN_MAX = 2 -- programs at a time
 
 local children = setmetatable({}, { __mode = "v" }) -- entries that wait for a program, by token
 local last_child = 0
-local running = 0 -- programs
+local running = 0 -- number of running programs
 
--- What is there ----------------------------------------------------------------------------
+-- Inspecting -------------------------------------------------------------------------------
 
 local function describe_peer(id)
   local shown = json.decode(core.describe_peer(id))
@@ -39,7 +39,7 @@ local function describe_room(id)
   return json.decode(core.describe_room(id))
 end
 
--- Returns descriptions of at most SHOWN_MAX of the ids, and the number of all.
+-- Returns descriptions of at most SHOWN_MAX of the ids, and the number of all ids.
 local function describe(ids, what, field)
   local list = {}
   for i = 1, math.min(#ids, SHOWN_MAX) do
@@ -119,8 +119,7 @@ tool("errors", "The newest errors in the server's log; those of handlers with fi
     return result(log_lines(core.levels.error, arguments))
   end)
 
--- Runs this program with arguments and an input. Returns its exit code and what it printed, or nil and an
--- error.
+-- Runs this program with arguments and an input. Returns its exit code and its output, or nil and an error.
 local function run_child(arguments, input)
   if running >= CHILDREN_MAX then
     return nil, "too many run already"
@@ -137,8 +136,8 @@ local function run_child(arguments, input)
   return ended.status, ended.output
 end
 
--- Returns the findings in the output of `perigee check`. Its last line counts them. A finding of several
--- lines ends where the next begins.
+-- Returns the findings in the output of `perigee check`, whose last line counts them. If a finding has
+-- several lines, it ends where the next one begins.
 local function read_findings(output)
   local findings, last = { error = {}, warning = {} }, nil
   for line in output:gmatch "([^\n]+)\n+%f[^\n%z]" do
@@ -239,7 +238,7 @@ local function json_contents(uri, value)
   return contents(uri, "application/json", text)
 end
 
--- Declares one resource, named `prefix`; or with a parameter, a template for the URIs that begin with
+-- Declares one resource with the URI `prefix`; or, with a parameter, a template for the URIs that begin with
 -- `prefix`.
 local function resource(uri, name, description, run, o)
   local prefix = uri:match "^(.-){"
@@ -255,7 +254,7 @@ local function resource(uri, name, description, run, o)
   })
 end
 
--- Returns the paths of the game's files, without hidden ones; or nil and an error.
+-- Returns the paths of the game's files without hidden ones; or nil and an error.
 local function source_paths()
   local paths, root = {}, live.version.root
   for path in next, live.version.texts do
@@ -273,7 +272,7 @@ local function source_paths()
   return shown
 end
 
--- Returns why the file at a path is hidden; nil when it may be shown.
+-- Returns why the file at a path is hidden; nil if it may be shown.
 local function refusal_of(path)
   local hidden, problem = core.hidden_files(live.version.root, { path })
   if not hidden then

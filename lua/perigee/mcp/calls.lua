@@ -1,4 +1,4 @@
---- Requests that a handler answers. Each is a task of its own with the handlers' deadline. Its commands take
+--- Requests that a handler answers. Each is a separate task with the handlers' deadline. Its commands take
 --- effect together or not at all. It may wait. It ends with a result, an error or a timeout, or because the
 --- client cancels it.
 
@@ -14,7 +14,7 @@ local journal = require "perigee.host.journal"
 local calls = {}
 
 local INTERNAL = -32603
-local CUT = 200 -- bytes of the arguments and of the result that are logged
+local CUT = 200 -- bytes of the arguments and of the result in the log
 local CALLS_MAX = 32 -- calls of one session at a time
 
 local ran = core.ran()
@@ -23,14 +23,14 @@ local ran = core.ran()
 ---@class perigee.mcp.Call
 ---@field exchange table the receiver of the answer
 ---@field session perigee.mcp.SessionState
----@field id string|number of the request
+---@field id string|number id of the request
 ---@field method string
----@field name string of the tool, resource or prompt
----@field arguments any as the log shows them
----@field seconds number that the call may take
----@field handler function? the handler that is charged
----@field run fun(call: perigee.mcp.Call): table?, integer?, string? a result, or nil, code, message
----@field describe_failure fun(text: string): table? a result that reports the failure; nil: an error
+---@field name string name of the tool, resource or prompt
+---@field arguments any arguments in the form for the log
+---@field seconds number time limit of the call, in seconds
+---@field handler function? handler that pays for the time
+---@field run fun(call: perigee.mcp.Call): table?, integer?, string? returns a result, or nil, code, message
+---@field describe_failure fun(text: string): table? returns a result for the failure; nil: an error
 ---@field progress_token any
 ---@field plugin string? the plugin channel whose server handles the call
 

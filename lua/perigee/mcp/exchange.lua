@@ -1,5 +1,5 @@
---- The answers to one POST. They are collected and sent together, as JSON; if a message has to go out
---- before they are complete, they become a stream.
+--- The answers to one POST. They are collected and sent together as JSON. If a message must be sent before
+--- they are complete, they become a stream.
 
 local core = require "perigee.core"
 local json = require "perigee.mcp.json"
@@ -10,7 +10,7 @@ local exchange = {}
 
 local JSON_FIELDS = "Content-Type: application/json\r\n"
 local TOO_LARGE = -32603
-local ANSWERS_MAX = 4 * 2 ^ 20 -- bytes of a batch's answers, beyond which one is refused
+local ANSWERS_MAX = 4 * 2 ^ 20 -- bytes of a batch's answers; a further answer is refused
 
 
 ---@param conn integer
@@ -25,8 +25,8 @@ function exchange.new(conn, o)
 end
 
 
--- Makes a stream of the answer, if possible. An exchange that is over cannot become one, because its
--- connection may serve another request.
+-- Makes the answer a stream, if possible. An exchange that is over cannot become a stream, because its
+-- connection may already serve another request.
 local function open(self)
   if self.is_over then
     return nil
@@ -41,8 +41,8 @@ local function open(self)
 end
 
 
---- Sends a message before the answers are complete; on another stream of the session if this answer cannot be
---- a stream.
+--- Sends a message before the answers are complete. If this answer cannot become a stream, uses another
+--- stream of the session.
 ---@param self table
 ---@param message table
 ---@return string? problem why it cannot be sent
@@ -59,7 +59,7 @@ function exchange.notify(self, message)
 end
 
 
---- Ends the connection; the client connects again for the rest of the stream.
+--- Ends the connection. The client connects again for the rest of the stream.
 function exchange.hang_up(self)
   local stream = open(self)
   if stream then
@@ -88,7 +88,7 @@ local function unanswer(self, size)
   self.size = self.size - size
 end
 
--- Returns an answer's text, or an error answer in its place.
+-- Returns the text of an answer, or the text of an error that replaces it.
 local function text_of(self, message)
   local text, problem = json.encode(message)
   if text and (self.size == 0 or self.size + #text <= ANSWERS_MAX) then
@@ -120,7 +120,7 @@ function exchange.reply(self, message)
 end
 
 
---- Notes that one answer will not come, because its request was cancelled.
+--- Reports that one answer will not come, because its request was cancelled.
 ---@param self table
 function exchange.skip(self)
   self.wanted = self.wanted - 1

@@ -1,5 +1,5 @@
---- The Streamable HTTP transport: decides how each request is answered. C has parsed the request and checked
---- the sender (src/net/admin.h).
+--- The Streamable HTTP transport: decides how each request is answered. C has already parsed the request and
+--- checked the sender (src/net/admin.h).
 
 local calls = require "perigee.mcp.calls"
 local core = require "perigee.core"
@@ -14,7 +14,7 @@ local http = {}
 local JSON_FIELDS = "Content-Type: application/json\r\n"
 local PARSE_ERROR, INVALID_REQUEST, REFUSED = -32700, -32600, -32000
 local BATCH_MAX = 50
-local BATCHES = { ["2025-03-26"] = true } -- versions that have them
+local BATCHES = { ["2025-03-26"] = true } -- versions of the protocol with batches
 
 local KNOWN = {}
 for _, version in ipairs(rpc.VERSIONS) do
@@ -38,7 +38,7 @@ local function split(data)
   return method, fields, data:sub(stop + 2)
 end
 
--- Returns whether a list of media types has one of these.
+-- Returns whether a list of media types contains one of these types.
 local function accepts(fields, ...)
   local text = (fields.accept or ""):lower()
   for _, wanted in ipairs { ... } do
@@ -70,7 +70,7 @@ end
 
 -- Messages ---------------------------------------------------------------------------------
 
--- Returns whether a value can be an id. A number must survive the conversion to JSON and back.
+-- Returns whether a value can be an id. A number must be unchanged after conversion to JSON and back.
 local function is_id(id)
   return type(id) == "string" or type(id) == "number" and id % 1 == 0 and math.abs(id) < 2 ^ 53
 end
@@ -89,7 +89,7 @@ local function kind_of(message)
   end
 end
 
--- Sorts the messages of a body; returns nil when one of them is invalid.
+-- Sorts the messages of a body by kind; returns nil if one of them is invalid.
 local function sort(messages)
   local sorted = { request = {}, notification = {}, answer = {} }
   for _, message in ipairs(messages) do
@@ -205,7 +205,7 @@ end
 
 local METHODS = { POST = post, GET = get, DELETE = delete }
 
--- Returns whether a header field came twice: such a request is ambiguous.
+-- Returns whether a header field occurs twice, which makes the request ambiguous.
 local function has_doubles(fields)
   for _, value in next, fields do
     if value == false then

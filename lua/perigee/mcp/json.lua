@@ -1,4 +1,4 @@
---- JSON of the Model Context Protocol: strict when reading, exact when writing.
+--- JSON of the Model Context Protocol, read strictly and written exactly.
 
 local core = require "perigee.core"
 local json = require("cjson.safe").new()
@@ -6,8 +6,8 @@ local json_text = require "perigee.util.json_text"
 local json_values = require "perigee.schema.json_values"
 
 local DEPTH_MAX = 64
-local VALUES_MAX = 32768 -- values of a text, because tables take many times the bytes of their JSON
-local WEIGHT_MAX = 2 ^ 20 -- bytes of JSON that are written; a lower bound is counted
+local VALUES_MAX = 32768 -- values in a text, because tables take many times the bytes of their JSON
+local WEIGHT_MAX = 2 ^ 20 -- bytes of written JSON; a lower bound is counted
 local WIDE = 1e14
 local TRIPLE_STEPS = 60 -- charge for three bytes in base64
 
@@ -18,7 +18,7 @@ local NULL = json.null
 
 local mcp_json = { null = NULL, depth_max = DEPTH_MAX }
 
---- An empty list, where an empty table would be an object.
+--- An empty list, because an empty table would become an object.
 mcp_json.EMPTY = setmetatable({}, { __metatable = "list" })
 
 local encode = json_text.encoder(json.encode, function(value)
@@ -30,8 +30,9 @@ local encode = json_text.encoder(json.encode, function(value)
 end)
 
 
---- Returns the value of a text; nil for text that is not JSON, is nested deeper than 64, is not UTF-8, or has
---- numbers out of range or more than 32768 values. The last of equal keys counts. null is json.null.
+--- Returns the value of a text. Returns nil if the text is not JSON, is nested deeper than 64, is not UTF-8,
+--- or has numbers out of range or more than 32768 values. The last of equal keys counts. null becomes
+--- json.null.
 ---@param text string
 ---@return any value
 ---@return string? problem
@@ -51,7 +52,7 @@ function mcp_json.decode(text)
 end
 
 
---- Returns the text of a value; or nil and the reason if JSON cannot hold the value or the value is too
+--- Returns the text of a value; or nil and the reason if JSON cannot express the value or the value is too
 --- large.
 ---@param value any
 ---@return string?
@@ -74,7 +75,7 @@ function mcp_json.encode(value)
 end
 
 
---- Returns the beginning of a text, in whole characters.
+--- Returns the beginning of a text, without cutting a character.
 ---@param text string
 ---@param max integer bytes
 ---@return string
@@ -87,7 +88,7 @@ function mcp_json.cut(text, max)
 end
 
 
---- Returns the same list; for an empty one, the value that JSON shows as [].
+--- Returns the list; for an empty one, the value that becomes [] in JSON.
 ---@param list table
 ---@return table
 function mcp_json.list(list)
@@ -95,7 +96,7 @@ function mcp_json.list(list)
 end
 
 
---- A tool's result that is text.
+--- Returns a tool's result with a text.
 ---@param text string
 ---@param is_error boolean?
 ---@return table
@@ -104,7 +105,7 @@ function mcp_json.text_result(text, is_error)
 end
 
 
---- A tool's result that reports why the tool failed.
+--- Returns a tool's result that reports why the tool failed.
 ---@param text string
 ---@return table
 function mcp_json.failure(text)
@@ -112,7 +113,7 @@ function mcp_json.failure(text)
 end
 
 
---- A message of JSON-RPC that wants no answer.
+--- Returns a message of JSON-RPC that needs no answer.
 ---@param method string
 ---@param params table?
 ---@return table
@@ -121,7 +122,7 @@ function mcp_json.notification(method, params)
 end
 
 
---- Returns the value without JSON's nulls, as scripts get it. Changes tables in place.
+--- Returns the value for scripts, without JSON's nulls. Changes tables in place.
 ---@param value any
 ---@return any
 function mcp_json.without_null(value)
@@ -129,7 +130,7 @@ function mcp_json.without_null(value)
 end
 
 
---- Base64 of bytes.
+--- Returns bytes in base64.
 ---@param bytes string
 ---@return string
 function mcp_json.base64(bytes)

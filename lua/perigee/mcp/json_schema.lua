@@ -1,12 +1,12 @@
---- JSON Schema, the part of it that tools need. A schema is compiled once, when a tool is registered, to a
+--- The part of JSON Schema that tools need. A schema is compiled once, when a tool is registered, to a
 --- function that reports the errors in a value with their places.
 ---
---- Understood: type, properties, required, additionalProperties, items, prefixItems, enum, const, minimum,
---- maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, minItems, maxItems,
---- uniqueItems (of values that are no tables), minProperties, maxProperties, anyOf, oneOf, allOf, not, $ref
---- to "#", "#/$defs/NAME" and "#/definitions/NAME". Keywords that only describe, format among them, have no
---- effect here and are shown to clients. Other keywords, such as pattern, are an error in the schema, because
---- values are not checked for them.
+--- Supported keywords: type, properties, required, additionalProperties, items, prefixItems, enum, const,
+--- minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, minItems,
+--- maxItems, uniqueItems (of values that are not tables), minProperties, maxProperties, anyOf, oneOf, allOf,
+--- not, $ref to "#", "#/$defs/NAME" and "#/definitions/NAME". Keywords that only describe, such as format,
+--- have no effect here and are shown to clients. Other keywords, such as pattern, are errors in the schema,
+--- because values are not checked for them.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
@@ -16,8 +16,8 @@ local sorted_keys = require "perigee.util.sorted_keys"
 local json_schema = {}
 
 local NULL = json.null
-local DEPTH_MAX = 64 -- of $ref within a value
-local ERRORS_MAX = 5 -- in one report
+local DEPTH_MAX = 64  -- depth of $ref within a value
+local ERRORS_MAX = 5  -- errors in one report
 local CHECK_STEPS = 20 -- charge for checking one value, or one schema within a schema
 
 local WORDS = {} -- keywords that only describe
@@ -36,7 +36,7 @@ local TYPES = {
   null = function(value) return value == NULL end,
 }
 
--- An empty table may be an array or an object.
+-- Accepts an empty table, which may be an array or an object.
 function TYPES.array(value)
   return type(value) == "table" and (next(value) == nil or value[1] ~= nil)
 end
@@ -98,7 +98,7 @@ local function join(path, key)
   return path == "" and key or path .. "." .. key
 end
 
-local compile -- below: (schema, where, root) -> check
+local compile -- defined below: (schema, where, root) -> check
 
 local keywords = {}
 
@@ -244,7 +244,7 @@ end
 
 
 local function number_of(value) return type(value) == "number" and value or nil end
-local function length_of(value) -- in characters of UTF-8
+local function length_of(value) -- number of UTF-8 characters
   return type(value) == "string" and select(2, value:gsub("[^\128-\191]", "")) or nil
 end
 local function items_of(value) return TYPES.array(value) and #value or nil end
@@ -263,7 +263,7 @@ end
 local function at_least(a, b) return a >= b end
 local function at_most(a, b) return a <= b end
 
--- Limits of numbers, of the lengths of texts, and of the sizes of tables: { measure, is_good, text }.
+-- Limits of numbers, text lengths and table sizes: { measure, is_good, text }.
 local LIMITS = {
   minimum = { number_of, at_least, "must be at least %s, not %s" },
   maximum = { number_of, at_most, "must be at most %s, not %s" },
@@ -298,7 +298,7 @@ function keywords.uniqueItems(is_wanted)
       if type(entry) ~= "table" and seen[entry] then
         add(errors, join(path, i), "comes twice")
       end
-      if entry == entry then -- a handler's result may have NaN, which is no key
+      if entry == entry then -- NaN, which a handler's result may have, cannot be a key
         seen[entry] = true
       end
     end
@@ -322,7 +322,7 @@ local function count_good(checks, value, path, depth)
 end
 
 
--- Makes a check that a value passes at least one of the rules, and at most `most`.
+-- Returns a check that a value passes at least one and at most `most` of the rules.
 local function alternatives(word, most)
   return function(rules, _, where, root)
     local checks = compile_list(rules, where .. "." .. word, root)
@@ -362,7 +362,7 @@ keywords["not"] = function(rule, _, where, root)
 end
 
 
--- A schema may refer to itself, so a reference is compiled when it is first used.
+-- Compiles a reference when it is first used, because a schema may refer to itself.
 keywords["$ref"] = function(ref, _, where, root)
   local group, name = tostring(ref):match "^#/(%$?%a+)/([^/]+)$"
   local source = ref == "#" and root.schema
@@ -382,7 +382,7 @@ keywords["$ref"] = function(ref, _, where, root)
 end
 
 
-local ORDER = {} -- of the keywords, so that errors come in the same order
+local ORDER = {} -- order of the keywords, so that errors always have the same order
 for word in next, keywords do
   ORDER[#ORDER + 1] = word
 end
@@ -437,8 +437,7 @@ function compile(schema, where, root)
 end
 
 
--- Returns the schema for clients. Empty lists are left out, because Lua has no difference between them
--- and objects.
+-- Returns the schema for clients. Empty lists are left out, because Lua cannot distinguish them from objects.
 local function shown(schema)
   if type(schema) ~= "table" then
     return schema
@@ -454,12 +453,12 @@ local function shown(schema)
 end
 
 
---- Reads a schema. Raises an error for a wrong one, without a position.
+--- Compiles a schema. Raises an error without a position if the schema is wrong.
 ---@param schema table
----@param where string what the schema is called in errors
----@param path string? the beginning of values' paths; nil: the values are arguments
----@return fun(value: any): string? check returns the error of a value, in one line
----@return table shown the schema, for others to read
+---@param where string name of the schema in errors
+---@param path string? beginning of the paths of values; nil: the values are arguments
+---@return fun(value: any): string? check returns the error in a value, in one line
+---@return table shown schema for clients
 function json_schema.compile(schema, where, path)
   local root = { schema = schema, checks = {} }
   local check = compile(schema, where, root)

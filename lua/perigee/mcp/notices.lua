@@ -1,6 +1,7 @@
---- Notifications to a session, from two sources: the script (perigee.mcp.notify), and packets on the
---- session's channel from the server of a plugin channel whose tool the session has called. For all other
---- peers that channel does not exist, because an LLM may take such a text for an instruction.
+--- Notifications to a session. They have two sources: the script (perigee.mcp.notify), and packets on the
+--- session's channel. Such packets come from the server of a plugin channel, after the session has called a
+--- tool of that channel. All other peers cannot reach the session's channel, because an LLM may treat a
+--- notification's text as an instruction.
 
 local core = require "perigee.core"
 local exchange = require "perigee.mcp.exchange"
@@ -14,9 +15,10 @@ local sessions = require "perigee.mcp.sessions"
 local notices = {}
 
 local CODES = core.codes
-local WHOLE = 0 -- type of a packet with a whole notification; other types are levels of a log line
+local WHOLE = 0 -- type of a packet with a whole notification; other types are log levels
 local MESSAGE, PROGRESS = "notifications/message", "notifications/progress"
-local ALWAYS = { [MESSAGE] = true, [PROGRESS] = true } -- what plugins may send without declaring it
+local ALWAYS = { [MESSAGE] = true, [PROGRESS] = true }  -- notifications that plugins may send without
+                                                        -- declaring them
 
 local level_names = {}
 for name, number in next, LEVELS do
@@ -35,8 +37,8 @@ local function call_of(session, plugin, token)
   return found
 end
 
--- Sends a notification, on the answer of its call or on a stream of the session. Returns nothing, or an error
--- and its code.
+-- Sends a notification, with the answer of its call or on a stream of the session. Returns nothing, or an
+-- error and its code.
 local function send(session, method, params, plugin)
   local token = method == PROGRESS and params.progressToken or nil
   local call = (plugin or token ~= nil) and call_of(session, plugin, token)
@@ -75,8 +77,8 @@ end
 
 -- Packets ----------------------------------------------------------------------------------
 
--- Returns the plugin channel by which a peer may speak to a session, and the notifications that its tools
--- declare. The peer serves this channel, a tool uses the channel, and the session has called such a tool.
+-- Returns the plugin channel that lets a peer send to a session, and the notifications that the channel's
+-- tools declare. The peer must serve this channel, and the session must have called a tool of the channel.
 local function plugin_of(session, peer)
   for name in next, session.plugins do
     local _, server = core.channel_find(name)
@@ -109,7 +111,7 @@ local function read(packet_type, data, plugin, declared)
 end
 
 
---- A packet on a session's channel.
+--- Handles a packet on a session's channel.
 ---@param peer integer
 ---@param data string
 ---@param flags integer

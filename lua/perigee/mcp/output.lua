@@ -1,5 +1,5 @@
---- Checks the results of a tool against its `output`. A client may refuse a result that does not fit, so the
---- server checks first and can name the tool and the error.
+--- Checks the results of a tool against its `output`. A client may refuse a wrong result; the server checks
+--- first, because it can name the tool and the error.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
@@ -10,8 +10,8 @@ local output = {}
 
 local COPY_STEPS = 10 -- charge for copying a table
 
--- Returns the value with lists in the place of empty tables where the schema wants lists; in Lua both are
--- the same.
+-- Returns the value with lists instead of empty tables where the schema requires lists. Lua does not
+-- distinguish the two.
 local function with_lists(value, schema)
   if type(value) ~= "table" or type(schema) ~= "table" or getmetatable(value) then
     return value
@@ -28,10 +28,10 @@ local function with_lists(value, schema)
 end
 
 
---- Reads the schema. Raises an error for a wrong one, without a position.
+--- Compiles the schema. Raises an error without a position if the schema is wrong.
 ---@param tool { name: string, output: table, handler: function?, channel: string? }
 ---@return fun(value: any): any check returns the value to send, or raises an error
----@return table shown the schema, for others to read
+---@return table shown schema for clients
 function output.compile(tool)
   local schema = tool.output
   if schema.type ~= "object" then

@@ -1,5 +1,5 @@
---- Decides what LLMs may use: the tools that mcp_tools names; the host's own tools that change something only
---- with admin_write, too; the game's sources with admin_token or mcp_source.
+--- Decides what LLMs may use. mcp_tools names the tools. The host's own tools that change something also need
+--- admin_write. The game's sources need admin_token or mcp_source.
 
 local core = require "perigee.core"
 
@@ -17,9 +17,9 @@ end
 
 
 
---- Returns whether a tool may be listed and called. The last entry that fits its name decides.
+--- Returns whether a tool may be listed and called. The last entry that matches its name decides.
 ---@param name string
----@param item table of the registry
+---@param item table item of the registry
 ---@return boolean
 function permit.is_on(name, item)
   local text, is_on = core.limits().mcp_tools, false
@@ -35,8 +35,8 @@ function permit.is_on(name, item)
 end
 
 
---- Returns whether a resource may be listed and read; and if not, what to set.
----@param item table of the registry
+--- Returns whether a resource may be listed and read; if not, also which setting allows it.
+---@param item table item of the registry
 ---@return boolean
 ---@return string? problem
 function permit.is_shown(item)
@@ -48,7 +48,7 @@ function permit.is_shown(item)
 end
 
 
---- Returns a text that changes when one of the answers above may change.
+--- Returns a text that changes when a result of the functions above may change.
 ---@param kind "tools"|"resources"|"prompts"
 ---@return string
 function permit.state(kind)

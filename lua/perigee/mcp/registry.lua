@@ -1,4 +1,4 @@
---- The tools, resources and prompts that are offered: the host's own, and those that each version of the game
+--- The tools, resources and prompts for clients: the host's own, and those that each version of the game
 --- declares. A declaration during a load becomes live with that version.
 
 local core = require "perigee.core"
@@ -9,16 +9,16 @@ local sorted_keys = require "perigee.util.sorted_keys"
 local journal = require "perigee.host.journal"
 
 local registry = {
-  on_change = nil, -- called with a kind whose live list has changed
+  on_change = nil, -- function called with a kind whose live list has changed
 }
 
 local KINDS = { "tools", "resources", "prompts" }
-local SHOWN_MAX = 200 -- bytes of a description that are logged
-local LIMITS = { tools = 256, resources = 256, prompts = 256 } -- of one version
+local SHOWN_MAX = 200 -- bytes of a description in the log
+local LIMITS = { tools = 256, resources = 256, prompts = 256 } -- items of one version
 
 local versions = {} -- number -> kind -> name -> item
 local builtin = { tools = {}, resources = {}, prompts = {} }
-local taken, permitted = 0, {} -- the live version, and its permissions by kind, at the last check
+local taken, permitted = 0, {} -- the live version at the last check, and its permissions by kind
 
 local function of(number)
   local lists = versions[number]
@@ -51,14 +51,14 @@ function registry.add_builtin(kind, name, item)
 end
 
 
---- Returns whether the name is that of an item of the host.
+--- Returns whether the host has an item of that name.
 function registry.is_builtin(kind, name)
   return builtin[kind][name] ~= nil
 end
 
 
---- Declares an item of the running version; it replaces an item of that name. Returns false when there are
---- too many.
+--- Declares an item of the running version, and replaces an item of that name. Returns false if there are too
+--- many.
 ---@param kind "tools"|"resources"|"prompts"
 ---@param name string
 ---@param item table
@@ -80,7 +80,7 @@ function registry.add(kind, name, item)
 end
 
 
---- Removes an item. Returns false when none has that name.
+--- Removes an item. Returns false if none has that name.
 ---@param kind "tools"|"resources"|"prompts"
 ---@param name string
 ---@return boolean
@@ -114,8 +114,8 @@ function registry.list(kind)
 end
 
 
---- Returns the set of notifications that a plugin channel's server may send: those that the tools of the
---- channel declare. Nil when the channel has no tools.
+--- Returns the set of notifications that a plugin channel's server may send, because the channel's tools
+--- declare them. Returns nil if the channel has no tools.
 ---@param channel string
 ---@return table<string, true>?
 function registry.notifications_of(channel)
@@ -132,7 +132,7 @@ function registry.notifications_of(channel)
 end
 
 
--- Returns whether clients see no difference between two items.
+-- Returns whether two items look the same to clients.
 local function is_same(a, b)
   for name, item in next, a do
     if not b[name] or b[name].shown_text ~= item.shown_text then

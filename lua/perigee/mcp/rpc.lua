@@ -17,13 +17,13 @@ local BUSY = -32000
 local PAGE = 50 -- entries of a list in one answer
 local COMPLETIONS_MAX = 100
 local CALL_SECONDS = 30
-local OFFERS = { "sampling", "elicitation", "roots" } -- of clients
-local CLIENT_MAX = 100 -- bytes that are kept of a client's name for itself
+local OFFERS = { "sampling", "elicitation", "roots" } -- capabilities of clients
+local CLIENT_MAX = 100 -- bytes of a client's name that are kept
 local URI_MAX, SUBSCRIPTIONS_MAX = 4096, 256 -- bytes of one URI, and URIs of a session
 
-rpc.VERSIONS = { "2025-11-25", "2025-06-18", "2025-03-26" } -- the newest first
+rpc.VERSIONS = { "2025-11-25", "2025-06-18", "2025-03-26" } -- versions of the protocol, the newest first
 
---- The result of a method whose answer comes later.
+--- Result of a method whose answer comes later.
 rpc.LATER = {}
 
 local CAPABILITIES = {
@@ -49,7 +49,7 @@ function rpc.initialize(params)
   for _, known in ipairs(rpc.VERSIONS) do
     version = known == wanted and known or version
   end
-  local offers = {} -- the ones that matter here, because they are kept as long as the session
+  local offers = {} -- only the known ones, because they are kept as long as the session
   for _, name in ipairs(OFFERS) do
     offers[name] = params.capabilities[name] ~= nil
   end
@@ -91,7 +91,7 @@ local function page(kind, field, params, is_wanted)
   return { [field] = json.list(shown), nextCursor = following }
 end
 
--- Returns the name that a client sent, in the form for errors.
+-- Returns the name that a client sent, in a form for errors.
 local function name_of(name)
   return type(name) == "string" and #name <= URI_MAX and name or "of that name"
 end
@@ -164,7 +164,7 @@ methods["tools/call"] = function(context, params)
   return start(call)
 end
 
--- Returns the resource of a URI, and the parameters of its template.
+-- Returns the resource with a URI, and the parameters of its template.
 local function find_resource(uri)
   local item = registry.find("resources", uri)
   if item and not item.is_template then
@@ -240,7 +240,7 @@ methods["prompts/get"] = function(context, params)
   return start(call)
 end
 
--- The rest ---------------------------------------------------------------------------------
+-- Other methods ----------------------------------------------------------------------------
 
 methods["logging/setLevel"] = function(context, params)
   local level = LEVELS[params.level]

@@ -1,4 +1,4 @@
---- The session that calls a tool, a resource or a prompt, as its handler gets it. lua/perigee/meta/mcp.lua
+--- The object for a session that the handler of a tool, a resource or a prompt gets. lua/perigee/meta/mcp.lua
 --- describes the methods.
 
 local calls = require "perigee.mcp.calls"
@@ -21,7 +21,7 @@ for i, name in ipairs {
   LEVELS[name] = i
 end
 
--- The capability of a client that a request needs.
+-- The client's capability that each request needs.
 local NEEDED = {
   ["sampling/createMessage"] = "sampling", ["elicitation/create"] = "elicitation",
   ["roots/list"] = "roots",
@@ -100,7 +100,7 @@ function meta.__tostring(self)
 end
 
 
---- The session as the handler of this call sees it.
+--- Returns the session's object for the handler of this call.
 ---@param call perigee.mcp.Call
 ---@return perigee.mcp.Session
 function session.of(call)

@@ -1,4 +1,4 @@
---- The sessions of MCP clients, and the streams on which the server sends to them. A stream outlives its
+--- The sessions of MCP clients, and the streams on which the server sends to them. A stream may survive its
 --- connection: its messages are kept for a while, for a client that comes back.
 
 local core = require "perigee.core"
@@ -8,29 +8,29 @@ local journal = require "perigee.host.journal"
 local sessions = {}
 
 local SESSIONS_MAX = 64
-local IDLE_SECONDS = 1800 -- after which a session without a connection ends
+local IDLE_SECONDS = 1800 -- time after which a session without a connection ends
 local FIRST_CHANNEL, LAST_CHANNEL = 2000, 2999
-local LISTENERS_MAX = 4 -- open streams of one session that are not answers
+local LISTENERS_MAX = 4 -- open streams of one session, besides answers
 local EVENTS_MAX = 256 -- events that are kept for one session
-local WAITING_MAX = 16 -- messages until a client listens for the first time
-local EVENT_BYTES_MAX = 512 * 1024 -- bytes of these, and of kept events
--- age without request or connection after which a session makes room for a new one
+local WAITING_MAX = 16 -- messages kept until a client listens for the first time
+local EVENT_BYTES_MAX = 512 * 1024 -- bytes of waiting messages and of kept events
+-- Age, without request or connection, from which a session may be closed for a new one.
 local GIVES_WAY_SECONDS = 60
-local RETRY_MS = 1000 -- until a client whose stream has ended comes back
-local PRIMES_FROM = "2025-11-25" -- the version whose streams begin with an event of no data
+local RETRY_MS = 1000 -- time after which a client whose stream has ended comes back
+local PRIMES_FROM = "2025-11-25" -- version whose streams begin with an event without data
 
 local STREAM_FIELDS = "Content-Type: text/event-stream\r\n"
 
 --- A client's session.
 ---@class perigee.mcp.SessionState
 ---@field id string
----@field channel integer 2000 to 2999, while it lasts
----@field version string of the protocol
----@field client table its name and version, as it sent them
----@field capabilities table<string, boolean> the requests that it accepts
----@field state table free for the game
----@field level integer? of log messages that it wants
----@field plugins table<string, true> channels whose tools it has called
+---@field channel integer number of its channel, 2000 to 2999
+---@field version string version of the protocol
+---@field client table name and version that the client sent
+---@field capabilities table<string, boolean> requests that the client accepts
+---@field state table data of the game
+---@field level integer? level of the log messages that the client wants
+---@field plugins table<string, true> channels whose tools the session has called
 
 local by_id, count = {}, 0
 local by_channel, last_channel = {}, LAST_CHANNEL
@@ -47,7 +47,7 @@ local function has_connection(session)
   return next(session.calls) ~= nil
 end
 
--- Returns the channel whose number was free longest.
+-- Returns the channel whose number was unused for the longest time.
 local function take_channel()
   for _ = FIRST_CHANNEL, LAST_CHANNEL do
     last_channel = last_channel == LAST_CHANNEL and FIRST_CHANNEL or last_channel + 1
@@ -88,7 +88,7 @@ local function expire()
 end
 
 
--- Ends the session that was used longest ago, if it seems to be abandoned.
+-- Ends the session that was unused for the longest time, if it seems to be abandoned.
 local function make_room()
   local oldest
   for _, session in next, by_id do
@@ -102,7 +102,7 @@ local function make_room()
 end
 
 
---- Opens a session; returns nil when there are too many.
+--- Opens a session; returns nil if there are too many.
 ---@param version string
 ---@param client table
 ---@param capabilities table
@@ -120,8 +120,8 @@ function sessions.open(version, client, capabilities)
     capabilities = capabilities, used = core.now(), state = {},
     streams = {}, last_stream = 0, events = {}, event_bytes = 0,
     waiting = {}, waiting_bytes = 0, calls = {}, subscriptions = {}, plugins = {},
-    -- Entries of handlers that wait for the client's answer; weak, because a stopped handler leaves its
-    -- entry.
+    -- Entries of handlers that wait for the client's answer. The table is weak, because a stopped handler
+    -- leaves its entry.
     requests = setmetatable({}, { __mode = "v" }), last_request = 0,
   }
   by_id[session.id], by_channel[session.channel], count = session, session, count + 1
@@ -243,7 +243,7 @@ local function tidy(session)
 end
 
 
---- Ends the connection of a stream; a client may continue the stream.
+--- Ends the connection of a stream, which the client may continue later.
 function sessions.detach(stream)
   if stream.conn then
     core.answer_last(stream.conn, "")
@@ -253,7 +253,7 @@ function sessions.detach(stream)
 end
 
 
---- Ends a stream, whose last message has been sent.
+--- Ends a stream after its last message.
 function sessions.end_stream(stream)
   stream.is_over = true
   sessions.detach(stream)
@@ -273,7 +273,7 @@ local function listeners(session)
   return open
 end
 
--- Returns the newest listening stream whose client has not come back. The next stream gets the missed
+-- Returns the newest listening stream to which the client has not come back. The next stream gets its
 -- messages.
 local function lost_listener(session)
   local found
@@ -286,7 +286,7 @@ local function lost_listener(session)
 end
 
 
---- Opens a stream for a client that listens. Returns false when it has too many.
+--- Opens a stream for a client that listens. Returns false if the client has too many.
 ---@return boolean
 function sessions.listen(session, conn)
   if listeners(session) >= LISTENERS_MAX then
@@ -305,10 +305,10 @@ function sessions.listen(session, conn)
 end
 
 
---- Continues a stream for a client that comes back, after an event. Returns false if that stream is gone.
+--- Continues a stream after an event, for a client that comes back. Returns false if the stream is gone.
 ---@param session perigee.mcp.SessionState
 ---@param conn integer
----@param last string the event's id
+---@param last string id of the event
 ---@return boolean
 function sessions.resume(session, conn, last)
   local number, seen = last:match "^(%d+)%-(%d+)$"
@@ -347,7 +347,7 @@ local function wait_for_listener(session, text)
 end
 
 
---- Sends a message that is not an answer to a session: on one of its open streams, or for later.
+--- Sends a message to a session that is not an answer: on one of its open streams, or later.
 ---@param session perigee.mcp.SessionState
 ---@param message table
 ---@return string? problem why it cannot be sent
@@ -370,7 +370,7 @@ end
 -- Connections ------------------------------------------------------------------------------
 
 
---- Sets the exchange that uses a connection, while a request is being answered.
+--- Sets the exchange of a connection while a request is being answered.
 function sessions.set_exchange(conn, exchange)
   by_conn[conn] = exchange and { exchange = exchange } or nil
 end

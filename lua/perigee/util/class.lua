@@ -1,5 +1,5 @@
---- Objects whose fields are partly read from the server: methods, getters, and a clear error for every other
---- name that a script reads or writes.
+--- Objects with methods, and with fields that are read from the server. Reading or writing any other name
+--- raises a clear error.
 
 local fault = require "perigee.util.fault"
 local sorted_keys = require "perigee.util.sorted_keys"
@@ -7,7 +7,7 @@ local sorted_keys = require "perigee.util.sorted_keys"
 local class = {}
 
 
--- Makes a method explain the error in `room.broadcast("x")`.
+-- Wraps a method, so that `room.broadcast("x")` raises an error that explains the mistake.
 local function checked(class_name, name, method)
   return function(self, ...)
     if type(self) ~= "table" or getmetatable(self) ~= class_name then
@@ -18,12 +18,12 @@ local function checked(class_name, name, method)
 end
 
 
---- Completes a metatable. The names of an object's own fields begin with '_', so that a script which sets
---- a field that it may only read gets an error. Only `state` is free to set.
+--- Completes a metatable. The names of an object's own fields begin with '_', so that a script which sets a
+--- read-only field gets an error. Only `state` may be set.
 ---@param meta table with __metatable, the class's name
 ---@param methods table<string, function>
 ---@param getters table<string, fun(self: table): any>
----@param instead table<string, string>? the right name for a wrong one that scripts may try
+---@param instead table<string, string>? right names for wrong ones that scripts may use
 function class.define(meta, methods, getters, instead)
   local name, checked_methods = meta.__metatable, {}
   for key, method in next, methods do
@@ -58,7 +58,7 @@ function class.define(meta, methods, getters, instead)
 end
 
 
---- A getter for `state`: a table of the object's own, made when first read.
+--- Implements `state`: a table of the object's own, made when it is first read.
 function class.state(self)
   local state = {}
   rawset(self, "state", state)

@@ -4,17 +4,17 @@
 local getinfo = debug.getinfo
 local format = string.format
 
-local NAMES_MAX = 24 -- in an error
+local NAMES_MAX = 24 -- names in an error
 
 local describe = {}
 
--- Returns whether a function of this source is Perigee's own.
+-- Returns whether the source of a function is one of Perigee's own.
 local function is_own(source)
   return source:sub(1, 13) == "@lua/perigee/" or source:find "%f[%w]perigee/client[./]" ~= nil
 end
 
 
---- "file:line" where a function begins; nil for a function in C or of Perigee.
+--- Returns "file:line" of a function's beginning; nil for a function in C or of Perigee.
 ---@param fn function
 ---@return string?
 function describe.place(fn)
@@ -25,7 +25,7 @@ function describe.place(fn)
 end
 
 
---- "file:line: " of the innermost function that is not Perigee's own, or "".
+--- Returns "file:line: " of the innermost function that is not Perigee's own, or "".
 ---@return string
 function describe.where()
   for level = 2, 250 do
@@ -41,7 +41,8 @@ function describe.where()
 end
 
 
---- Describes a value: "a table", "nil". For a table of the library, suggests a dot in place of the colon.
+--- Describes a value, such as "a table" or "nil". For a table of the library, suggests a dot in place of the
+--- colon.
 ---@param value any
 ---@return string
 function describe.kind(value)
@@ -57,7 +58,7 @@ function describe.kind(value)
 end
 
 
---- "; it has a, b, c", or "" when there are too many names to read.
+--- Returns "; it has a, b, c", or "" if the names are too many to read.
 ---@param names string[]
 ---@return string
 function describe.names(names)
@@ -67,7 +68,7 @@ function describe.names(names)
 end
 
 
---- A key as part of a path: ".name", "[3]".
+--- Returns a key as part of a path, such as ".name" or "[3]".
 ---@param key any
 ---@return string
 function describe.step(key)

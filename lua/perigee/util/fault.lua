@@ -1,4 +1,4 @@
---- Errors in the script: they name the script's line, not Perigee's.
+--- Errors of the script's author: they name the script's line, not Perigee's.
 
 local core = require "perigee.core"
 local describe = require "perigee.util.describe"
@@ -17,9 +17,9 @@ end
 
 
 --- Raises an error unless the value has the type.
----@param what string what the value is for
+---@param what string purpose of the value
 ---@param value any
----@param wanted string a type's name
+---@param wanted string name of a type
 function fault.check(what, value, wanted)
   if type(value) ~= wanted then
     fault.raise("%s must be a %s, not %s", what, wanted, fault.kind(value))
@@ -51,7 +51,7 @@ function fault.check_seconds(what, value)
 end
 
 
---- "; did you mean x?", or "".
+--- Returns "; did you mean x?", or "" if no known word is similar.
 ---@param word string
 ---@param known string[]
 ---@return string
@@ -61,7 +61,7 @@ function fault.hint(word, known)
 end
 
 
---- "; did you mean x?", or all names if they are few and none is near.
+--- Returns "; did you mean x?". If no word is similar, returns all names, if they are few.
 ---@param word any
 ---@param known string[]
 ---@return string

@@ -1,4 +1,4 @@
---- JSON text that is exact: numbers get as many digits as they need. lua-cjson keeps 14, too few
+--- Exact JSON text: numbers get as many digits as they need. lua-cjson writes 14 digits, which are too few
 --- for a 53-bit id or a time in microseconds.
 
 local DEPTH_MAX = 64
@@ -24,7 +24,7 @@ function json_text.number(value)
 end
 
 
---- Returns whether all numbers in a decoded value are finite, because cjson reads 1e999 and the like as
+--- Returns whether all numbers in a decoded value are finite, because cjson reads numbers such as 1e999 as
 --- infinite.
 ---@param value any
 ---@return boolean
@@ -40,7 +40,7 @@ function json_text.is_finite(value)
 end
 
 
---- Returns a decoded value without JSON's nulls, as scripts get it. Changes tables in place.
+--- Returns a decoded value for scripts, without JSON's nulls. Changes tables in place.
 ---@param value any
 ---@param null userdata
 ---@return any
@@ -56,7 +56,8 @@ function json_text.without_null(value, null)
 end
 
 
--- Returns the length of a table that becomes an array: keys 1 to n, at most every second one missing.
+-- Returns the length of a table that becomes an array. Its keys are 1 to n, of which at most every second one
+-- is missing.
 local function array_length(value)
   local count, last = 0, 0
   for key in next, value do
@@ -73,10 +74,10 @@ end
 
 
 --- Returns an encoder. `encode_scalar` returns the text of strings and booleans. `special(value)` is called
---- first and may return the text of a special value.
+--- first, and may return the text of a special value.
 ---@param encode_scalar fun(value: string|boolean): string
 ---@param special fun(value: any): string?
----@return fun(value: any): string encode raises an error for a value that JSON cannot hold
+---@return fun(value: any): string encode raises an error for a value that JSON cannot express
 function json_text.encoder(encode_scalar, special)
   local encode_value
 

@@ -1,6 +1,6 @@
---- Returns the keys of tables in order, so that texts and effects are the same every time.
+--- Returns the keys of tables in sorted order, so that texts and effects are always the same.
 
----@param ... table whose keys are of one type, and in none of the others
+---@param ... table tables whose keys have one type and all differ
 ---@return any[]
 return function(...)
   local keys = {}

@@ -14,7 +14,7 @@ local function describe_problem(value, is_utf8)
   return "is " .. describe.kind(value) .. "; messages hold strings, numbers, booleans and tables"
 end
 
--- `on_path` has the tables that contain `value`; `clean` has the checked ones.
+-- `on_path` has the tables that contain `value`; `clean` has the checked tables without a fault.
 local function search(how, value, path, depth, on_path, clean)
   if type(value) == "boolean" or type(value) == "userdata" then -- userdata is a JSON null
     return nil
@@ -43,9 +43,9 @@ local function search(how, value, path, depth, on_path, clean)
 end
 
 
---- "value.items[3] is a function; ...", or nil where nothing is wrong.
+--- Returns a text such as "value.items[3] is a function; ...", or nil if the value is valid.
 ---@param value any
----@param how { pairs: function, is_utf8: nil|fun(text: string): boolean } without `is_utf8`: unchecked texts
+---@param how { pairs: function, is_utf8: nil|fun(text: string): boolean } `is_utf8` nil: texts stay unchecked
 ---@return string?
 return function(value, how)
   return search(how, value, "value", 1, {}, {})

@@ -1,5 +1,5 @@
 --- The declarations of a version of the game for its world: components with their defaults, and systems
---- (systems.lua). Both are made while the version is loaded, and apply once it is live.
+--- (systems.lua). Both are made while the version is being loaded, and apply when it goes live.
 
 local iterate = require "perigee.util.iterate"
 local fault = require "perigee.util.fault"
@@ -9,29 +9,29 @@ local store = require "perigee.world.store"
 
 local getmetatable = debug.getmetatable
 
-local NAMES_MAX = 16 -- that one query may have
+local NAMES_MAX = 16 -- names in one query
 
 local declared = {
-  is_used = false, -- whether a game that has been live has used the world
-  on_use = nil, -- called when a game begins to use the world
+  is_used = false, -- whether any live version of the game has used the world
+  on_use = nil, -- function called when a game begins to use the world
 }
 
---- Components that the host keeps. Scripts read them.
+--- Components whose values the host sets. Scripts may only read them.
 declared.KEPT = { connection = true, channel = true, network_stats = true }
 
 --- The declarations of a version.
 ---@class perigee.Declared
----@field defaults table<string, table> by component
----@field names string[] of these components
+---@field defaults table<string, table> default values by component
+---@field names string[] names of these components
 ---@field systems perigee.System[] in the order in which they run
----@field sets table<string, perigee.Set> those whose names have been checked
----@field plans table tree of queries: by the first name, by the second ..., then by 1
----@field is_used boolean whether its top level uses the world
+---@field sets table<string, perigee.Set> sets whose names have been checked
+---@field plans table tree of queries, by the first name, by the second, ...; the plan is at index 1
+---@field is_used boolean whether the version's top level uses the world
 
 local loading -- the declarations of the version that is being loaded
 
 
---- Begins the declarations of a version that is about to be loaded.
+--- Begins the declarations of a version that will be loaded next.
 ---@param version perigee.Version
 function declared.begin(version)
   loading = { defaults = {}, names = {}, systems = {}, sets = {}, plans = {},
@@ -40,14 +40,14 @@ function declared.begin(version)
 end
 
 
---- Returns the declarations of the version whose code runs.
+--- Returns the declarations of the version whose code is running.
 ---@return perigee.Declared
 function declared.now()
   return live.loading and loading or live.version.world
 end
 
 
---- Notes that the game uses the world.
+--- Stores that the game uses the world.
 function declared.use()
   if live.loading then
     loading.is_used = true
@@ -94,7 +94,7 @@ local function known_names(own)
 end
 
 
---- Returns the error in a component's name, or nil. A game that declares one component has to declare all.
+--- Returns the error in a component's name, or nil. A game that declares one component must declare all.
 ---@param own perigee.Declared
 ---@param name string
 ---@return string? problem
@@ -114,7 +114,7 @@ local function add_set(own, name)
     fault.raise("%s", problem)
   end
   local set = store.set(name)
-  if not live.loading then -- components may be used before their declaration while the game loads
+  if not live.loading then -- while the game is being loaded, components may be used before their declaration
     own.sets[name] = set
   end
   return set
@@ -171,8 +171,8 @@ local function copy(value)
   return copied
 end
 
--- Uses no metamethods, because the script may have added some since the check, and the last step of a reload
--- runs no code of scripts.
+-- Uses no metamethods, because a script may have added some since the check, and the last step of a reload
+-- must not run code of scripts.
 local function fill(value, default)
   for key, inner in next, default do
     if rawget(value, key) == nil then
@@ -182,7 +182,7 @@ local function fill(value, default)
 end
 
 
---- Raises an error for a value that is not valid for a component.
+--- Raises an error if a component cannot have the value.
 ---@param name string
 ---@param value any
 function declared.check_value(name, value)
@@ -195,7 +195,7 @@ end
 
 --- Returns a component's value for storage, with missing fields filled in.
 ---@param name string
----@param value table? that has been checked
+---@param value table? checked value
 ---@return table
 function declared.complete(name, value)
   value = value or {}
@@ -207,7 +207,7 @@ function declared.complete(name, value)
 end
 
 
---- Adds the fields that are new in a version's defaults to the components that exist.
+--- Adds the fields that are new in a version's defaults to the existing components.
 ---@param own perigee.Declared
 ---@param singletons table<string, table>
 function declared.fill_in(own, singletons)

@@ -1,5 +1,5 @@
---- Peers and channels as entities, with components that the server keeps: `connection`, `channel`, and the
---- singleton `network_stats`. Their fields are read from the server on access.
+--- Peers and channels as entities. The server sets their components `connection` and `channel`, and the
+--- singleton `network_stats`; their fields are read from the server on access.
 
 local bit = require "bit"
 local core = require "perigee.core"
@@ -11,22 +11,21 @@ local store = require "perigee.world.store"
 local network = {}
 
 local CHANNELS_OF_SERVER = { [core.channels.control] = "control", [core.channels.message] = "message" }
-local PLUGIN_FIRST = 1000 -- channel numbers below are the server's and the game's
+local PLUGIN_FIRST = 1000 -- lowest number of a plugin channel
 
 local connections, channels = store.set "connection", store.set "channel"
-local of_peer = {} -- peer id -> its entity
+local of_peer = {} -- peer id -> entity
 local of_channel = {} -- channel number -> entity
 local leaving, leaving_count = {}, 0 -- ids of peers that are gone, until the end of a tick
-local gone = {} -- the objects of these peers, by id
-local signature -- signature of the channels with entities
+local gone = {}  -- objects of these peers, by id
+local signature  -- signature of the set of channels with entities
 
 -- Components ---------------------------------------------------------------------------------
 
--- The number of the peer or channel of a component. It is not in the component, because scripts can
--- change that.
+-- Number of the peer or channel of a component. It is not in the component, because scripts can change that.
 local numbers = setmetatable({}, { __mode = "k" })
 
--- The metatable of a component whose fields are read from the server.
+-- Defines the metatable of a component whose fields are read from the server.
 local function define(name, getters)
   local names = sorted_keys(getters)
   return {
@@ -46,7 +45,7 @@ local function define(name, getters)
   }, names
 end
 
--- Returns one of the results of a function of the core.
+-- Returns one of the results of a core function.
 local function nth(fn, number)
   return function(id)
     return (select(number, fn(id)))
@@ -84,7 +83,7 @@ end
 -- Peers --------------------------------------------------------------------------------------
 
 
---- Creates the entity of a peer. Returns it; nil when there are too many.
+--- Creates the entity of a peer and returns it; returns nil if there are too many.
 ---@param id integer
 ---@return integer?
 function network.join(id)
@@ -100,7 +99,7 @@ function network.join(id)
 end
 
 
---- Notes that a peer is gone. Its entity stays until the end of the next tick, so that systems find it.
+--- Reports that a peer is gone. Its entity stays until the end of the next tick, so that systems find it.
 ---@param id integer
 function network.leave(id)
   if of_peer[id] then
@@ -110,7 +109,7 @@ function network.leave(id)
 end
 
 
---- Returns the entity of a peer; nil if it has none any more.
+--- Returns the entity of a peer; nil if the peer has none any more.
 ---@param id integer
 ---@return integer?
 function network.entity_of(id)
@@ -118,7 +117,7 @@ function network.entity_of(id)
 end
 
 
---- Describes the peer or channel of an entity for error messages; nil if the entity belongs to none.
+--- Describes the peer or channel of an entity for error messages; nil if the entity has none.
 ---@param entity integer
 ---@return string?
 function network.owner_of(entity)
@@ -181,11 +180,11 @@ local stats_class, STATS_FIELDS = define("network_stats", {
   bytes_received = nth(core.network, 4),
 })
 
---- The singleton.
+--- The singleton `network_stats`.
 network.stats = setmetatable({}, stats_class)
 FIELDS.network_stats = STATS_FIELDS
 
--- All ----------------------------------------------------------------------------------------
+-- Entities of both kinds ---------------------------------------------------------------------
 
 
 --- Makes entities for all peers and channels that have none.
@@ -197,7 +196,7 @@ function network.sync()
 end
 
 
---- Ends a tick: removes the entities of peers that were gone before it, and updates those of channels.
+--- Ends a tick: removes the entities of peers that were gone before the tick, and updates those of channels.
 function network.end_tick()
   for i = 1, leaving_count do
     local id = leaving[i]
@@ -212,7 +211,7 @@ function network.end_tick()
 end
 
 
---- Returns a component that the server keeps as a plain table.
+--- Returns a component that the server sets, as a plain table.
 ---@param name string
 ---@param component table
 ---@return table

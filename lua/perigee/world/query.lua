@@ -1,5 +1,5 @@
---- Walks over the entities that have some components. A query allocates nothing. Its plan is made once for
---- each list of names, and its present entity gives its position.
+--- Walks over the entities that have some components. A query allocates nothing: its plan is made once for
+--- each list of names, and its current entity gives its position.
 
 local bit = require "bit"
 local store = require "perigee.world.store"
@@ -11,18 +11,18 @@ local query = {}
 
 --- One way to walk over the entities of a query: along the list of one of its components.
 ---@class perigee.Walk
----@field cursor integer the position in the list of the entity that was found last
+---@field cursor integer position in the list of the entity that was returned last
 ---@field list integer[] the list of the walked set
 ---@field at table<integer, integer>
 ---@field along perigee.Set
 ---@field a table<integer, table> values of the first component, by place
----@field b table<integer, table>? and of the second
----@field c table<integer, table>? and third
----@field d table<integer, table>? and fourth
----@field all table[] and of all of them
+---@field b table<integer, table>? values of the second component
+---@field c table<integer, table>? values of the third component
+---@field d table<integer, table>? values of the fourth component
+---@field all table[] values of all components
 
--- Generic `for` calls these functions with the walk and the last entity. The separate functions for few
--- components are fastest under the JIT. Usually the last entity is still at the cursor. It is not if another
+-- Generic `for` calls these functions with the walk and the last entity. Separate functions for few
+-- components are fastest with the JIT. Usually the last entity is still at the cursor. It is not if another
 -- query of the same names has run inside or beside this one, or if this one has waited.
 
 -- Returns the position to continue from.
@@ -34,8 +34,8 @@ local function last_of(walk, entity)
   if list[cursor] == entity then
     return cursor
   end
-  -- While the query waited, its entity may have gone, so that the list is shorter; or a new entity, at the
-  -- end of the list, may have reused the number.
+  -- While the query waited, its entity may have been removed, so that the list is shorter. Or a new entity at
+  -- the end of the list may have reused the number.
   local place, size = band(entity, MASK), walk.along.size
   local at = walk.at[place]
   if at > size or list[at] ~= entity and band(list[at], MASK) == place then
@@ -132,7 +132,7 @@ local STEPS = { next_one, next_two, next_three, next_four }
 --- A plan to walk over the entities that have all of some components.
 ---@class perigee.Plan
 ---@field step function
----@field walks perigee.Walk[] along each of them
+---@field walks perigee.Walk[] walks along each component
 
 local function make_walk(along, sets)
   local all = {}
@@ -190,7 +190,7 @@ end
 -- Callbacks for each entity ------------------------------------------------------------------------------
 
 
--- By the number of components, because their values precede the last argument.
+-- Functions by the number of components, because the components' values precede the last argument.
 local CALLS = {
   function(fn, last, step, walk)
     for entity, a in step, walk do

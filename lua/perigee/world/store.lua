@@ -1,11 +1,11 @@
---- Entities and their components. An entity is a number: 20 bits of place, and above them how often
---- the place has been used before, so that a number never stands for two entities.
+--- Entities and their components. An entity is a number: its place in the lowest 20 bits, and above them a
+--- count of earlier uses of the place, so that a number never means two entities.
 ---
---- A component is a set: its values by the entity's place, and a list of the entities that have it, in
---- the order in which they got it. An entity that loses the component stays in the list, without a value,
---- until the list is tidied. Queries walk the lists from the end. So the entities before the position of
---- a query do not move, the query sees no entity twice, and it never sees entities that are added behind
---- it. Lists are tidied, and places used again, only where no query can be under way: see `begin`.
+--- A component is a set: its values by the entity's place, and a list of the entities that have it, in the
+--- order in which they got it. If an entity loses the component, it stays in the list without a value until
+--- the list is tidied. Queries walk the lists from the end. Therefore the entities before a query's position
+--- do not move, the query sees no entity twice, and it never sees entities that were added behind it. Lists
+--- are tidied, and places are used again, only when no query can be running; see `begin`.
 
 local bit = require "bit"
 local core = require "perigee.core"
@@ -15,33 +15,33 @@ local transaction = core.transaction
 
 local PLACES = 2 ^ 20
 local MASK = PLACES - 1
-local LITTER = 256 -- stale list entries and places that are tolerated, besides a quarter of the lists
+local LITTER = 256 -- stale list entries and places that are allowed, in addition to a quarter of the lists
 
 local store = { MASK = MASK, MOST = PLACES - 1 }
 
 --- One component.
 ---@class perigee.Set
 ---@field name string
----@field values table<integer, table> by place
+---@field values table<integer, table> values by place
 ---@field list integer[] entities, and some that have lost the component
----@field at table<integer, integer> where a place's entity is in the list, by place
----@field size integer of the list
----@field count integer entities that have it
+---@field at table<integer, integer> position in the list, by place
+---@field size integer size of the list
+---@field count integer number of entities that have the component
 
 local sets = {} ---@type table<string, perigee.Set>
 local order = {} ---@type perigee.Set[] in the order in which they were first used
 local alive, alive_count = {}, 0 -- entities by place
 local last_place = 0
-local free, free_count = {}, 0 -- free places, as the next entities for them
-local left, left_count = {}, 0 -- places that become free once the lists are tidy
+local free, free_count = {}, 0  -- free places, stored as the next entities at them
+local left, left_count = {}, 0  -- places that become free when the lists are tidy
 local stale, entries = 0, 0 -- list entries without a value; all list entries
-local seen = -1 -- the transaction in which the newest query began
+local seen = -1 -- transaction in which the newest query began
 
 -- Tidying ------------------------------------------------------------------------------------
 
 
--- Removes stale entries and keeps the order. For a removed entry, `at` points between its former neighbours,
--- for a query that has waited there.
+-- Removes stale entries and keeps the order. For a removed entry, `at` then points between its former
+-- neighbours, for a query that waits there.
 local function tidy_list(set)
   local list, at, values, size = set.list, set.at, set.values, 0
   for i = 1, set.size do
@@ -79,8 +79,8 @@ local function is_littered()
 end
 
 
---- Begins a query, and tidies if this is the first query of the handler. Then only waiting handlers can have
---- a query under way.
+--- Begins a query. If it is the first query of the handler, also tidies the lists, because then only waiting
+--- handlers can have an unfinished query.
 function store.begin()
   local now = transaction()
   if now ~= seen then
@@ -92,7 +92,7 @@ function store.begin()
 end
 
 
--- Tidies also in games that rarely run queries.
+-- Also tidies in games that rarely run queries.
 local function tidy_between()
   if is_littered() and transaction() ~= seen then
     tidy()
@@ -124,7 +124,7 @@ function store.find(name)
 end
 
 
---- Returns all sets, in the order of their creation. To be read only.
+--- Returns all sets, in the order of their creation. Do not change the result.
 ---@return perigee.Set[]
 function store.sets()
   return order
@@ -167,7 +167,7 @@ end
 --- Removes a component from a live entity.
 ---@param set perigee.Set
 ---@param entity integer
----@return boolean had it
+---@return boolean whether the entity had the component
 function store.take(set, entity)
   local place, values = band(entity, MASK), set.values
   if not values[place] then
@@ -180,7 +180,7 @@ end
 -- Entities -----------------------------------------------------------------------------------
 
 
----@return integer? entity nil when there are too many
+---@return integer? entity nil if there are too many
 function store.create()
   if free_count == 0 and left_count > 0 then
     tidy_between()

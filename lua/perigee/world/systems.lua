@@ -1,5 +1,5 @@
---- Systems: functions that run each tick after the game's on_tick, one after the other, each as a handler of
---- its own: its messages go out when it ends, and its failure stops no other system.
+--- Systems: functions that run in each tick after the game's on_tick, one after the other. Each runs as a
+--- separate handler: its messages are sent when it ends, and its failure stops no other system.
 
 local core = require "perigee.core"
 local declared = require "perigee.world.declared"
@@ -18,15 +18,15 @@ local systems = {}
 ---@field name string
 ---@field fn function
 ---@field components string[]
----@field after table<string, true> that run before it
----@field before table<string, true> that run after it
----@field place string the place of its declaration, from fault.where
+---@field after table<string, true> systems that run before it
+---@field before table<string, true> systems that run after it
+---@field place string place of its declaration, from fault.where
 ---@field plan perigee.Plan? made at its first run
 ---@field label string
 ---@field version integer
 ---@field is_system true
 ---@field calls integer
----@field total number seconds of all calls
+---@field total number total seconds of its calls
 ---@field last number
 ---@field worst number
 
@@ -104,7 +104,7 @@ local function fail(system, message, ...)
   error(("%ssystem %s: %s"):format(system.place, system.name, message:format(...)), 0)
 end
 
--- Turns `before` into `after` of the other systems, and finds unknown names.
+-- Converts `before` to `after` of the other systems, and reports unknown names.
 local function link(list)
   local by_name, names = {}, {}
   for i, system in ipairs(list) do
@@ -220,7 +220,7 @@ function systems.get(number)
 end
 
 
---- Returns whether all systems of the tick have had their turn.
+--- Returns whether all systems of the tick have run or were skipped.
 ---@param number integer
 ---@return boolean
 function systems.is_over(number)
