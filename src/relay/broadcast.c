@@ -20,8 +20,8 @@ static void keep_for_all(Relay *relay, const Room *room, unsigned forms,
   Blob *blob = NULL;
   Peer *peer;
   if (room)
-    for (uint32_t i = 0; i < room->count; i++)
-      keep(relay, session_find(relay->session, room->members[i]), forms, out, &blob);
+    for (uint32_t place = 0, id; (id = room_next_member(room, &place));)
+      keep(relay, session_find(relay->session, id), forms, out, &blob);
   else
     for (uint32_t cursor = 0; (peer = session_next(relay->session, &cursor));)
       if (peer_has_session(peer)) keep(relay, peer, forms, out, &blob);

@@ -20,6 +20,7 @@ typedef enum CommandType {
   COMMAND_LEAVE,    // peer `id`, room, code, body: text
   COMMAND_ROOM_CREATE,    // room `id`, which is reserved
   COMMAND_ROOM_DELETE,    // room `id`
+  COMMAND_ROOM_SET,       // room `id`, body: a RoomSettings
   COMMAND_ROOM_META,      // room `id`, name: key, body: JSON value, flags: 1 sets the
                           // value, 0 removes it
   COMMAND_CHANNEL_OPEN,   // plugin channel `id`, from relay_channel

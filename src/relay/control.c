@@ -30,6 +30,14 @@ static void on_broadcast(Relay *relay, Peer *peer, const Packet *packet) {
   if (room) broadcast_from(relay, peer, room, packet, data);
 }
 
+static void on_join_with(Relay *relay, Peer *peer, const Packet *packet) {
+  Text name, options;
+  if (control_read_name_rest(packet, &name, &options) < 0)
+    session_kick(relay->session, peer, CODE_PROTOCOL, "malformed JOIN_WITH");
+  else
+    join_with_options(relay, peer, name, options, packet);
+}
+
 static void on_control(Relay *relay, Peer *peer, const Packet *packet) {
   Text name;
   switch (packet->type) {
@@ -37,7 +45,10 @@ static void on_control(Relay *relay, Peer *peer, const Packet *packet) {
       if (control_read_name(packet, &name) < 0)
         session_kick(relay->session, peer, CODE_PROTOCOL, "malformed JOIN");
       else
-        join_by_name(relay, peer, name, packet);
+        join_by_name(relay, peer, name, (Text){0}, packet);
+      break;
+    case CONTROL_JOIN_WITH:
+      on_join_with(relay, peer, packet);
       break;
     case CONTROL_LEAVE:
       on_leave(relay, peer, packet);

@@ -2,6 +2,7 @@
 // peer wait. Otherwise it queues the packet and handles it in a drain.
 
 #include "relay/internal.h"
+#include "relay/notify.h"
 
 enum {
   // Captured events handled in a row before a queued one, because handlers may cause
@@ -167,6 +168,8 @@ static bool handle_own(Relay *relay, Event *event, Peer *peer) {
     relay_packet(relay, peer, &packet);
   else if (event->type == EVENT_DEFERRED_LINE)
     relay_line(relay, peer, event->data);
+  else if (event->type == EVENT_LOST)
+    suspended_leave(relay, peer);
   else
     end(relay, peer, (Code)event->a);
   bool has_caused = relay->captured.receiver == NULL;

@@ -15,8 +15,8 @@ bool event_is_counted(uint8_t type) {
       [EVENT_CHANNEL] = true,        [EVENT_CHANNEL_OPEN] = true,
       [EVENT_CHANNEL_CLOSED] = true, [EVENT_BROADCAST] = true,
       [EVENT_DEFERRED] = true,       [EVENT_DEFERRED_LINE] = true,
-      [EVENT_GONE] = true,           [EVENT_SUSPEND] = true,
-      [EVENT_RESUME] = true,
+      [EVENT_LOST] = true,           [EVENT_GONE] = true,
+      [EVENT_SUSPEND] = true,        [EVENT_RESUME] = true,
   };
   return type < EVENT_TYPE_COUNT && IS_COUNTED[type];
 }

@@ -11,14 +11,16 @@
 
 // X(constant, name): core.events contains these names for the Lua half. The comments
 // list the fields of an event. In RESUME, `b` counts missed unreliable messages and
-// `ref` counts packets sent again. In JOIN, `a` is 0 if a client joins.
+// `ref` counts packets sent again. In JOIN, `a` is 0 if a client joins;
+// else it is the ScriptJoin and `b` its token. The options are in `data`.
 #define EVENT_MAP(X)                                                                   \
   X(EVENT_DEFERRED, "deferred")           /* the relay's own: a waiting packet */      \
   X(EVENT_DEFERRED_LINE, "deferred_line") /* the relay's own: a waiting line */        \
+  X(EVENT_LOST, "lost")                   /* the relay's own: a lost connection */     \
   X(EVENT_GONE, "gone")                   /* the relay's own: a waiting disconnect */  \
   X(EVENT_CONNECT, "connect")             /* peer; needs a verdict */                  \
   X(EVENT_DISCONNECT, "disconnect")       /* peer, a: code */                          \
-  X(EVENT_JOIN, "join")         /* peer, room, flags, ref, a: ScriptJoin; a verdict */ \
+  X(EVENT_JOIN, "join")         /* peer, room, flags, ref, a, b, options; a verdict */ \
   X(EVENT_LEAVE, "leave")       /* peer, room, a: code */                              \
   X(EVENT_RENAME, "rename")     /* peer, data: the name; needs a verdict */            \
   X(EVENT_MESSAGE, "message")   /* peer, room, type, flags, ref, data: body */         \

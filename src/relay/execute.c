@@ -206,6 +206,19 @@ static void do_room_create(Relay *relay, const Command *command) {
   room_begin(relay, room);
 }
 
+// The room may be gone, or its on_create may run.
+static void do_room_set(Relay *relay, const Command *command) {
+  RoomSettings settings;
+  Room *room = relay_room(relay, command->id);
+  if (!room) return;
+  memcpy(&settings, command->body.bytes, sizeof settings);
+  settings_add(&room->own, &settings);
+  if (room->state == ROOM_OPEN || room->state == ROOM_DELETED)
+    room_refresh(relay, room);
+  else
+    kind_apply(relay, room);
+}
+
 static void do_room_meta(Relay *relay, const Command *command) {
   Room *room = relay_room(relay, command->id);
   handler_unqueue_meta(relay, command);
@@ -233,6 +246,7 @@ void command_execute(Relay *relay, const Command *command) {
       [COMMAND_LEAVE] = do_leave,
       [COMMAND_ROOM_CREATE] = do_room_create,
       [COMMAND_ROOM_DELETE] = do_room_delete,
+      [COMMAND_ROOM_SET] = do_room_set,
       [COMMAND_ROOM_META] = do_room_meta,
       [COMMAND_CHANNEL_OPEN] = do_channel_open,
       [COMMAND_CHANNEL_CLOSE] = do_channel_close,

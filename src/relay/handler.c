@@ -49,6 +49,8 @@ static int check_join(const Relay *relay, const Command *command) {
       return 0;
     case CODE_ALREADY_IN_ROOM:
       return ERR_EXISTS;
+    case CODE_RESET:
+      return ERR_NOT_FOUND;
     default:
       return ERR_FULL;
   }
@@ -87,6 +89,20 @@ bool relay_room_meta(const Relay *relay, uint32_t id, Text key, Text *json) {
     *json = command.body;
   }
   return has;
+}
+
+RoomKind relay_room_settings(const Relay *relay, const Room *room) {
+  RoomKind kind = room->kind;
+  Command command;
+  RoomSettings settings;
+  if (room->state == ROOM_RESERVED) kind_override(&kind, &room->own);
+  if (!relay->handler.has_settings) return kind;
+  for (size_t at = 0; commands_next(&relay->handler.commands, &at, &command);) {
+    if (command.type != COMMAND_ROOM_SET || command.id != room->id) continue;
+    memcpy(&settings, command.body.bytes, sizeof settings);
+    kind_override(&kind, &settings);
+  }
+  return kind;
 }
 
 // --- The limit of deliveries ---
@@ -144,6 +160,7 @@ static int check(const Relay *relay, const Command *command) {
       peer = session_find(relay->session, command->id);
       return peer && member_find(peer, command->room) ? 0 : ERR_NOT_FOUND;
     case COMMAND_ROOM_DELETE:
+    case COMMAND_ROOM_SET:
       return find_room(relay, command->id) ? 0 : ERR_NOT_FOUND;
     case COMMAND_ROOM_META:
       return check_meta(relay, command);
@@ -164,6 +181,7 @@ int relay_command(Relay *relay, const Command *command) {
   if (err == 0) err = count_delivery(relay, command);
   if (err == 0) commands_push(&relay->handler.commands, command);
   if (command->type == COMMAND_JOIN) relay->handler.has_join = true;
+  if (command->type == COMMAND_ROOM_SET) relay->handler.has_settings = true;
   if (err == 0 && command->type == COMMAND_ROOM_META) {
     relay_room(relay, command->id)->queued_meta += meta_size(command);
     relay->handler.has_meta = true;
@@ -205,6 +223,14 @@ uint32_t relay_create(Relay *relay, Text name, int *err) {
   return room->id;
 }
 
+void relay_configure(Relay *relay, uint32_t id, const RoomSettings *settings) {
+  settings_add(&relay_room(relay, id)->own, settings);
+}
+
+void relay_create_for_join(Relay *relay, uint32_t id) {
+  relay_room(relay, id)->is_by_join = true;
+}
+
 void handler_claim_rooms(Relay *relay) {
   Command command;
   if (!relay->handler.has_new_room) return;
@@ -215,6 +241,7 @@ void handler_claim_rooms(Relay *relay) {
 
 void handler_clear(Handler *handler) {
   handler->has_join = handler->has_new_room = handler->has_meta = false;
+  handler->has_settings = false;
   handler->names.size = 0;
   commands_cut(&handler->commands, 0);
 }

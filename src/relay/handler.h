@@ -8,6 +8,7 @@ typedef struct Handler {
   bool has_join;  // a command may make peers join rooms before the following commands
   bool has_new_room;      // commands contain a COMMAND_ROOM_CREATE
   bool has_meta;          // commands contain a COMMAND_ROOM_META
+  bool has_settings;      // commands contain a COMMAND_ROOM_SET
   bool has_room_message;  // commands contain a message to a room
   Buf names;              // names that the handler has given to peers (names.c)
   uint64_t delivery;  // bytes that the commands deliver, counted once for each receiver

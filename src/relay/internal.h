@@ -18,8 +18,9 @@ enum {
   QUEUED_MAX = 64,  // waiting events of a peer; with more, the peer is throttled
   QUEUED_BYTES = 256 << 10,  // waiting bytes of a peer; with more, the peer is
                              // throttled
-  QUEUED_LOW = 32,         // events below which the peer is read again; bytes: half of
-                           // QUEUED_BYTES
+  QUEUED_LOW = 32,  // events below which the peer is read again; bytes: half of
+                    // QUEUED_BYTES
+  JOIN_OPTIONS_BYTES = 4096,
   SHRINK_BYTES = 4 << 20,  // size above which an empty buffer is freed
 };
 

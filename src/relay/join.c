@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "relay/internal.h"
 #include "relay/notify.h"
+#include "wire/json.h"
 
 static const char TOO_MANY_ROOMS[] = "you are in too many rooms";
 
@@ -20,6 +21,10 @@ Code join_fault(const Peer *peer, const Room *room, const char **why) {
   if (member_find(peer, room->id)) {
     *why = "you are in this room already";
     return CODE_ALREADY_IN_ROOM;
+  }
+  if (room->kind.loses_lost && peer->state == PEER_SUSPENDED) {
+    *why = "the connection of the peer is lost";
+    return CODE_RESET;
   }
   if (room->kind.capacity > 0 && room->count >= room->kind.capacity) {
     *why = "the room is full";
@@ -55,6 +60,53 @@ static bool check(Relay *relay, Peer *peer, const Room *room, const Event *join)
   return false;
 }
 
+// --- Locks and passwords ---
+
+// Returns the client's password. Reads it like Lua: the last member of that name counts.
+static Secret read_password(Text options) {
+  Buf password = {0}, name = {0};
+  Text key, value;
+  for (uint32_t at = 0; options.size > 0 && json_next(options, &at, &key, &value);) {
+    name.size = 0;
+    json_read_text(key, &name);
+    if (!text_equals((Text){(char *)name.data, (uint32_t)name.size},
+                     text_from("password")))
+      continue;
+    password.size = 0;
+    json_read_text(value, &password);
+  }
+  Secret secret = secret_of(password.data, password.size);
+  buf_deinit(&name);
+  buf_deinit(&password);
+  return secret;
+}
+
+// Returns why a client with these options may not enter a room with these settings. Without the
+// password it learns nothing else about the room. The script's joins need neither.
+static Code entry_fault(const RoomKind *kind, Text options, const char **why) {
+  if (kind->has_password) {
+    Secret password = read_password(options);
+    *why = "the room needs its password";
+    if (!secret_equals(&password, &kind->password)) return CODE_UNAUTHORIZED;
+  }
+  *why = "the room is locked";
+  return kind->is_locked ? CODE_REJECTED : CODE_CLOSED;
+}
+
+static bool is_by_client(const Event *join) { return join->a == 0; }
+
+// Returns whether the peer of a JOIN may enter the room (may be NULL); sends it an ERROR if not.
+static bool may_enter(Relay *relay, Peer *peer, const Room *room, const Event *join) {
+  const char *why;
+  if (!room || room->state > ROOM_OPEN || !is_by_client(join)) return true;
+  Code code = member_find(peer, room->id) ? CODE_CLOSED
+                                          : entry_fault(&room->kind, join->data, &why);
+  if (code != CODE_CLOSED) refuse(relay, peer, join, code, why);
+  return code == CODE_CLOSED;
+}
+
+// --- The way in ---
+
 // Returns the peer that wants to join, or NULL when its session is over.
 static Peer *find_peer(Relay *relay, const Event *join) {
   Peer *peer = session_find(relay->session, join->peer);
@@ -80,6 +132,10 @@ void relay_admit(Relay *relay, const Event *join) {
   Room *room = end_judged(relay, join);
   if (!peer || !check(relay, peer, room, join)) return;
   Packet request = {.flags = join->flags, .ref = join->ref};
+  if (is_by_client(join) && room->kind.is_locked) {  // meanwhile
+    refuse(relay, peer, join, CODE_REJECTED, "the room is locked");
+    return;
+  }
   notify_join(relay, room, peer, &request);
   member_add(relay, room, peer);
   script_join_end(relay, join->a, CODE_CLOSED, NULL);
@@ -106,7 +162,8 @@ static bool has_on_join(const Room *room) {
 void join_room(Relay *relay, const Event *join) {
   Peer *peer = find_peer(relay, join);
   Room *room = relay_room(relay, join->room);
-  if (!peer || !check(relay, peer, room, join)) return;
+  if (!peer || !may_enter(relay, peer, room, join) || !check(relay, peer, room, join))
+    return;
   if (room->state == ROOM_OPEN && !has_on_join(room)) {
     relay_admit(relay, join);
   } else {
@@ -118,17 +175,28 @@ void join_room(Relay *relay, const Event *join) {
 static void wait_for_room(Relay *relay, Room *room, const Event *join) {
   Peer *peer = find_peer(relay, join);
   if (!peer) return;
-  if (peer->relay.waiting_joins == RELAY_ROOMS_PER_PEER) {
+  if (peer->relay.waiting_joins + join_weight(join) > RELAY_ROOMS_PER_PEER) {
     refuse(relay, peer, join, CODE_ROOM_FULL, TOO_MANY_ROOMS);
     return;
   }
-  peer->relay.waiting_joins++;
-  buf_append(&room->waiting_joins, join, sizeof *join);
+  peer->relay.waiting_joins += join_weight(join);
+  events_push(&room->waiting_joins, join);
+}
+
+// Returns whether the peer may still enter a room whose settings may have changed while the join
+// waited.
+static bool may_still_enter(Relay *relay, Room *room, const Event *join) {
+  Peer *peer = find_peer(relay, join);
+  if (!peer || !room || room->state != ROOM_OPEN) return true;
+  if (may_enter(relay, peer, room, join)) return true;
+  delete_unused(relay, room);
+  return false;
 }
 
 bool join_is_due(Relay *relay, const Event *join) {
   Room *room = relay_room(relay, join->room);
   if (room) room->queued_joins--;
+  if (!may_still_enter(relay, room, join)) return false;
   if (room && has_on_join(room)) {
     bool is_due = find_peer(relay, join) != NULL;
     room->judged_joins += is_due;
@@ -144,8 +212,9 @@ bool join_is_due(Relay *relay, const Event *join) {
 }
 
 // Returns the room to join; creates it if its kind has auto_create. Returns NULL after an ERROR.
-static Room *find_or_create(Relay *relay, Peer *peer, Text name,
+static Room *find_or_create(Relay *relay, Peer *peer, Text name, Text options,
                             const Packet *request) {
+  const char *why;
   uint32_t id = relay_find_room(relay, name);
   if (id) return slots_find(&relay->rooms, id);
   const RoomKind *kind = kind_find(relay, name);
@@ -159,10 +228,15 @@ static Room *find_or_create(Relay *relay, Peer *peer, Text name,
     session_error(relay->session, peer, request, CODE_ROOM_FULL, TOO_MANY_ROOMS);
     return NULL;
   }
+  Code code = entry_fault(kind, options, &why);
+  if (code != CODE_CLOSED) {
+    session_error(relay->session, peer, request, code, why);
+    return NULL;
+  }
   int err;
   Room *room = room_reserve(relay, name, &err);
   if (room) {
-    room->is_for_join = true;
+    room->is_for_join = room->is_by_join = true;
     room_begin(relay, room);
   } else {
     session_error(relay->session, peer, request, CODE_SERVER_FULL,
@@ -171,20 +245,34 @@ static Room *find_or_create(Relay *relay, Peer *peer, Text name,
   return room;
 }
 
-void join_by_name(Relay *relay, Peer *peer, Text name, const Packet *request) {
+void join_by_name(Relay *relay, Peer *peer, Text name, Text options,
+                  const Packet *request) {
   if (!peer_has_session(peer)) return;
   if (!text_is_name(name.bytes, name.size)) {
     session_error(relay->session, peer, request, CODE_PROTOCOL,
                   "room names are " TEXT_NAME_RULE);
     return;
   }
-  Room *room = find_or_create(relay, peer, name, request);
+  Room *room = find_or_create(relay, peer, name, options, request);
   if (!room) return;
   join_room(relay, &(Event){.type = EVENT_JOIN,
                             .flags = request->flags,
                             .ref = request->ref,
                             .peer = peer->id,
-                            .room = room->id});
+                            .room = room->id,
+                            .data = options});
+}
+
+void join_with_options(Relay *relay, Peer *peer, Text name, Text options,
+                       const Packet *request) {
+  options = json_trim(options);
+  bool is_small = options.size <= JOIN_OPTIONS_BYTES;
+  if (is_small && options.size > 0 && options.bytes[0] == '{' && json_is_value(options))
+    join_by_name(relay, peer, name, options, request);
+  else if (peer_has_session(peer))
+    session_error(relay->session, peer, request, CODE_PROTOCOL,
+                  is_small ? "join options are a JSON object"
+                           : "join options have at most 4096 bytes");
 }
 
 // --- Leaving ---

@@ -31,10 +31,33 @@ static RoomKind script_kind(const Relay *relay, const Room *room) {
   return kind ? *kind : (RoomKind){.hooks = relay->kinds.script_hooks & HOOKS_OF_ROOMS};
 }
 
+void kind_override(RoomKind *kind, const RoomSettings *own) {
+  const RoomKind *values = &own->values;
+  if (own->given & SETTING_CAPACITY) kind->capacity = values->capacity;
+  if (own->given & SETTING_HIDDEN) kind->is_hidden = values->is_hidden;
+  if (own->given & SETTING_LOCKED) kind->is_locked = values->is_locked;
+  if (own->given & SETTING_KEEP) kind->keep = values->keep;
+  if (own->given & SETTING_AUTO_DELETE) {
+    kind->has_auto_delete = values->has_auto_delete;
+    kind->auto_delete_ms = values->auto_delete_ms;
+    if (!(own->given & SETTING_KEEP)) kind->keep = KEEP_NONE;
+  }
+  if (own->given & SETTING_PASSWORD) {
+    kind->has_password = values->has_password;
+    kind->password = values->password;
+  }
+}
+
+void settings_add(RoomSettings *settings, const RoomSettings *more) {
+  kind_override(&settings->values, more);
+  settings->given |= more->given;
+}
+
 // A kind's HOOK_ROOM_CREATE means that the kind has on_create, which programs do not
 // have.
 void kind_apply(const Relay *relay, Room *room) {
   room->kind = script_kind(relay, room);
+  kind_override(&room->kind, &room->own);
   room->kind.hooks |=
       relay->program_hooks & HOOKS_OF_ROOMS & ~(uint32_t)HOOK_ROOM_CREATE;
 }
@@ -85,23 +108,4 @@ void relay_kind_set(Relay *relay, Text name, const RoomKind *kind) {
     kinds->capacity = array_grow(&kinds->list, kinds->capacity, sizeof *kinds->list, 8);
   kinds->list[kinds->count++] = *kind;
   names_set(&kinds->names, name.bytes, name.size, kinds->count);
-}
-
-void relay_kinds_end(Relay *relay) {
-  kinds_deinit(&relay->kinds);
-  relay->kinds = relay->next_kinds;
-  relay->game_hooks = relay->kinds.script_hooks | relay->program_hooks;
-  kinds_init(&relay->next_kinds);
-  ticker_refresh_game(relay);
-  Room *room;
-  for (uint32_t cursor = 0; (room = relay_next_room(relay, &cursor));) {
-    if (room->state < ROOM_OPEN) continue;
-    bool had_auto_delete = room->kind.has_auto_delete;
-    uint64_t old_ms = room->kind.auto_delete_ms;
-    kind_apply(relay, room);
-    ticker_refresh_room(relay, room);
-    if (had_auto_delete && old_ms != room->kind.auto_delete_ms)
-      timers_stop(net_timers(relay->net), &room->timer);
-    room_check_empty(relay, room);
-  }
 }

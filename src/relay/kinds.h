@@ -23,5 +23,11 @@ void kinds_deinit(Kinds *kinds);
 /// Returns the kind of a room's name, or NULL if the game does not declare the kind.
 const RoomKind *kind_find(const Relay *relay, Text name);
 
-/// Sets room->kind by the room's name.
+/// Replaces the settings of a kind that a room has of its own.
+void kind_override(RoomKind *kind, const RoomSettings *own);
+
+/// Adds settings; those in `more` replace earlier ones.
+void settings_add(RoomSettings *settings, const RoomSettings *more);
+
+/// Sets room->kind by the room's name and its own settings.
 void kind_apply(const Relay *relay, Room *room);

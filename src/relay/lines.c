@@ -91,7 +91,10 @@ void relay_line(Relay *relay, Peer *peer, Text text) {
       on_text(relay, peer, line.rest);
       break;
     case LINE_JOIN:
-      join_by_name(relay, peer, line.word, &NO_REQUEST);
+      join_by_name(relay, peer, line.word, (Text){0}, &NO_REQUEST);
+      break;
+    case LINE_JOIN_WITH:
+      join_with_options(relay, peer, line.word, line.rest, &NO_REQUEST);
       break;
     case LINE_LEAVE:
       on_leave(relay, peer, line.word);

@@ -22,15 +22,16 @@ void member_add(Relay *relay, Room *room, Peer *peer) {
         &peer->relay.rooms, peer->relay.room_capacity, sizeof *peer->relay.rooms, 2);
   peer->relay.rooms[peer->relay.room_count++] =
       (RoomRef){.room = room->id,
-                .place = room->count,
+                .place = room->places,
                 .unreliable = room->unreliable,
                 .is_suspended = is_suspended};
   peer->relay.last_room = room->id;
   peer->relay.has_joined = true;
-  if (room->count == room->capacity)
+  if (room->places == room->capacity)
     room->capacity =
         array_grow(&room->members, room->capacity, sizeof *room->members, 4);
-  room->members[room->count++] = peer->id;
+  room->members[room->places++] = peer->id;
+  room->count++;
   room->is_for_join = false;
   if (is_suspended)
     room->suspended++;
@@ -39,14 +40,22 @@ void member_add(Relay *relay, Room *room, Peer *peer) {
   timers_stop(net_timers(relay->net), &room->timer);
 }
 
+// Closes the gaps that members have left, which keeps the order of joining.
+static void close_gaps(Relay *relay, Room *room) {
+  uint32_t used = 0;
+  for (uint32_t place = 0, id; (id = room_next_member(room, &place)); used++) {
+    member_find(session_find(relay->session, id), room->id)->place = used;
+    room->members[used] = id;
+  }
+  room->places = used;
+}
+
 void member_remove(Relay *relay, Room *room, Peer *peer) {
   RoomRef *ref = member_find(peer, room->id);
   assert(ref && room->members[ref->place] == peer->id);
-  uint32_t place = ref->place, last = room->members[--room->count];
-  if (place < room->count) {
-    room->members[place] = last;
-    member_find(session_find(relay->session, last), room->id)->place = place;
-  }
+  room->members[ref->place] = 0;
+  room->count--;
+  if (room->count <= room->places / 2) close_gaps(relay, room);
   room->suspended -= ref->is_suspended;
   RoomRef *end = peer->relay.rooms + peer->relay.room_count--;
   memmove(ref, ref + 1, (size_t)(end - (ref + 1)) * sizeof *ref);

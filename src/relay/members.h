@@ -28,6 +28,9 @@ void room_delete(Relay *relay, Room *room);
 /// Ends an empty deleted room, or starts or stops the timer of auto_delete.
 void room_check_empty(Relay *relay, Room *room);
 
+/// Applies the settings of a room that is open or soft-deleted after they have changed.
+void room_refresh(Relay *relay, Room *room);
+
 /// Frees a room in any state.
 void room_free(Relay *relay, Room *room);
 
@@ -49,14 +52,25 @@ Room *member_room(Relay *relay, Peer *peer, uint32_t room, const Packet *request
 /// reason why not.
 Code join_fault(const Peer *peer, const Room *room, const char **why);
 
-/// Handles JOIN by name; `request` contains flags and ref.
-void join_by_name(Relay *relay, Peer *peer, Text name, const Packet *request);
+/// Handles JOIN by name; `request` contains flags and ref. `options` is the JSON of an object,
+/// or empty.
+void join_by_name(Relay *relay, Peer *peer, Text name, Text options,
+                  const Packet *request);
+
+/// Handles JOIN_WITH: checks the options first.
+void join_with_options(Relay *relay, Peer *peer, Text name, Text options,
+                       const Packet *request);
 
 /// Ends an EVENT_JOIN that on_join has refused; the peer has the answer.
 void join_end_refused(Relay *relay, const Event *join, const char *why);
 
 /// Checks an EVENT_JOIN, and passes it to on_join or admits the peer.
 void join_room(Relay *relay, const Event *join);
+
+/// Returns the share of RELAY_ROOMS_PER_PEER that a waiting join takes.
+static inline uint16_t join_weight(const Event *join) {
+  return (uint16_t)(1 + join->data.size / 1024);
+}
 
 /// Returns true if a taken EVENT_JOIN must go to the script. Otherwise the join has
 /// been handled, or waits for the end of on_create.

@@ -69,27 +69,35 @@ static void put_peer_joined(Buf *buf, const Room *room, const Peer *peer) {
   put_member(buf, peer);
 }
 
-static Peer *member_at(const Relay *relay, const Room *room, uint32_t place) {
-  return session_find(relay->session, room->members[place]);
+// Reads the next other member of the room as room_next_member does; returns NULL at the end.
+static Peer *next_other(const Relay *relay, const Room *room, const Peer *peer,
+                        uint32_t *place) {
+  uint32_t id;
+  do {
+    id = room_next_member(room, place);
+  } while (id == peer->id);
+  return id ? session_find(relay->session, id) : NULL;
 }
 
 // Appends JOINED with as many other members as fit into one packet. Returns the place of
-// the first member that does not fit.
-static uint32_t put_joined(Relay *relay, Buf *buf, const Room *room, const Peer *peer) {
+// the first member that does not fit, and sets `*more` to the number of those.
+static uint32_t put_joined(Relay *relay, Buf *buf, const Room *room, const Peer *peer,
+                           uint32_t *more) {
   buf_u32(buf, room->id);
   buf_str8(buf, room->name, room->name_size);
   buf_u32(buf, peer->id);
   size_t count_at = buf->size, limit = list_limit(relay, peer);
   buf_u16(buf, 0);
-  uint32_t n = 0, place = 0;
-  for (; place < room->count && n < UINT16_MAX; place++) {
-    const Peer *member = member_at(relay, room, place);
-    if (member == peer) continue;
+  uint32_t n = 0, next = 0, place = 0;
+  const Peer *member;
+  for (; n < UINT16_MAX && (member = next_other(relay, room, peer, &next));
+       place = next) {
     if (buf->size + 5 + member->name_size > limit) break;
     put_member(buf, member);
     n++;
   }
   set_u16(buf->data + count_at, n);
+  *more = room->count - relay_is_member(peer, room->id) - n;
   return place;
 }
 
@@ -98,11 +106,11 @@ static uint32_t put_joined(Relay *relay, Buf *buf, const Room *room, const Peer 
 static void send_more_members(Relay *relay, const Room *room, Peer *peer,
                               uint32_t place) {
   Buf batch = {0};
-  while (place < room->count) {
+  const Peer *member = next_other(relay, room, peer, &place);
+  while (member) {
     batch.size = 0;
-    for (; place < room->count && batch.size < BATCH_BYTES; place++) {
-      const Peer *member = member_at(relay, room, place);
-      if (member == peer) continue;
+    for (; member && batch.size < BATCH_BYTES;
+         member = next_other(relay, room, peer, &place)) {
       put_peer_joined(fresh(relay), room, member);
       Outgoing notice = notice_of(relay, CONTROL_PEER_JOINED);
       packet_append(&batch, &notice.packet);
@@ -114,11 +122,12 @@ static void send_more_members(Relay *relay, const Room *room, Peer *peer,
 }
 
 void notify_joined(Relay *relay, const Room *room, Peer *peer, const Packet *request) {
-  uint32_t place = put_joined(relay, fresh(relay), room, peer);
+  uint32_t more;
+  uint32_t place = put_joined(relay, fresh(relay), room, peer, &more);
   Outgoing notice = notice_of(relay, CONTROL_JOINED);
-  notice.more = room->count - place;
+  notice.more = more;
   notify_peer(relay, peer, notice, request);
-  send_more_members(relay, room, peer, place);
+  if (more > 0) send_more_members(relay, room, peer, place);
 }
 
 void notify_join(Relay *relay, Room *room, Peer *peer, const Packet *request) {
@@ -159,7 +168,7 @@ void notify_rooms(Relay *relay, Peer *peer, const Packet *request) {
   Room *room;
   buf_u16(buf, 0);
   for (uint32_t cursor = 0; more == 0 && (room = relay_next_room(relay, &cursor));) {
-    if (room->state != ROOM_OPEN) continue;
+    if (room->state != ROOM_OPEN || room->kind.is_hidden) continue;
     more = n == UINT16_MAX || buf->size + 9 + room->name_size > limit;
     if (more > 0) break;
     buf_u32(buf, room->id);

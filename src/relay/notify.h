@@ -76,3 +76,9 @@ void all_add(Relay *relay, const Peer *peer);
 /// Implement SessionEvents.suspend and .resume.
 void suspended_begin(void *data, Peer *peer, Code reason);
 void suspended_end(void *data, Peer *peer, const Resumption *resumption);
+
+/// Removes a suspended peer from the rooms that keep no suspended members.
+void suspended_leave(Relay *relay, Peer *peer);
+
+/// Removes all suspended members of a room.
+void suspended_leave_room(Relay *relay, Room *room);

@@ -73,6 +73,22 @@ void relay_set_limits(Relay *relay, const RelayLimits *limits) {
     if (room->state >= ROOM_OPEN) ticker_refresh_room(relay, room);
 }
 
+void relay_kinds_end(Relay *relay) {
+  kinds_deinit(&relay->kinds);
+  relay->kinds = relay->next_kinds;
+  relay->game_hooks = relay->kinds.script_hooks | relay->program_hooks;
+  kinds_init(&relay->next_kinds);
+  ticker_refresh_game(relay);
+  Room *room;
+  for (uint32_t cursor = 0; (room = relay_next_room(relay, &cursor));) {
+    if (room->state < ROOM_OPEN) continue;
+    uint32_t id = room->id;
+    room_refresh(relay, room);
+    if (relay_room(relay, id) && room->kind.loses_lost)
+      suspended_leave_room(relay, room);
+  }
+}
+
 void relay_set_host(Relay *relay, const RelayHost *host, void *data) {
   relay->host = host;
   relay->host_data = data;

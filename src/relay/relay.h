@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/secret.h"
 #include "relay/commands.h"
 #include "relay/events.h"
 #include "session/session.h"
@@ -55,15 +56,43 @@ enum {
 /// The text of ERROR and REJECTED with CODE_INTERNAL.
 #define RELAY_FAILED_TEXT "a handler failed; the log has the error"
 
+/// Rooms that auto_delete spares.
+typedef enum Keep {
+  KEEP_CREATED,  // those that no join has made
+  KEEP_ALL,
+  KEEP_NONE,
+} Keep;
+
 /// A room kind as the script declares it. A room's kind is its name up to the first ':'.
 typedef struct RoomKind {
   uint32_t hooks;
   uint32_t capacity;  // limit of members; 0: none
   bool auto_create;
   bool has_auto_delete;
+  bool is_hidden;   // not in lists
+  bool is_locked;   // clients cannot join
+  bool loses_lost;  // a member leaves as soon as its connection is lost
+  bool has_password;
+  uint8_t keep;  // Keep
+  Secret password;
   uint64_t auto_delete_ms;  // delay until an empty room is deleted
   double tick_rate;         // ticks a second; 0: the game's rate
 } RoomKind;
+
+/// Settings that a room has of its own: those of its kind with the bits in `given` differ.
+typedef struct RoomSettings {
+  uint32_t given;  // mask of RoomSetting
+  RoomKind values;
+} RoomSettings;
+
+typedef enum RoomSetting {
+  SETTING_CAPACITY = 1,
+  SETTING_AUTO_DELETE = 2,
+  SETTING_HIDDEN = 4,
+  SETTING_LOCKED = 8,
+  SETTING_KEEP = 16,
+  SETTING_PASSWORD = 32,
+} RoomSetting;
 
 typedef struct RelayLimits {
   uint32_t max_rooms;
@@ -230,6 +259,12 @@ bool relay_may_have(const Relay *relay, uint32_t room, uint32_t peer, uint32_t j
 /// ERR_EXISTS, ERR_FULL (max_rooms), ERR_INVALID (the name).
 uint32_t relay_create(Relay *relay, Text name, int *err);
 
+/// Changes the settings of a room that relay_create has just reserved.
+void relay_configure(Relay *relay, uint32_t room, const RoomSettings *settings);
+
+/// Notes that a room that relay_create has just reserved is made for a join.
+void relay_create_for_join(Relay *relay, uint32_t room);
+
 /// Keeps a room that relay_create has just reserved hidden. EVENT_PROGRAM follows when
 /// the room's on_create has ended or failed; see Room.hold.
 void relay_hold_room(Relay *relay, uint32_t room);
@@ -312,6 +347,9 @@ uint32_t relay_find_room(const Relay *relay, Text name);
 /// Returns the next room after `*cursor` (start at 0), or NULL. Includes rooms that are
 /// reserved, being created, open or soft-deleted.
 Room *relay_next_room(const Relay *relay, uint32_t *cursor);
+
+/// Returns the settings of a room, including changes by the running handler.
+RoomKind relay_room_settings(const Relay *relay, const Room *room);
 
 /// Reads the JSON of a key of a room's meta, including changes by the running handler;
 /// returns false if the key does not exist.

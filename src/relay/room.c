@@ -43,7 +43,7 @@ void room_free(Relay *relay, Room *room) {
   source_end(relay, &room->source);
   slots_remove(&relay->rooms, room->id);
   mem_free(room->members);
-  buf_deinit(&room->waiting_joins);
+  events_deinit(&room->waiting_joins);
   buf_deinit(&room->fault);
   buf_deinit(&room->meta);
   mem_free(room);
@@ -57,15 +57,13 @@ void room_unreserve(Relay *relay, Room *room) {
 
 // Queues the joins that waited for the end of on_create, before other events.
 static void requeue_joins(Relay *relay, Room *room) {
-  for (size_t at = 0; at < room->waiting_joins.size; at += sizeof(Event)) {
-    Event join;
-    memcpy(&join, room->waiting_joins.data + at, sizeof join);
+  for (Event join; events_next(&room->waiting_joins, &join);) {
     Peer *peer = session_find(relay->session, join.peer);
-    if (peer) peer->relay.waiting_joins--;
+    if (peer) peer->relay.waiting_joins -= join_weight(&join);
     room->queued_joins++;
     relay_emit(relay, &join);
   }
-  buf_deinit(&room->waiting_joins);
+  events_deinit(&room->waiting_joins);
 }
 
 // Ends an empty deleted room. A script can read the room until ROOM_DELETE has been
@@ -246,6 +244,16 @@ static void on_auto_delete(void *data, uint64_t now_ms) {
   room_delete(room->relay, room);
 }
 
+void room_refresh(Relay *relay, Room *room) {
+  bool had_auto_delete = room->kind.has_auto_delete;
+  uint64_t old_ms = room->kind.auto_delete_ms;
+  kind_apply(relay, room);
+  ticker_refresh_room(relay, room);
+  if (had_auto_delete && old_ms != room->kind.auto_delete_ms)
+    timers_stop(net_timers(relay->net), &room->timer);
+  room_check_empty(relay, room);
+}
+
 void room_check_empty(Relay *relay, Room *room) {
   Timers *timers = net_timers(relay->net);
   if (room->state == ROOM_DELETED && room->count == 0) {
@@ -253,7 +261,7 @@ void room_check_empty(Relay *relay, Room *room) {
     return;
   }
   if (room->state != ROOM_OPEN) return;
-  if (room->count > 0 || !room->kind.has_auto_delete)
+  if (room->count > 0 || !room_is_temporary(room, &room->kind))
     timers_stop(timers, &room->timer);
   else if (!timers_is_set(&room->timer))
     timers_set(timers, &room->timer, net_now_ms(relay->net) + room->kind.auto_delete_ms,

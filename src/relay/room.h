@@ -49,14 +49,18 @@ struct Room {
   uint8_t hold;   // RoomHold
   uint8_t name_size;
   char name[NAME_MAX_BYTES + 1];
-  RoomKind kind;  // settings and hooks; for an undeclared kind, the game's hooks
+  RoomKind kind;     // hooks, and the settings in force; for an undeclared kind, the
+                     // game's hooks
+  RoomSettings own;  // settings that differ from those of the kind
   GroupId groups[FORM_COUNT];  // members by the form of their messages; 0 until the
                                // first member
-  uint32_t *members;           // peer ids; owned
-  uint32_t count;
-  uint32_t capacity;   // places allocated in `members`
-  uint32_t suspended;  // number of suspended members
-  Buf waiting_joins;   // Event structs of joins that wait for the end of on_create
+  uint32_t *members;           // peer ids in the order of joining, or 0 for a member
+                               // that has left; owned
+  uint32_t count;              // number of members
+  uint32_t places;             // used places of `members`
+  uint32_t capacity;           // places allocated in `members`
+  uint32_t suspended;          // number of suspended members
+  Events waiting_joins;        // joins that wait for the end of on_create
   Buf fault;  // of a ROOM_FAILED: code and JSON of its on_create's fault, each with a NUL
   Buf meta;  // keys and JSON values, alternating; each has a u16 size before it and a
              // NUL behind it
@@ -65,6 +69,7 @@ struct Room {
   uint32_t queued_joins;  // number of queued EVENT_JOINs to the room
   uint32_t judged_joins;  // number of joins whose on_join has not ended
   bool is_for_join;       // auto_create made the room, and no peer has joined it yet
+  bool is_by_join;        // auto_create made the room
   uint32_t batch;         // number of the batch that creates the room; 0: none
   uint32_t unreliable;  // number of unreliable messages to the room so far, modulo 2^32
   Relay *relay;
@@ -73,8 +78,22 @@ struct Room {
   Source source;
 };
 
+/// Returns whether auto_delete applies to a room with these settings.
+static inline bool room_is_temporary(const Room *room, const RoomKind *settings) {
+  bool is_kept =
+      settings->keep == KEEP_CREATED ? !room->is_by_join : settings->keep == KEEP_ALL;
+  return settings->has_auto_delete && !is_kept;
+}
+
 static inline Text room_name(const Room *room) {
   return (Text){room->name, room->name_size};
+}
+
+/// Reads the member at `*place` (start at 0) or behind and advances `*place`; returns 0 at the end.
+static inline uint32_t room_next_member(const Room *room, uint32_t *place) {
+  uint32_t member = 0;
+  while (member == 0 && *place < room->places) member = room->members[(*place)++];
+  return member;
 }
 
 /// Reads the JSON value of a key; returns false if the key does not exist.

@@ -43,10 +43,11 @@ void script_join_begin(Relay *relay, Peer *peer, const Command *command) {
                                    .room = command->room,
                                    .token = command->token}};
   *last = join;
-  join_room(
-      relay,
-      &(Event){
-          .type = EVENT_JOIN, .peer = command->id, .room = command->room, .a = id});
+  join_room(relay, &(Event){.type = EVENT_JOIN,
+                            .peer = command->id,
+                            .room = command->room,
+                            .a = id,
+                            .b = command->token});
 }
 
 static void free_join(Relay *relay, ScriptJoin *join) {

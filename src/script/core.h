@@ -43,6 +43,9 @@ int core_list(lua_State *L);
 /// Pushes a table of the server's figures.
 void core_push_stats(lua_State *L, const Host *host);
 
+/// Returns the settings of a room in the table at `at`, or none if it is nil.
+RoomSettings core_room_settings(lua_State *L, int at);
+
 /// Push true, or the reason why a command to a peer or a room failed.
 int core_peer_result(lua_State *L, int result);
 int core_room_result(lua_State *L, int result);

@@ -86,15 +86,16 @@ static int core_kinds_begin(lua_State *L) {
   return 0;
 }
 
-// kind_set(name, hooks, capacity, auto_create, auto_delete, tick_rate): `auto_delete`
-// is in seconds, or nil; the defaults of the others are 0 and false
+// kind_set(name, hooks, settings)
 static int core_kind_set(lua_State *L) {
-  RoomKind kind = {.hooks = core_id(L, 2),
-                   .capacity = core_id(L, 3),
-                   .auto_create = lua_toboolean(L, 4),
-                   .has_auto_delete = !lua_isnil(L, 5),
-                   .auto_delete_ms = (uint64_t)(luaL_optnumber(L, 5, 0) * 1000),
-                   .tick_rate = luaL_checknumber(L, 6)};
+  RoomKind kind = core_room_settings(L, 3).values;
+  kind.hooks = core_id(L, 2);
+  lua_getfield(L, 3, "auto_create");
+  lua_getfield(L, 3, "resume");
+  lua_getfield(L, 3, "tick_rate");
+  kind.auto_create = lua_toboolean(L, -3);
+  kind.loses_lost = lua_isboolean(L, -2) && !lua_toboolean(L, -2);
+  kind.tick_rate = luaL_optnumber(L, -1, 0);
   relay_kind_set(core_host(L)->relay, core_text(L, 1), &kind);
   return 0;
 }

@@ -13,12 +13,53 @@ static Room *find_room(lua_State *L, int at) {
   return relay_room(core_host(L)->relay, core_id(L, at));
 }
 
-// create(name): returns the id
+// Pushes a field of the table at `at`. Returns whether it is given, and notes that.
+static bool get_setting(lua_State *L, int at, const char *name, RoomSetting setting,
+                        RoomSettings *settings) {
+  lua_getfield(L, at, name);
+  if (lua_isnil(L, -1)) return false;
+  settings->given |= setting;
+  return true;
+}
+
+// The Lua half has checked the types.
+RoomSettings core_room_settings(lua_State *L, int at) {
+  RoomSettings settings = {0};
+  RoomKind *values = &settings.values;
+  if (lua_isnoneornil(L, at)) return settings;
+  luaL_checktype(L, at, LUA_TTABLE);
+  if (get_setting(L, at, "capacity", SETTING_CAPACITY, &settings))
+    values->capacity = (uint32_t)lua_tonumber(L, -1);
+  if (get_setting(L, at, "hidden", SETTING_HIDDEN, &settings))
+    values->is_hidden = lua_toboolean(L, -1);
+  if (get_setting(L, at, "locked", SETTING_LOCKED, &settings))
+    values->is_locked = lua_toboolean(L, -1);
+  if (get_setting(L, at, "permanent", SETTING_KEEP, &settings))
+    values->keep = lua_toboolean(L, -1) ? KEEP_ALL : KEEP_NONE;
+  if (get_setting(L, at, "auto_delete", SETTING_AUTO_DELETE, &settings)) {
+    values->has_auto_delete = true;
+    values->auto_delete_ms = (uint64_t)(lua_tonumber(L, -1) * 1000);
+  }
+  if (get_setting(L, at, "password", SETTING_PASSWORD, &settings) &&
+      lua_toboolean(L, -1)) {
+    Text password = core_text(L, -1);
+    values->has_password = true;
+    values->password = secret_of(password.bytes, password.size);
+  }
+  lua_pop(L, 6);
+  return settings;
+}
+
+// room_create(name, settings, is_for_join): returns the id
 static int core_room_create(lua_State *L) {
   int err = 0;
-  uint32_t room = relay_create(core_host(L)->relay, core_text(L, 1), &err);
+  Relay *relay = core_host(L)->relay;
+  RoomSettings settings = core_room_settings(L, 2);
+  uint32_t room = relay_create(relay, core_text(L, 1), &err);
   switch (err) {
     case 0:
+      relay_configure(relay, room, &settings);
+      if (lua_toboolean(L, 3)) relay_create_for_join(relay, room);
       lua_pushnumber(L, room);
       return 1;
     case ERR_EXISTS:
@@ -28,6 +69,30 @@ static int core_room_create(lua_State *L) {
     default:
       return core_fail(L, "room names are " TEXT_NAME_RULE, "Invalid");
   }
+}
+
+// room_set(room, settings)
+static int core_room_set(lua_State *L) {
+  RoomSettings settings = core_room_settings(L, 2);
+  Command command = {.type = COMMAND_ROOM_SET,
+                     .id = core_id(L, 1),
+                     .body = {(const char *)&settings, sizeof settings}};
+  return core_room_result(L, relay_command(core_host(L)->relay, &command));
+}
+
+// room_settings(room): the settings, including changes by the running handler; nil for a room that
+// is gone
+static int core_room_get_settings(lua_State *L) {
+  const Room *room = find_room(L, 1);
+  if (room == NULL) return 0;
+  RoomKind kind = relay_room_settings(core_host(L)->relay, room);
+  lua_createtable(L, 0, 5);
+  if (kind.capacity > 0) core_set_number(L, "capacity", kind.capacity);
+  core_set_switch(L, "hidden", kind.is_hidden);
+  core_set_switch(L, "locked", kind.is_locked);
+  core_set_switch(L, "permanent", !room_is_temporary(room, &kind));
+  core_set_switch(L, "has_password", kind.has_password);
+  return 1;
 }
 
 static int core_room_delete(lua_State *L) {
@@ -113,18 +178,21 @@ static int core_room_name(lua_State *L) {
   return 1;
 }
 
+// room_count(room): members, and those of them that are connected
 static int core_room_count(lua_State *L) {
   const Room *room = find_room(L, 1);
   lua_pushnumber(L, room == NULL ? 0 : room->count);
-  return 1;
+  lua_pushnumber(L, room == NULL ? 0 : room->count - room->suspended);
+  return 2;
 }
 
 static int core_room_members(lua_State *L) {
   const Room *room = find_room(L, 1);
   lua_newtable(L);
-  for (uint32_t i = 0; room != NULL && i < room->count; i++) {
-    lua_pushnumber(L, room->members[i]);
-    lua_rawseti(L, -2, (int)i + 1);
+  int count = 0;
+  for (uint32_t place = 0, id; room != NULL && (id = room_next_member(room, &place));) {
+    lua_pushnumber(L, id);
+    lua_rawseti(L, -2, ++count);
   }
   return 1;
 }
@@ -226,6 +294,8 @@ static int core_channel_find(lua_State *L) {
 }
 
 const luaL_Reg core_room_functions[] = {{"room_create", core_room_create},
+                                        {"room_set", core_room_set},
+                                        {"room_settings", core_room_get_settings},
                                         {"room_delete", core_room_delete},
                                         {"join", core_join},
                                         {"join_never_ends", core_join_never_ends},

@@ -64,7 +64,7 @@ typedef struct PeerThrottle {
 typedef struct PeerRelay {
   RoomRef *rooms;  // rooms in the order of joining; owned
   uint16_t room_count, room_capacity;
-  uint16_t waiting_joins;    // joins that wait for the end of an on_create
+  uint16_t waiting_joins;    // join_weight of the joins that wait for an on_create
   bool has_joined;           // whether it has ever joined a room
   bool is_gone;              // its disconnect has been handled, so it is in no room
   struct Source *source;     // source of its events; NULL: none so far

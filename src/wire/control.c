@@ -31,6 +31,14 @@ int control_read_name(const Packet *packet, Text *name) {
   return finish(&reader);
 }
 
+int control_read_name_rest(const Packet *packet, Text *name, Text *rest) {
+  Reader reader = payload_of(packet);
+  *name = reader_str8(&reader);
+  rest->size = (uint32_t)reader_left(&reader);
+  rest->bytes = (const char *)reader_bytes(&reader, rest->size);
+  return finish(&reader);
+}
+
 int control_read_u32(const Packet *packet, uint32_t *value) {
   Reader reader = payload_of(packet);
   *value = reader_u32(&reader);

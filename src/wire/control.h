@@ -32,6 +32,7 @@ typedef enum ControlType {
   CONTROL_CHANNEL_CLOSE = 9,
   CONTROL_ROOM_LIST = 10,
   CONTROL_BYE = 11,
+  CONTROL_JOIN_WITH = 15,
   CONTROL_WELCOME = 129,
   CONTROL_JOINED = 130,
   CONTROL_LEFT = 131,
@@ -77,6 +78,9 @@ int control_read_hello(const Packet *packet, Hello *hello);
 
 /// Decodes JOIN and CHANNEL_OPEN: one str8.
 int control_read_name(const Packet *packet, Text *name);
+
+/// Decodes JOIN_WITH: one str8 and the rest of the payload.
+int control_read_name_rest(const Packet *packet, Text *name, Text *rest);
 
 /// Decodes LEAVE and ACK: one u32.
 int control_read_u32(const Packet *packet, uint32_t *value);

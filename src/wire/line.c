@@ -6,9 +6,10 @@
 #include "base/text.h"
 
 typedef enum Operand {
-  OPERAND_NONE,  // the rest of the line is ignored
-  OPERAND_NAME,  // the whole rest of the line
-  OPERAND_WORD,  // the text up to a space
+  OPERAND_NONE,         // the rest of the line is ignored
+  OPERAND_NAME,         // the whole rest of the line
+  OPERAND_WORD,         // the text up to a space
+  OPERAND_NAME_OBJECT,  // the text up to a space and a `{`
 } Operand;
 
 typedef struct Command {
@@ -18,9 +19,13 @@ typedef struct Command {
 } Command;
 
 static const Command commands[] = {
-    {"/join", LINE_JOIN, OPERAND_NAME},   {"/leave", LINE_LEAVE, OPERAND_NAME},
-    {"/rooms", LINE_ROOMS, OPERAND_NONE}, {"/name", LINE_NAME, OPERAND_NAME},
-    {"/send", LINE_SEND, OPERAND_WORD},   {"/quit", LINE_QUIT, OPERAND_NONE},
+    {"/join", LINE_JOIN, OPERAND_NAME},
+    {"/join_with", LINE_JOIN_WITH, OPERAND_NAME_OBJECT},
+    {"/leave", LINE_LEAVE, OPERAND_NAME},
+    {"/rooms", LINE_ROOMS, OPERAND_NONE},
+    {"/name", LINE_NAME, OPERAND_NAME},
+    {"/send", LINE_SEND, OPERAND_WORD},
+    {"/quit", LINE_QUIT, OPERAND_NONE},
 };
 
 static bool is_space(char c) { return c == ' ' || c == '\t'; }
@@ -34,6 +39,19 @@ static Text take_word(Text *text) {
   while (rest.size > 0 && is_space(rest.bytes[rest.size - 1])) rest.size--;
   *text = rest;
   return word;
+}
+
+// Takes what precedes the first object off `text`, and the spaces between them.
+static Text take_until_object(Text *text) {
+  Text name = *text;
+  for (uint32_t at = 1; at < text->size; at++) {
+    if (text->bytes[at] != '{' || !is_space(text->bytes[at - 1])) continue;
+    name.size = at;
+    break;
+  }
+  *text = (Text){text->bytes + name.size, text->size - name.size};
+  while (name.size > 0 && is_space(name.bytes[name.size - 1])) name.size--;
+  return name;
 }
 
 static const Command *find_command(Text word) {
@@ -56,7 +74,8 @@ Line line_read(const char *text, size_t size) {
   if (command->operand == OPERAND_NONE) return (Line){command->verb, none, none};
   if (rest.size == 0) return (Line){LINE_INCOMPLETE, word, none};
   if (command->operand == OPERAND_NAME) return (Line){command->verb, rest, none};
-  Text operand = take_word(&rest);
+  bool has_object = command->operand == OPERAND_NAME_OBJECT;
+  Text operand = has_object ? take_until_object(&rest) : take_word(&rest);
   return (Line){command->verb, operand, rest};
 }
 

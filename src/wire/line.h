@@ -9,9 +9,10 @@
 #include "wire/reader.h"
 
 typedef enum LineVerb {
-  LINE_TEXT,   // `rest` is the whole line
-  LINE_JOIN,   // `word` is the room
-  LINE_LEAVE,  // `word` is the room
+  LINE_TEXT,       // `rest` is the whole line
+  LINE_JOIN,       // `word` is the room
+  LINE_JOIN_WITH,  // `word` is the room, `rest` the JSON of an object
+  LINE_LEAVE,      // `word` is the room
   LINE_ROOMS,
   LINE_NAME,  // `word` is the name
   LINE_SEND,  // `word` is the message's name, `rest` its JSON (may be empty)
@@ -28,7 +29,7 @@ typedef struct Line {
 
 /// Parses a line without its end of line. Names may contain spaces: for JOIN, LEAVE and
 /// NAME, the word is everything behind the command, trimmed. For SEND, the word ends at
-/// a space.
+/// a space, for JOIN_WITH before the first `{` behind a space.
 Line line_read(const char *text, size_t size);
 
 /// Returns whether a line is the first line of an HTTP request: `METHOD target

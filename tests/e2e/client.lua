@@ -96,11 +96,21 @@ function Client:hello(o)
 end
 
 
+--- Asks to join a room, with options as JSON where they are given.
+---@return integer ref
+function Client:ask_join(name, options)
+  if options then
+    return self:request("JOIN_WITH", packet.str8(name) .. options)
+  end
+  return self:request("JOIN", packet.str8(name))
+end
+
+
 --- Joins a room and waits until it is in.
 ---@return integer room its id
 ---@return table joined
-function Client:join(name)
-  local ref = self:request("JOIN", packet.str8(name))
+function Client:join(name, options)
+  local ref = self:ask_join(name, options)
   local joined = self:expect_answer("JOINED", ref)
   return joined.room, joined
 end

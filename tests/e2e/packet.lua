@@ -25,6 +25,7 @@ packet.CLIENT = {
   CHANNEL_CLOSE = 9,
   ROOM_LIST = 10,
   BYE = 11,
+  JOIN_WITH = 15,
 }
 
 packet.SERVER = {

@@ -89,6 +89,7 @@ describe("a room kind", function()
             brief = {
               auto_create = true,
               auto_delete = 0.1,
+              permanent = false,
               on_delete = function(room) print("gone " .. room.name) end,
             },
           },

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int read_and_write(const Packet *packet, Buf *buf) {
   Hello hello;
-  Text text;
+  Text text, rest;
   uint16_t u16;
   uint32_t u32;
   uint64_t u64;
@@ -29,6 +29,11 @@ static int read_and_write(const Packet *packet, Buf *buf) {
     case CONTROL_JOIN:
       if ((err = control_read_name(packet, &text))) return err;
       buf_str8(buf, text.bytes, text.size);
+      return 0;
+    case CONTROL_JOIN_WITH:
+      if ((err = control_read_name_rest(packet, &text, &rest))) return err;
+      buf_str8(buf, text.bytes, text.size);
+      buf_append(buf, rest.bytes, rest.size);
       return 0;
     case CONTROL_LEAVE:
       if ((err = control_read_u32(packet, &u32))) return err;

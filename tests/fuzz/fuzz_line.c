@@ -62,6 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   check_inside(line.rest, text, size);
   if (line.verb == LINE_TEXT) assert(line.rest.size == size);
   if (line.verb == LINE_JOIN) check_again(&line, "/join");
+  if (line.verb == LINE_JOIN_WITH) check_again(&line, "/join_with");
   if (line.verb == LINE_SEND) check_again(&line, "/send");
   check_safe(text, size);
   check_name(text, size);

@@ -241,10 +241,12 @@ describe("the annotations", function()
     end
     assert.same(keys(set_of(of_game)), keys(API.classes["perigee.Game"].fields))
     assert.same(keys(set_of(list "KIND_KEYS")), keys(API.classes["perigee.RoomKind"].fields))
-    for name, rule in pairs(list "SETTING_RULES") do
+    local room_settings = require "perigee.host.room_settings"
+    for name, rule in pairs(upvalue(room_settings.problem, "RULES")) do
       local wanted = rule.whole and "integer" or rule[1]
       assert.equal(wanted, API.classes["perigee.RoomKind"].fields[name].type, name)
     end
+    assert.same(keys(set_of(room_settings.OF_ROOMS)), keys(API.classes["perigee.RoomSettings"].fields))
     for name, field in pairs(API.classes["perigee.RoomKind"].fields) do
       if name:find "^on_" and name ~= "on_message" then
         assert.truthy(field.type:find("fun(room: perigee.Room", 1, true), name)

@@ -215,7 +215,7 @@ local function queries(core)
     return names
   end
   function core.room_name(id) return core.rooms_by_id[id] end
-  function core.room_count() return 0 end
+  function core.room_count() return 0, 0 end
   function core.room_members() return {} end
   function core.room_has() return false end
   function core.room_metas(room)
@@ -277,11 +277,11 @@ local function calls(core)
   function core.report_failure() end
   function core.files(paths) core.file_list = paths end
   function core.kinds_begin(hooks) core.game_hooks, core.kinds = hooks, {} end
-  function core.kind_set(name, hooks, capacity, auto_create, auto_delete, tick_rate)
-    core.kinds[name] = {
-      hooks = hooks, capacity = capacity, auto_create = auto_create, auto_delete = auto_delete,
-      tick_rate = tick_rate,
-    }
+  function core.kind_set(name, hooks, settings)
+    core.kinds[name] = { hooks = hooks }
+    for key, value in pairs(settings) do
+      core.kinds[name][key] = value
+    end
   end
   function core.kinds_end() end
   function core.systems(count) core.system_calls = count end
@@ -304,7 +304,7 @@ local function calls(core)
   function core.reloaded(is_good, text) core.outcome = { is_good = is_good, text = text } end
   function core.set_version(number, hash) core.version, core.version_hash = number, hash end
   for _, name in ipairs { "send", "relay", "packet", "error", "close", "join", "leave",
-    "room_delete", "timer_cancel", "channel_close", "set_room_meta" } do
+    "room_delete", "timer_cancel", "channel_close", "set_room_meta", "room_set" } do
     command(core, name)
   end
 end

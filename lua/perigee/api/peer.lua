@@ -13,7 +13,7 @@ local network = require "perigee.world.network"
 local send_options = require "perigee.api.options"
 local pending = require "perigee.host.pending"
 local registry = require "perigee.host.registry"
-local rooms = require("perigee.api.rooms").api
+local rooms = require("perigee.api.rooms").host
 local requests = require "perigee.host.requests"
 local tasks = require "perigee.host.tasks"
 
@@ -138,13 +138,13 @@ end
 function Peer:join(room, options, how)
   local id, is_waiting = id_of(room, "peer:join"), read_wait(how)
   if id == 0 and is_made_by_joining(room) then
-    local made, message, code = rooms.create(room, options)
+    local made, message, code = rooms.create_for_join(room, options)
     if not made then
       return nil, message, code
     end
     id = made.id
   end
-  return (is_waiting and joins.wait or joins.request)(self._id, id)
+  return (is_waiting and joins.wait or joins.request)(self._id, id, options)
 end
 
 

@@ -9,6 +9,7 @@ local matches = require "perigee.lockstep.host"
 local messages = require "perigee.host.messages"
 local options = require "perigee.api.options"
 local registry = require "perigee.host.registry"
+local room_settings = require "perigee.host.room_settings"
 local timers = require "perigee.host.timers"
 
 local TO_ROOM, TO_PEER = core.targets.room, core.targets.peer
@@ -31,7 +32,18 @@ function getters.kind(self)
 end
 
 function getters.count(self)
-  return rawget(self, "_is_gone") and 0 or core.room_count(self._id)
+  return rawget(self, "_is_gone") and 0 or (core.room_count(self._id))
+end
+
+function getters.present(self)
+  return rawget(self, "_is_gone") and 0 or select(2, core.room_count(self._id))
+end
+
+for _, name in ipairs { "capacity", "hidden", "locked", "permanent", "has_password" } do
+  getters[name] = function(self)
+    local settings = core.room_settings(self._id)
+    return settings and settings[name]
+  end
 end
 
 function getters.lockstep(self)
@@ -90,6 +102,11 @@ function Room:kick(peer, reason)
     fault.check("reason", reason, "string")
   end
   return core.leave(peer.id, self._id, KICKED, reason or "")
+end
+
+
+function Room:set(settings)
+  return core.room_set(self._id, room_settings.check("room:set", settings))
 end
 
 

@@ -3,6 +3,7 @@
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
 local registry = require "perigee.host.registry"
+local room_settings = require "perigee.host.room_settings"
 local journal = require "perigee.host.journal"
 
 local rooms = {}
@@ -23,15 +24,23 @@ local function forget(id)
 end
 
 
-function rooms.create(name, options)
-  check_name(name)
-  local id, message, code = core.room_create(name)
+local function create(name, options, settings, is_for_join)
+  local id, message, code = core.room_create(name, settings, is_for_join)
   if not id then
     return nil, message, code
   end
   pending[id] = options
   journal.push(forget, id)
   return registry.rooms[id]
+end
+
+
+function rooms.create(name, options, settings)
+  check_name(name)
+  if settings ~= nil then
+    room_settings.check("rooms.create", settings)
+  end
+  return create(name, options, settings, false)
 end
 
 
@@ -56,6 +65,17 @@ function rooms.all()
 end
 
 local host = {}
+
+
+--- Makes a room because a peer joins it; as rooms.create.
+---@param name string
+---@param options any
+---@return perigee.Room? room
+---@return string? message
+---@return string? code
+function host.create_for_join(name, options)
+  return create(name, options, nil, true)
+end
 
 
 --- Returns the argument for a new room's on_create: the options of rooms.create, or an empty table.

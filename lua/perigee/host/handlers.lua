@@ -7,6 +7,7 @@ local core = require "perigee.core"
 local declared = require "perigee.world.declared"
 local fault = require "perigee.util.fault"
 local lockstep_settings = require "perigee.lockstep.settings"
+local room_settings = require "perigee.host.room_settings"
 
 local getlocal, getmetatable = debug.getlocal, debug.getmetatable
 
@@ -31,16 +32,12 @@ local GAME_HANDLERS = {
   "on_tick", "on_reload", "on_error", "on_room_create", "on_room_delete", unpack(FALLBACKS),
 }
 
-local SETTINGS = { "capacity", "tick_rate", "auto_create", "auto_delete" }
-local GAME_FIELDS = { "config", "rooms", "channels" }
+local SETTINGS = { unpack(room_settings.OF_KINDS) }
+for _, name in ipairs(room_settings.OF_ROOMS) do
+  SETTINGS[#SETTINGS + 1] = name
+end
 
--- The rules for the settings of a kind: the type, and the range of a number.
-local SETTING_RULES = {
-  capacity = { "number", 1, 1000000, whole = true },
-  tick_rate = { "number", 0.01, 1000 },
-  auto_create = { "boolean" },
-  auto_delete = { "number", 0, 31536000 },
-}
+local GAME_FIELDS = { "config", "rooms", "channels" }
 
 local function set_of(list)
   local set = {}
@@ -153,27 +150,15 @@ end
 
 -- Kinds ------------------------------------------------------------------------------------
 
-local function check_setting(name, value, where, prefix)
-  local rule = SETTING_RULES[name]
-  local is_good = type(value) == rule[1]
-  if is_good and rule[2] then
-    is_good = value >= rule[2] and value <= rule[3] and not (rule.whole and value % 1 ~= 0)
-  end
-  if not is_good then
-    local wanted = rule[2]
-      and ("a %snumber from %s to %s"):format(rule.whole and "whole " or "", rule[2], rule[3])
-      or "true or false"
-    fail(where, "%s%s must be %s, not %s", prefix, name, wanted,
-      type(value) == "number" and tostring(value) or fault.kind(value))
-  end
-end
-
 local function read_settings(source, where, prefix)
   local settings = {}
   for _, name in ipairs(SETTINGS) do
     local value = rawget(source, name)
     if value ~= nil then
-      check_setting(name, value, where, prefix)
+      local problem = room_settings.problem(name, value)
+      if problem then
+        fail(where, "%s%s", prefix, problem)
+      end
       settings[name] = value
     end
   end
@@ -348,8 +333,7 @@ function handlers.export(version, events)
     local settings = version.settings[name]
     local of_kind = hooks_of(version.kinds[name])
     of_kind = settings.lockstep and bit.bor(of_kind, HOOKS.leave) or of_kind
-    core.kind_set(name, of_kind, settings.capacity or 0,
-      settings.auto_create or false, settings.auto_delete, settings.tick_rate or 0)
+    core.kind_set(name, of_kind, settings)
   end
   core.kinds_end()
   core.systems(declared.is_used and #version.world.systems + 1 or 0)

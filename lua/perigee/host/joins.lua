@@ -13,13 +13,14 @@ local QUIET = "ConnectionClosed" -- code of a peer that has gone, which is not a
 
 local joins = {}
 
--- Receivers of outcomes by token: an entry that waits, or the line of the call.
+-- Joins by token: `entry` waits for the outcome, or a refusal is logged with the `line` of the call;
+-- `options` are those for on_join.
 local pending = {}
 local last_token = 0
 
-local function expect(whom)
+local function expect(join)
   last_token = last_token % 0xffffffff + 1
-  journal.set(pending, last_token, whom)
+  journal.set(pending, last_token, join)
   return last_token
 end
 
@@ -27,32 +28,44 @@ end
 --- Makes a peer join a room; logs a refusal while files are watched.
 ---@param peer integer
 ---@param room integer
+---@param options any
 ---@return boolean? ok
 ---@return string? message
 ---@return string? code
-function joins.request(peer, room)
-  return core.join(peer, room, core.limits().is_watched and expect(fault.where()) or 0)
+function joins.request(peer, room, options)
+  local line = core.limits().is_watched and fault.where() or nil
+  return core.join(peer, room, (line or options ~= nil) and expect { line = line, options = options } or 0)
 end
 
 
 --- Makes a peer join a room, and waits for the outcome.
 ---@param peer integer
 ---@param room integer
+---@param options any
 ---@return boolean? ok
 ---@return string? reason
 ---@return string? code
-function joins.wait(peer, room)
+function joins.wait(peer, room, options)
   tasks.check_may_wait "peer:join"
   local problem = core.join_never_ends(peer, room)
   if problem then
     fault.raise("peer:join cannot wait here, because %s; leave out `wait`", problem)
   end
   local entry = {}
-  local ok, message, code = core.join(peer, room, expect(entry))
+  local ok, message, code = core.join(peer, room, expect { entry = entry, options = options })
   if not ok then
     return nil, message, code
   end
   return tasks.wait(entry, FOR_EVER)
+end
+
+
+--- Returns the options of a join by the script for on_join.
+---@param token integer
+---@return any
+function joins.options(token)
+  local join = pending[token]
+  return join and join.options or {}
 end
 
 
@@ -63,15 +76,15 @@ end
 ---@param reason string?
 ---@param code string?
 function joins.report(token, peer, room, reason, code)
-  local whom = pending[token]
+  local join = pending[token] or {}
   pending[token] = nil
-  if type(whom) == "table" then
-    tasks.give(whom, not code or nil, reason, code)
-  elseif whom and code and code ~= QUIET then
+  if join.entry then
+    tasks.give(join.entry, not code or nil, reason, code)
+  elseif join.line and code and code ~= QUIET then
     local object = registry.peek_peer(peer)
-    errors.log(core.levels.warn, ("%speer:join: %s did not get into %s: %s (%s)"):format(whom,
+    errors.log(core.levels.warn, ("%speer:join: %s did not get into %s: %s (%s)"):format(join.line,
       object and object.name or "a peer", core.room_name(room) or "a room that is gone", reason, code),
-      nil, nil, "peer:join " .. whom)
+      nil, nil, "peer:join " .. join.line)
   end
 end
 

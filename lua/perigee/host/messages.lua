@@ -210,6 +210,15 @@ function messages.json_of(what, value)
 end
 
 
+--- Returns the table of an object's JSON; nil if a number in it is too large.
+---@param text string
+---@return table?
+function messages.decode_object(text)
+  local value = decode_json(text)
+  return type(value) == "table" and is_finite(value) and without_null(value, NULL) or nil
+end
+
+
 --- Returns a value for a room's meta as JSON; nil for nil.
 ---@param key string
 ---@param value any

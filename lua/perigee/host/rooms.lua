@@ -5,6 +5,7 @@ local fault = require "perigee.util.fault"
 local joins = require "perigee.host.joins"
 local live = require "perigee.host.live"
 local lockstep = require "perigee.lockstep.host"
+local messages = require "perigee.host.messages"
 local registry = require "perigee.host.registry"
 local backoff = require "perigee.host.backoff"
 local room_host = require "perigee.api.room"
@@ -22,14 +23,23 @@ local ran = core.ran() -- the running handler, see host/init.lua
 local on = {}
 
 
-function on.join(peer, room)
+function on.join(peer, room, json, _, token)
   live.task = nil
   local handler = of_room[room].on_join
   ran[1] = handler
-  if handler then
-    return verdict("on_join", handler(room_objects[room], peers[peer]))
+  if not handler then
+    return true
   end
-  return true
+  local options
+  if json == "" then
+    options = joins.options(token)
+  else
+    options = messages.decode_object(json)
+    if not options then
+      return false, "the join options are malformed"
+    end
+  end
+  return verdict("on_join", handler(room_objects[room], peers[peer], options))
 end
 
 

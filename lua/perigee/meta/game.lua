@@ -71,7 +71,7 @@
 --- As `on_delete` of a kind.
 ---@field on_delete? fun(room: perigee.Room)
 --- As `on_join` of a kind.
----@field on_join? fun(room: perigee.Room, peer: perigee.Peer): boolean?, string?
+---@field on_join? fun(room: perigee.Room, peer: perigee.Peer, options: table): boolean?, string?
 --- As `on_leave` of a kind.
 ---@field on_leave? fun(room: perigee.Room, peer: perigee.Peer, reason: perigee.Code)
 --- As `on_broadcast` of a kind.
@@ -93,8 +93,22 @@
 --- `on_join` refuses that join. Set `auto_delete` too, because otherwise clients can fill `max_rooms`; a warning says so.
 --- Default: false.
 ---@field auto_create? boolean
---- Seconds that an empty room lives on, also after its creation. Default: for ever.
+--- Seconds that an empty room lives on, also after its creation. Rooms that `perigee.rooms.create` has made stay all
+--- the same, unless `permanent` is false. Default: for ever.
 ---@field auto_delete? number
+--- Whether `auto_delete` spares the rooms. Default: true for rooms made by `perigee.rooms.create` or an operator,
+--- false for those that a join has made.
+---@field permanent? boolean
+--- Whether lists leave the rooms out. They can be joined by name. Default: false.
+---@field hidden? boolean
+--- Whether clients cannot join: they get Rejected. `peer:join` still can. Default: false.
+---@field locked? boolean
+--- What a client gives as the join option `password` (1 to 64 bytes); else it gets Unauthorized. `peer:join` needs none.
+--- Default: none.
+---@field password? string
+--- Whether a member whose connection is lost stays, suspended, until its session ends or goes on. False: it leaves at
+--- once, and `on_leave` runs. Default: true.
+---@field resume? boolean
 --- Calls of `on_tick` a second, for each room. Default: `tick_rate` of the game.
 ---@field tick_rate? number
 --- Runs when a room is made. `options` is what `perigee.rooms.create` or `peer:join` got, or an empty table. It may
@@ -103,9 +117,10 @@
 --- Runs when the room was deleted and its last member has left.
 ---@field on_delete? fun(room: perigee.Room)
 --- Decides whether a peer may join; see verdicts above. `room.count` does not count the peer yet. The handler's
---- broadcasts reach the peer too, after its JOINED. A refusal has no `retry`, because clients do not repeat a refused
+--- broadcasts reach the peer too, after its JOINED. `options` are those that the client has joined with, or those of
+--- `peer:join`; else an empty table. Check what a client sends. A refusal has no `retry`, because clients do not repeat a refused
 --- join: if the room is not ready, wait with `perigee.sleep`, or say so in the reason.
----@field on_join? fun(room: perigee.Room, peer: perigee.Peer): boolean?, string?
+---@field on_join? fun(room: perigee.Room, peer: perigee.Peer, options: table): boolean?, string?
 --- Runs when a member has left or was disconnected.
 ---@field on_leave? fun(room: perigee.Room, peer: perigee.Peer, reason: perigee.Code)
 --- Handles messages for a room: one function for all of them, or a table of functions by name. The result answers a

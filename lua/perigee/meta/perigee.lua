@@ -204,7 +204,7 @@ function Peer:ask(name, value, timeout) end
 --- wait. It is an error to wait in `on_connect`, whose commands take effect after it, and in the room's own
 --- `on_create`.
 ---@param room perigee.Room|string The room or its name.
----@param options? any For `on_create`, where the join makes the room.
+---@param options? any For `on_join`, and for `on_create` where the join makes the room.
 ---@param how? perigee.JoinOptions
 ---@return true? ok
 ---@return string? message Why not.
@@ -269,6 +269,12 @@ function Peer:stats() end
 ---@field name string
 ---@field kind string The name up to its first `:`.
 ---@field count integer Members, as they were before the handler. Suspended sessions count.
+---@field present integer Those of the members that are connected.
+---@field capacity? integer Members at a time; nil: no limit.
+---@field hidden boolean Whether lists leave the room out.
+---@field locked boolean Whether clients cannot join.
+---@field permanent boolean Whether it stays while it is empty.
+---@field has_password boolean Whether clients need a password to join.
 ---@field state perigee.RoomState Data of the game, which survives reloads.
 ---@field lockstep perigee.Lockstep Its match, if its kind has `lockstep`; else reading it is an error.
 local Room = {}
@@ -301,7 +307,7 @@ function Room:send(peer, name, value, opts) end
 ---@return perigee.Code? code
 function Room:relay(bytes, opts) end
 
---- Returns the members, as they were before the handler.
+--- Returns the members in the order of joining, as they were before the handler.
 ---@return perigee.Peer[]
 function Room:peers() end
 
@@ -318,6 +324,13 @@ function Room:has(peer) end
 ---@return string? message Why not.
 ---@return perigee.Code? code
 function Room:kick(peer, reason) end
+
+--- Changes settings of this room. They precede those of its kind, also after a reload. The members stay.
+---@param settings perigee.RoomSettings
+---@return true? ok
+---@return string? message Why not.
+---@return perigee.Code? code
+function Room:set(settings) end
 
 --- Stores a fact about this room for tools, operators ([control API](operating.md#the-control-api)) and a host program
 --- to look at; nil removes it. A room may have 64 KiB of facts, as JSON.
@@ -366,6 +379,15 @@ function Room:every(seconds, fn) end
 ---@return perigee.Code? code
 function Room:spawn(fn, ...) end
 
+--- Settings of a room of its own, as `perigee.RoomKind` describes them.
+---@class perigee.RoomSettings
+---@field capacity? integer Members at a time.
+---@field auto_delete? number Seconds that the room lives on while it is empty; makes it no longer permanent.
+---@field permanent? boolean Whether it stays while it is empty.
+---@field hidden? boolean Whether lists leave it out.
+---@field locked? boolean Whether clients cannot join.
+---@field password? string|false What clients have to give to join; false: nothing.
+
 --- Rooms by name.
 ---@class perigee.Rooms
 local rooms = {}
@@ -374,10 +396,11 @@ local rooms = {}
 --- as peers have it (`peer:set_name`), but may begin with `!`, `*` or `/`.
 ---@param name string
 ---@param options? any For `on_create`.
+---@param settings? perigee.RoomSettings Settings that differ from those of its kind.
 ---@return perigee.Room? room
 ---@return string? message Why not.
 ---@return perigee.Code? code Exists, Invalid or ServerFull (`max_rooms`).
-function rooms.create(name, options) end
+function rooms.create(name, options, settings) end
 
 --- Returns the room of that name; nil if none exists or its `on_create` has not ended.
 ---@param name string

@@ -41,11 +41,13 @@ static void take_meta(const Room *room, perigee_server_room_info *info) {
 
 static void take_room(const Room *room, perigee_server_room_info *info) {
   uint32_t *members = mem_alloc((room->count + 1) * sizeof *members);
-  if (room->count > 0) memcpy(members, room->members, room->count * sizeof *members);
+  size_t count = 0;
+  for (uint32_t place = 0, id; (id = room_next_member(room, &place));)
+    members[count++] = id;
   *info = (perigee_server_room_info){.room = room->id,
                                      .name = copy(room->name, room->name_size),
                                      .members = members,
-                                     .member_count = room->count};
+                                     .member_count = count};
   take_meta(room, info);
 }
 

@@ -295,7 +295,9 @@ static void an_empty_room_goes_at_once_when_deleted(void **state) {
 
 static void auto_delete_counts_from_creation_and_from_the_last_leave(void **state) {
   World *world = *state;
-  script(world, 0, &(RoomKind){.has_auto_delete = true, .auto_delete_ms = 10000});
+  script(
+      world, 0,
+      &(RoomKind){.has_auto_delete = true, .auto_delete_ms = 10000, .keep = KEEP_NONE});
   uint32_t first = create(world, "duel:1"), second = create(world, "duel:2");
   Client ann = enter(world, "ann");
   fake_advance(world->net, 9999);
@@ -340,10 +342,13 @@ static void many_come_and_go(void **state) {
     count += is_in[who] ? 1 : -1u;
     const Room *room = relay_room(world->relay, lobby);
     assert_int_equal(room->count, count);
-    for (uint32_t i = 0; i < count; i++) {
-      const Peer *peer = session_find(world->session, room->members[i]);
-      assert_int_equal(peer->relay.rooms[0].place, i);
+    uint32_t found = 0;
+    for (uint32_t place = 0, id; (id = room_next_member(room, &place)); found++) {
+      const Peer *peer = session_find(world->session, id);
+      assert_int_equal(peer->relay.rooms[0].place, place - 1);
     }
+    assert_int_equal(found, count);
+    assert_true(room->places <= 2 * count + 1);
     assert_int_equal(fake_group_count(world->net, clients[who].conn), is_in[who]);
   }
 }

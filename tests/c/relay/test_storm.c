@@ -190,6 +190,9 @@ static void reload(Storm *storm) {
                    .auto_create = true,
                    .capacity = choose(storm, 8),
                    .has_auto_delete = choose(storm, 2),
+                   .is_locked = choose(storm, 4) == 0,
+                   .loses_lost = choose(storm, 2),
+                   .keep = (uint8_t)choose(storm, 3),
                    .auto_delete_ms = choose(storm, 300),
                    .tick_rate = choose(storm, 40)};
   script(storm->world, choose(storm, 1 << 12), &duel);
@@ -198,17 +201,22 @@ static void reload(Storm *storm) {
 // --- What has to hold ---
 
 static void check_room(World *world, const Room *room) {
-  for (uint32_t i = 0; i < room->count; i++) {
-    const Peer *peer = session_find(world->session, room->members[i]);
+  uint32_t members = 0;
+  for (uint32_t at = 0, id; (id = room_next_member(room, &at)); members++) {
+    const Peer *peer = session_find(world->session, id);
     assert_non_null(peer);
+    if (room->kind.loses_lost && room->state >= ROOM_OPEN &&
+        !relay_has_events(world->relay))
+      assert_true(peer->state != PEER_SUSPENDED);
     uint32_t found = 0;
     for (uint32_t j = 0; j < peer->relay.room_count; j++)
       if (peer->relay.rooms[j].room == room->id) {
-        assert_int_equal(peer->relay.rooms[j].place, i);
+        assert_int_equal(peer->relay.rooms[j].place, at - 1);
         found++;
       }
     assert_int_equal(found, 1);
   }
+  assert_int_equal(members, room->count);
 }
 
 static void check(Storm *storm) {

@@ -121,7 +121,8 @@ static void a_reload_may_start_and_stop_auto_delete(void **state) {
   World *world = *state;
   script(world, 0, &(RoomKind){0});
   uint32_t id = create(world, "duel:1");
-  const RoomKind soon = {.has_auto_delete = true, .auto_delete_ms = 1000};
+  const RoomKind soon = {
+      .has_auto_delete = true, .auto_delete_ms = 1000, .keep = KEEP_NONE};
   fake_advance(world->net, 5000);
   script(world, 0, &soon);
   fake_advance(world->net, 900);

@@ -132,7 +132,7 @@ describe("handlers", function()
     assert.equal(sum("connect", "room_create", "message", "text"), core.game_hooks)
     assert.same({
       hooks = sum("broadcast", "message", "text"), capacity = 2, auto_create = true,
-      auto_delete = 1.5, tick_rate = 0,
+      auto_delete = 1.5,
     }, core.kinds.duel)
     assert.equal(0, core.kinds.quiet.hooks)
   end)
