@@ -9,6 +9,7 @@ local notices = require "perigee.mcp.notices"
 local output = require "perigee.mcp.output"
 local registry = require "perigee.mcp.registry"
 local sessions = require "perigee.mcp.sessions"
+local sorted_keys = require "perigee.util.sorted_keys"
 
 local mcp = {}
 
@@ -24,15 +25,11 @@ local function check_fields(what, given, fields)
   if type(given) ~= "table" or type(getmetatable(given)) == "string" then
     fault.raise("perigee.mcp.%s takes a table, not %s", what, fault.kind(given))
   end
-  local names = {}
-  for name in next, fields do
-    names[#names + 1] = name
-  end
   for name, value in next, given do
     local wanted = fields[name]
     if not wanted then
       fault.raise("perigee.mcp.%s: there is no field %s%s", what, tostring(name),
-        fault.hint(tostring(name), names))
+        fault.hint(tostring(name), sorted_keys(fields)))
     elseif type(value) ~= wanted then
       fault.raise("perigee.mcp.%s: %s must be a %s, not %s", what, name, wanted, fault.kind(value))
     end

@@ -14,15 +14,8 @@ enum {
 };
 
 Outgoing notice_of(const Relay *relay, ControlType type) {
-  return (Outgoing){
-      .packet = {.channel = CHANNEL_CONTROL,
-                 .type = type,
-                 .priority = PRIORITY_NORMAL,  // keeps the order with the room's
-                                               // broadcasts
-                 .length = (uint32_t)relay->scratch.size,
-                 .payload = relay->scratch.data},
-      .flags = OUT_KEEP,
-  };
+  // The priority keeps the order with the room's broadcasts.
+  return session_control(type, PRIORITY_NORMAL, &relay->scratch);
 }
 
 void notify_peer(Relay *relay, Peer *peer, Outgoing notice, const Packet *request) {

@@ -35,18 +35,22 @@ void session_frame(Out *out, uint8_t head[SESSION_HEAD_SIZE],
   place(out, &outgoing->packet);
 }
 
-// `place` is the packet's priority in the stream, which may differ from that in the header.
-static void write_control(Session *session, ConnId conn, Framing framing,
-                          ControlType type, Priority place, const Packet *request,
-                          const Buf *payload) {
-  Outgoing control = {
+Outgoing session_control(ControlType type, Priority priority, const Buf *payload) {
+  return (Outgoing){
       .packet = {.channel = CHANNEL_CONTROL,
                  .type = type,
-                 .priority = PRIORITY_CRITICAL,
+                 .priority = priority,
                  .length = (uint32_t)payload->size,
                  .payload = payload->data},
       .flags = OUT_KEEP,
   };
+}
+
+// `place` is the packet's priority in the stream, which may differ from that in the header.
+static void write_control(Session *session, ConnId conn, Framing framing,
+                          ControlType type, Priority place, const Packet *request,
+                          const Buf *payload) {
+  Outgoing control = session_control(type, PRIORITY_CRITICAL, payload);
   packet_answer(&control.packet, request);
   uint8_t head[SESSION_HEAD_SIZE];
   Out out;
@@ -84,14 +88,7 @@ void session_error(Session *session, Peer *peer, const Packet *request, Code cod
   Buf *buf = &session->scratch;
   buf->size = 0;
   control_code_text(buf, code, text);
-  Outgoing error = {
-      .packet = {.channel = CHANNEL_CONTROL,
-                 .type = CONTROL_ERROR,
-                 .priority = PRIORITY_CRITICAL,
-                 .length = (uint32_t)buf->size,
-                 .payload = buf->data},
-      .flags = OUT_KEEP,
-  };
+  Outgoing error = session_control(CONTROL_ERROR, PRIORITY_CRITICAL, buf);
   packet_answer_reliably(&error.packet, request);
   session_send(session, peer, &error);
 }

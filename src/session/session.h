@@ -211,6 +211,9 @@ typedef struct Outgoing {
   Text detail;  // reason of LEFT in words; JSON value of a message
 } Outgoing;
 
+/// Returns a control packet that must not be dropped.
+Outgoing session_control(ControlType type, Priority priority, const Buf *payload);
+
 enum { SESSION_HEAD_SIZE = PACKET_HEADER_SIZE + 2 * sizeof(uint32_t) };
 
 /// Sends a packet to one peer. A RELIABLE packet has the same place as all others

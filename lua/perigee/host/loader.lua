@@ -8,6 +8,7 @@ local live = require "perigee.host.live"
 local live_schema = require "perigee.host.live_schema"
 local modules = require "perigee.host.modules"
 local sandbox = require "perigee.guard.sandbox"
+local sorted_keys = require "perigee.util.sorted_keys"
 
 local to_text = core.is_simulated and require("perigee.host.simulated").tostring or tostring
 
@@ -181,12 +182,8 @@ end
 
 -- Returns a hash that is independent of the place of the game's folder.
 local function hash_of(version)
-  local paths, parts = {}, {}
-  for path in next, version.texts do
-    paths[#paths + 1] = path
-  end
-  table.sort(paths)
-  for _, path in ipairs(paths) do
+  local parts = {}
+  for _, path in ipairs(sorted_keys(version.texts)) do
     parts[#parts + 1] = path:sub(#version.root + 1)
     parts[#parts + 1] = version.texts[path]
   end

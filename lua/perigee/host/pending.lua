@@ -3,6 +3,7 @@
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
+local sorted_keys = require "perigee.util.sorted_keys"
 
 local REF_MAX = 65535
 
@@ -143,11 +144,7 @@ end
 --- Returns the peers from which answers are due.
 ---@return integer[] peers
 function pending.peers_requested()
-  local peers = {}
-  for id in next, requests do
-    peers[#peers + 1] = id
-  end
-  return peers
+  return sorted_keys(requests)
 end
 
 

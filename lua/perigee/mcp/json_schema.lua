@@ -122,12 +122,10 @@ end
 
 
 function keywords.properties(properties, schema, where, root)
-  local checks, names = {}, {}
-  for name, entry in next, properties do
-    checks[name] = compile(entry, join(where .. ".properties", name), root)
-    names[#names + 1] = name
+  local checks, names = {}, sorted_keys(properties)
+  for _, name in ipairs(names) do
+    checks[name] = compile(properties[name], join(where .. ".properties", name), root)
   end
-  table.sort(names)
   local is_closed = schema.additionalProperties == false
   return function(value, path, errors, depth)
     if not TYPES.object(value) then

@@ -1,6 +1,7 @@
 --- Reads the API from the annotations for editors (lua/perigee/meta): classes with their fields and methods,
 --- and types. A value that may be of several types has the type nil.
 
+local sorted_keys = require "perigee.util.sorted_keys"
 local tool = require "perigee.tool"
 
 local META = "perigee/meta/"
@@ -251,14 +252,7 @@ end
 ---@param class perigee.check.Class
 ---@return string[]
 function annotations.names(class)
-  local names = {}
-  for _, list in ipairs { class.fields, class.functions } do
-    for name in pairs(list) do
-      names[#names + 1] = name
-    end
-  end
-  table.sort(names)
-  return names
+  return sorted_keys(class.fields, class.functions)
 end
 
 return annotations
