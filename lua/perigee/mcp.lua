@@ -2,6 +2,7 @@
 --- functions.
 
 local channels = require "perigee.api.channels"
+local core = require "perigee.core"
 local fault = require "perigee.util.fault"
 local json = require "perigee.mcp.json"
 local json_schema = require "perigee.mcp.json_schema"
@@ -30,7 +31,7 @@ local function check_fields(what, given, fields)
     if not wanted then
       fault.raise("perigee.mcp.%s: there is no field %s%s", what, tostring(name),
         fault.hint(tostring(name), sorted_keys(fields)))
-    elseif type(value) ~= wanted then
+    elseif not wanted:find(type(value), 1, true) then
       fault.raise("perigee.mcp.%s: %s must be a %s, not %s", what, name, wanted, fault.kind(value))
     end
   end
@@ -137,12 +138,16 @@ local function request_channel(given, arguments, call)
     session = session.channel, tool = given.name, arguments = arguments,
     progressToken = call.progress_token,
   }
-  session.plugins[given.channel], call.plugin = true, given.channel
-  local bytes, problem = channels.request_server(given.channel, CHANNEL_TYPE, question, seconds)
+  local name = channels.name_of(given.channel)
+  if not name then
+    return nil, ("nobody serves the channel %d"):format(given.channel)
+  end
+  session.plugins[name], call.plugin = true, name
+  local bytes, problem = channels.request_server(name, CHANNEL_TYPE, question, seconds)
   call.plugin = nil
   if not bytes then
     return nil, problem == "timeout" and ("timeout: nobody answered on the channel %q within %s s")
-      :format(given.channel, seconds) or problem
+      :format(name, seconds) or problem
   end
   local value = json.decode(bytes)
   if type(value) == "table" then
@@ -153,7 +158,7 @@ end
 
 local TOOL = {
   name = "string", title = "string", description = "string", input = "table", output = "table",
-  annotations = "table", handler = "function", channel = "string", timeout = "number",
+  annotations = "table", handler = "function", channel = "string or number", timeout = "number",
   notifications = "table",
 }
 
@@ -178,6 +183,10 @@ function mcp.tool(given)
   check_text("tool", "title", given.title, NAME_MAX)
   if (given.handler == nil) == (given.channel == nil) then
     fault.raise("perigee.mcp.tool %s needs a handler or a channel", given.name)
+  end
+  if type(given.channel) == "number" then
+    fault.check_whole("perigee.mcp.tool: channel", given.channel, core.channels.served_first,
+      core.channels.served_last)
   end
   if given.timeout then
     fault.check_seconds("perigee.mcp.tool: timeout", given.timeout)

@@ -8,10 +8,16 @@
 #include "relay/internal.h"
 #include "relay/notify.h"
 
-// Returns the plugin channel of a number, or NULL if no plugin channel has the number.
-static PluginChannel *find(const Relay *relay, uint16_t channel) {
-  if (channel < CHANNEL_PLUGIN_FIRST || channel > CHANNEL_PLUGIN_LAST) return NULL;
-  return (PluginChannel *)&relay->channels.list[channel - CHANNEL_PLUGIN_FIRST];
+static PluginChannel *channel_at(const Relay *relay, uint32_t number) {
+  return (PluginChannel *)&relay->channels.list[number - CHANNEL_SERVED_FIRST];
+}
+
+// Returns the channel of a number, or NULL when the number is not one. Below those of plugins,
+// only numbers with a name are.
+static PluginChannel *find(const Relay *relay, uint16_t number) {
+  if (number < CHANNEL_SERVED_FIRST || number > CHANNEL_PLUGIN_LAST) return NULL;
+  PluginChannel *channel = channel_at(relay, number);
+  return number >= CHANNEL_PLUGIN_FIRST || channel->has_name ? channel : NULL;
 }
 
 uint32_t channel_server(const Relay *relay, uint16_t channel) {
@@ -23,17 +29,82 @@ static bool is_served(const PluginChannel *channel) {
   return channel->peer != 0 || channel->is_scripts;
 }
 
+// --- Numbers ---
+
 // Returns the number of a name, or 0.
 static uint16_t number_of(const Relay *relay, Text name) {
-  uint32_t known = names_find(&relay->channels.names, name.bytes, name.size);
-  return known ? (uint16_t)(CHANNEL_PLUGIN_FIRST + known - 1) : 0;
+  return (uint16_t)names_find(&relay->channels.names, name.bytes, name.size);
 }
 
-// Assigns the next number to a new name. The caller checks that a number is left.
-static uint16_t number_new(Relay *relay, Text name) {
-  uint32_t index = relay->channels.count++;
-  names_set(&relay->channels.names, name.bytes, name.size, 1 + index);
-  return (uint16_t)(CHANNEL_PLUGIN_FIRST + index);
+static const ChannelSpan *span_at(const Relay *relay, size_t at) {
+  return (const ChannelSpan *)(const void *)(relay->channels.spans.data + at);
+}
+
+// Returns the span of a name; that of the name itself precedes that of its part before ':'.
+static const ChannelSpan *find_span(const Relay *relay, Text name) {
+  const ChannelSpan *found = NULL;
+  for (size_t at = 0; at < relay->channels.spans.size; at += sizeof *found) {
+    const ChannelSpan *span = span_at(relay, at);
+    if (name.size < span->name_size) continue;
+    if (memcmp(name.bytes, span->name, span->name_size) != 0) continue;
+    if (name.size == span->name_size) return span;
+    if (name.bytes[span->name_size] == ':') found = span;
+  }
+  return found;
+}
+
+static bool is_in_a_span(const Relay *relay, uint32_t number) {
+  for (size_t at = 0; at < relay->channels.spans.size; at += sizeof(ChannelSpan)) {
+    const ChannelSpan *span = span_at(relay, at);
+    if (number >= span->first && number <= span->last) return true;
+  }
+  return false;
+}
+
+// Returns the next number for a new name, or 0.
+static uint16_t next_number(const Relay *relay, Text name) {
+  const ChannelSpan *span = find_span(relay, name);
+  uint32_t number = span ? span->first : CHANNEL_PLUGIN_FIRST;
+  uint32_t last = span ? span->last : CHANNEL_PLUGIN_LAST;
+  for (; number <= last; number++)
+    if (!channel_at(relay, number)->has_name && (span || !is_in_a_span(relay, number)))
+      return (uint16_t)number;
+  return 0;
+}
+
+static void number_give(Relay *relay, Text name, uint16_t number) {
+  names_set(&relay->channels.names, name.bytes, name.size, number);
+  channel_at(relay, number)->has_name = true;
+  relay->channels.count += number >= CHANNEL_PLUGIN_FIRST;
+}
+
+static const NamesEntry *entry_of(const Relay *relay, uint16_t number) {
+  const Names *names = &relay->channels.names;
+  for (uint32_t i = 0; i < names->capacity; i++)
+    if (names->entries[i].text && names->entries[i].value == number)
+      return &names->entries[i];
+  return NULL;
+}
+
+bool relay_channel_name(const Relay *relay, uint16_t number, Text *name) {
+  const NamesEntry *entry = entry_of(relay, number);
+  if (entry) *name = (Text){entry->text, entry->size};
+  return entry != NULL;
+}
+
+// Takes a number away from the name that has it and is not served.
+static void number_take(Relay *relay, uint16_t number) {
+  const NamesEntry *entry = entry_of(relay, number);
+  names_remove(&relay->channels.names, entry->text, entry->size);
+  relay->channels.count -= number >= CHANNEL_PLUGIN_FIRST;
+}
+
+void relay_channel_spans_begin(Relay *relay) { relay->channels.spans.size = 0; }
+
+void relay_channel_span(Relay *relay, Text name, uint16_t first, uint16_t last) {
+  ChannelSpan span = {.name_size = (uint8_t)name.size, .first = first, .last = last};
+  memcpy(span.name, name.bytes, name.size);
+  buf_append(&relay->channels.spans, &span, sizeof span);
 }
 
 // --- Served by clients ---
@@ -55,24 +126,26 @@ static const char *new_name_fault(Relay *relay, const Peer *peer) {
 
 // Returns why the peer may not serve the channel of that number (0: a new channel), or
 // NULL.
-static const char *open_fault(Relay *relay, const Peer *peer, uint16_t number,
-                              Code *code) {
+static const char *open_fault(Relay *relay, const Peer *peer, Text name, Code *code) {
+  uint16_t number = number_of(relay, name);
   const PluginChannel *channel = find(relay, number);
   *code = CODE_CHANNEL_TAKEN;
   if (channel && channel->is_scripts) return "the script serves this channel";
   if (channel && channel->peer) return "the channel is served already";
   *code = CODE_SERVER_FULL;
   uint32_t count = 0;
-  for (uint32_t i = 0; i < relay->channels.count; i++)
+  for (uint32_t i = 0; i < CHANNEL_SERVED_COUNT; i++)
     count += relay->channels.list[i].peer == peer->id;
   if (count >= RELAY_CHANNELS_PER_PEER) return "you serve too many channels; close one";
-  return number ? NULL : new_name_fault(relay, peer);
+  if (number) return NULL;
+  if (!next_number(relay, name)) return "no number is left for this channel";
+  return new_name_fault(relay, peer);
 }
 
 // Returns whether the relay's own rules let the peer serve the channel; sends an ERROR if not.
 static bool check_open(Relay *relay, Peer *peer, Text name, const Packet *request) {
   Code code;
-  const char *why = open_fault(relay, peer, number_of(relay, name), &code);
+  const char *why = open_fault(relay, peer, name, &code);
   if (why) session_error(relay->session, peer, request, code, why);
   return !why;
 }
@@ -83,7 +156,8 @@ static void serve(Relay *relay, Peer *peer, Text name, const Packet *request) {
     char network[ADDRESS_SIZE];
     address_network(peer->address, network);
     names_add(&relay->channels.networks, network, strlen(network), 1);
-    number = number_new(relay, name);
+    number = next_number(relay, name);
+    number_give(relay, name, number);
   }
   find(relay, number)->peer = peer->id;
   relay->channels.changes++;
@@ -147,7 +221,7 @@ void channel_close(Relay *relay, Peer *peer, const Packet *packet) {
 }
 
 void channel_release_all(Relay *relay, const Peer *peer) {
-  for (uint32_t i = 0; i < relay->channels.count; i++)
+  for (uint32_t i = 0; i < CHANNEL_SERVED_COUNT; i++)
     if (relay->channels.list[i].peer == peer->id) {
       relay->channels.list[i].peer = 0;
       relay->channels.changes++;
@@ -156,15 +230,38 @@ void channel_release_all(Relay *relay, const Peer *peer) {
 
 // --- Served by the script ---
 
-uint16_t relay_channel(Relay *relay, Text name, int *err) {
+// Gives a name one of the numbers that the script wants. Returns 0 or a negative error.
+static int number_claim(Relay *relay, Text name, uint16_t first, uint16_t last) {
+  uint32_t number = number_of(relay, name);
+  if (number) return number >= first && number <= last ? 0 : ERR_TAKEN;
+  for (number = first; number <= last; number++)
+    if (!channel_at(relay, number)->has_name) {
+      number_give(relay, name, (uint16_t)number);
+      return 0;
+    }
+  if (first != last) return ERR_FULL;
+  if (is_served(channel_at(relay, first))) return ERR_TAKEN;
+  number_take(relay, first);
+  number_give(relay, name, first);
+  return 0;
+}
+
+static int number_ensure(Relay *relay, Text name) {
+  if (number_of(relay, name)) return 0;
+  uint16_t number = next_number(relay, name);
+  if (number) number_give(relay, name, number);
+  return number ? 0 : ERR_FULL;
+}
+
+uint16_t relay_channel(Relay *relay, Text name, uint16_t first, uint16_t last,
+                       int *err) {
   *err = ERR_INVALID;
   if (!text_is_name(name.bytes, name.size)) return 0;
-  uint16_t number = number_of(relay, name);
   *err = ERR_EXISTS;
-  if (channel_server(relay, number)) return 0;
-  *err = ERR_FULL;
-  if (!number && relay->channels.count == CHANNEL_PLUGIN_COUNT) return 0;
-  if (!number) number = number_new(relay, name);
+  if (channel_server(relay, number_of(relay, name))) return 0;
+  *err = first ? number_claim(relay, name, first, last) : number_ensure(relay, name);
+  if (*err < 0) return 0;
+  uint16_t number = number_of(relay, name);
   commands_push(&relay->handler.commands,
                 &(Command){.type = COMMAND_CHANNEL_OPEN, .id = number});
   return number;
@@ -183,9 +280,9 @@ uint16_t relay_next_channel(const Relay *relay, uint32_t *cursor, Text *name) {
   const Names *names = &relay->channels.names;
   while (*cursor < names->capacity) {
     const NamesEntry *entry = &names->entries[(*cursor)++];
-    if (!entry->text || !is_served(&relay->channels.list[entry->value - 1])) continue;
+    if (!entry->text || !is_served(channel_at(relay, entry->value))) continue;
     *name = (Text){entry->text, entry->size};
-    return (uint16_t)(CHANNEL_PLUGIN_FIRST + entry->value - 1);
+    return (uint16_t)entry->value;
   }
   return 0;
 }

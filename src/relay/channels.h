@@ -4,20 +4,32 @@
 #include "base/names.h"
 #include "relay/relay.h"
 
-enum { CHANNEL_PLUGIN_COUNT = CHANNEL_PLUGIN_LAST - CHANNEL_PLUGIN_FIRST + 1 };
+enum {
+  CHANNEL_SERVED_COUNT = CHANNEL_PLUGIN_LAST - CHANNEL_SERVED_FIRST + 1,
+  CHANNEL_PLUGIN_COUNT = CHANNEL_PLUGIN_LAST - CHANNEL_PLUGIN_FIRST + 1,
+};
 
 typedef struct PluginChannel {
   uint32_t peer;    // id of the serving peer; 0: none
   bool is_scripts;  // whether the script serves the channel
+  bool has_name;    // whether a name has this number
 } PluginChannel;
 
+/// Numbers that the game declares for a name, and for those that begin with the name and ':'.
+typedef struct ChannelSpan {
+  char name[NAME_MAX_BYTES];
+  uint8_t name_size;
+  uint16_t first, last;
+} ChannelSpan;
+
 typedef struct PluginChannels {
-  Names names;     // all names so far -> 1 + index in `list`
+  Names names;     // all names so far -> number
   Names networks;  // network -> number of new names from its peers
-  PluginChannel list[CHANNEL_PLUGIN_COUNT];  // channel at index number -
-                                             // CHANNEL_PLUGIN_FIRST
-  uint32_t count;                            // number of names
+  PluginChannel list[CHANNEL_SERVED_COUNT];  // channel at index number -
+                                             // CHANNEL_SERVED_FIRST
+  uint32_t count;    // number of names from CHANNEL_PLUGIN_FIRST on
   uint32_t changes;  // changes of the set of served channels, modulo 2^32
+  Buf spans;         // ChannelSpan structs
 } PluginChannels;
 
 /// Handle CHANNEL_OPEN and CHANNEL_CLOSE.

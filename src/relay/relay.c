@@ -51,6 +51,7 @@ void relay_free(Relay *relay) {
   names_deinit(&relay->room_names);
   names_deinit(&relay->channels.names);
   names_deinit(&relay->channels.networks);
+  buf_deinit(&relay->channels.spans);
   kinds_deinit(&relay->kinds);
   kinds_deinit(&relay->next_kinds);
   buf_deinit(&relay->handler.commands);

@@ -285,10 +285,17 @@ bool relay_name_is_free(const Relay *relay, uint32_t peer, Text name);
 /// Returns the peer's name, including a change by the running handler.
 Text relay_peer_name(const Relay *relay, const Peer *peer);
 
-/// Queues COMMAND_CHANNEL_OPEN, which makes the script serve the plugin channel of that
-/// name. Returns the channel's number, or 0 with `err` set: ERR_INVALID (the name),
-/// ERR_EXISTS (a client serves it), ERR_FULL (all numbers have names).
-uint16_t relay_channel(Relay *relay, Text name, int *err);
+/// Queues COMMAND_CHANNEL_OPEN, which makes the script serve the channel of that name, under
+/// a number from `first` to `last` (0: its own, or the next one). Returns the channel's number,
+/// or 0 with `err` set: ERR_INVALID (the name), ERR_EXISTS (a client serves it), ERR_TAKEN
+/// (another channel has the number, or the name has another one), ERR_FULL (no number is left).
+uint16_t relay_channel(Relay *relay, Text name, uint16_t first, uint16_t last,
+                       int *err);
+
+/// Replace the numbers that new names of channels get by those set after begin. A span is for
+/// its name and for all names that begin with it and ':'; no other name gets its numbers.
+void relay_channel_spans_begin(Relay *relay);
+void relay_channel_span(Relay *relay, Text name, uint16_t first, uint16_t last);
 
 /// Carries out the handler's commands, in order. If a command waits for another
 /// handler, relay_next_event carries out the remaining commands.
@@ -333,6 +340,9 @@ Room *relay_room(const Relay *relay, uint32_t room);
 /// Returns the number of the plugin channel of that name, or 0 if nobody serves it.
 /// Sets `peer` to the serving peer, or to 0 if the script serves the channel.
 uint16_t relay_find_channel(const Relay *relay, Text name, uint32_t *peer);
+
+/// Reads the name that has a channel's number; returns false if none has it.
+bool relay_channel_name(const Relay *relay, uint16_t number, Text *name);
 
 /// Returns the next served plugin channel after `*cursor` (start at 0), or 0. Its name is
 /// valid until a new name is added.

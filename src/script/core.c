@@ -56,6 +56,9 @@ static const Constant TARGETS[] = {
 
 static const Constant CHANNELS[] = {{"control", CHANNEL_CONTROL},
                                     {"message", CHANNEL_MESSAGE},
+                                    {"served_first", CHANNEL_SERVED_FIRST},
+                                    {"plugin_first", CHANNEL_PLUGIN_FIRST},
+                                    {"served_last", CHANNEL_PLUGIN_LAST},
                                     {"last", UINT16_MAX},
                                     {NULL, 0}};
 

@@ -3,6 +3,7 @@
 #include "relay/room.h"
 
 #include <lauxlib.h>
+#include <stdio.h>
 
 #include "base/err.h"
 #include "base/text.h"
@@ -257,22 +258,59 @@ static int core_room_metas(lua_State *L) {
 
 // --- Plugin channels ---
 
-// channel_open(name): returns the number, and whether the channel ends with this
-// version of the script; or nil, message, code
+static int fail_taken(lua_State *L, const Relay *relay, uint16_t first, uint16_t last) {
+  Text name = {0};
+  char text[160];
+  if (first == last && relay_channel_name(relay, first, &name))
+    snprintf(text, sizeof text, "the number %d is that of the channel \"%.*s\"", first,
+             (int)name.size, name.bytes);
+  else
+    snprintf(text, sizeof text,
+             "it has another number already, which stays while the server runs");
+  return core_fail(L, text, code_name(CODE_CHANNEL_TAKEN));
+}
+
+// channel_open(name, first, last): returns a number from `first` to `last` (0: any), and whether
+// the channel ends with this version of the script; or nil, message, code
 static int core_channel_open(lua_State *L) {
   const Host *host = core_host(L);
   int err;
-  uint16_t channel = relay_channel(host->relay, core_text(L, 1), &err);
+  uint16_t first = (uint16_t)core_id(L, 2), last = (uint16_t)core_id(L, 3);
+  uint16_t channel = relay_channel(host->relay, core_text(L, 1), first, last, &err);
   if (channel == 0 && err == ERR_INVALID)
     return core_fail(L, "channel names are " TEXT_NAME_RULE, "Invalid");
   if (channel == 0 && err == ERR_EXISTS)
     return core_fail(L, "a client serves this channel", code_name(CODE_CHANNEL_TAKEN));
+  if (channel == 0 && err == ERR_TAKEN) return fail_taken(L, host->relay, first, last);
   if (channel == 0)
-    return core_fail(L, "there are too many channel names",
+    return core_fail(L, "no number is left for this channel",
                      code_name(CODE_SERVER_FULL));
   lua_pushinteger(L, channel);
   lua_pushboolean(L, host->is_owned);
   return 2;
+}
+
+// channel_name(number): returns the name of the channel with that number, or nil
+static int core_channel_name(lua_State *L) {
+  Text name;
+  if (!relay_channel_name(core_host(L)->relay, (uint16_t)core_id(L, 1), &name))
+    return 0;
+  lua_pushlstring(L, name.bytes, name.size);
+  return 1;
+}
+
+// channel_spans(list): sets the numbers of names: { name, first, last, name, first, ... }
+static int core_channel_spans(lua_State *L) {
+  Relay *relay = core_host(L)->relay;
+  luaL_checktype(L, 1, LUA_TTABLE);
+  int count = (int)lua_objlen(L, 1);
+  relay_channel_spans_begin(relay);
+  for (int i = 1; i < count; i += 3, lua_settop(L, 1)) {
+    for (int k = 0; k < 3; k++) lua_rawgeti(L, 1, i + k);
+    relay_channel_span(relay, core_text(L, 2), (uint16_t)core_id(L, 3),
+                       (uint16_t)core_id(L, 4));
+  }
+  return 0;
 }
 
 // channel_close(channel): stops serving the channel
@@ -313,4 +351,6 @@ const luaL_Reg core_room_functions[] = {{"room_create", core_room_create},
                                         {"channel_open", core_channel_open},
                                         {"channel_close", core_channel_close},
                                         {"channel_find", core_channel_find},
+                                        {"channel_name", core_channel_name},
+                                        {"channel_spans", core_channel_spans},
                                         {NULL, NULL}};

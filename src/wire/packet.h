@@ -23,6 +23,7 @@ enum Channels {
   CHANNEL_CONTROL = 0,
   CHANNEL_RESERVED = 1,
   CHANNEL_MESSAGE = 2,
+  CHANNEL_SERVED_FIRST = 3,  // channels that a client or the script may serve
   CHANNEL_PLUGIN_FIRST = 1000,
   CHANNEL_PLUGIN_LAST = 1999,
   CHANNEL_LLM_FIRST = 2000,

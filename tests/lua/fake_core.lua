@@ -44,7 +44,8 @@ local function constants(core)
   core.levels = numbered({ "debug", "info", "warn", "error" }, from_zero)
   core.targets = { peer = 0, room = 1, all = 2 }
   core.flags = { reliable = 1, request = 2, response = 4 }
-  core.channels = { control = 0, message = 2, last = 65535 }
+  core.channels = { control = 0, message = 2, last = 65535, served_first = 3, plugin_first = 1000,
+    served_last = 1999 }
   core.code_names = {}
   for name, number in pairs(core.codes) do
     core.code_names[number] = name
@@ -327,15 +328,23 @@ local function reservations(core)
     return id
   end
   core.channels_of_clients = {} -- name -> { number, peer }
-  function core.channel_open(name)
+  function core.channel_open(name, first)
     if core.channels_of_clients[name] then
       return nil, "a client serves this channel", "ChannelTaken"
     end
     core.channel_ids = core.channel_ids or {}
-    core.channel_ids[name] = core.channel_ids[name] or new_id(core)
+    core.channel_ids[name] = core.channel_ids[name] or first ~= 0 and first or new_id(core)
     local id = core.channel_ids[name]
     core.pending[#core.pending + 1] = { "channel_open", id }
     return id, core.is_owned
+  end
+  function core.channel_spans(list) core.spans = list end
+  function core.channel_name(number)
+    for name, id in pairs(core.channel_ids or {}) do
+      if id == number then
+        return name
+      end
+    end
   end
   function core.channel_find(name)
     local found = core.channels_of_clients[name]

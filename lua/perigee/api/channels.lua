@@ -21,6 +21,8 @@ local REQUEST, RELIABLE = core.flags.request, core.flags.reliable
 local PRIORITY = core.priorities.high -- priority of requests
 local TO_PEER = core.targets.peer
 local ASK_TIMEOUT = 5 -- seconds, if the script gives no timeout
+local FIRST, LAST = core.channels.served_first, core.channels.served_last
+local ID_LAST = core.channels.plugin_first - 1 -- numbers from there on are given out
 local WAITING_MAX = 1024 -- packets of a channel that wait for channel:receive
 local WAITING_BYTES = 4 * 2 ^ 20 -- bytes of the payloads of these packets
 
@@ -161,6 +163,57 @@ end
 
 -- Opening ----------------------------------------------------------------------------------
 
+local function whole_in(value, first, last)
+  return type(value) == "number" and value >= first and value <= last and value % 1 == 0
+end
+
+
+--- Returns the numbers that `{ id = 300 }` or `{ range = "1000-1079" }` names, or nothing if it names none; nil
+--- and an error for a wrong one.
+---@param given table
+---@param id_last integer
+---@return integer? first
+---@return integer|string|nil last
+function channels.span(given, id_last)
+  if given.id ~= nil and given.range ~= nil then
+    return nil, "has an id or a range, not both"
+  elseif given.id ~= nil then
+    if not whole_in(given.id, FIRST, id_last) then
+      return nil, ("id must be a whole number from %d to %d, not %s"):format(FIRST, id_last,
+      fault.quote(given.id))
+    end
+    return given.id, given.id
+  elseif given.range == nil then
+    return
+  end
+  local first, last = tostring(given.range):match "^(%d%d?%d?%d?)%-(%d%d?%d?%d?)$"
+  first, last = tonumber(first), tonumber(last)
+  if not first or not whole_in(first, FIRST, LAST) or not whole_in(last, first, LAST) then
+    return nil, ('range must be "FIRST-LAST" with numbers from %d to %d, such as "1000-1079", not %s')
+      :format(FIRST, LAST, fault.quote(given.range))
+  end
+  return first, last
+end
+
+-- Returns the name, and the numbers that may be its own (0, 0: any), that perigee.channel was given.
+local function read_options(given)
+  if type(given) ~= "table" then
+    fault.check("a channel's name", given, "string")
+    return given, 0, 0
+  end
+  for key in next, given do
+    if key ~= "name" and key ~= "id" and key ~= "range" then
+      fault.raise("perigee.channel has no option %s; it has name, id and range", tostring(key))
+    end
+  end
+  fault.check("a channel's name", given.name, "string")
+  local first, last = channels.span(given, ID_LAST)
+  if not first and last then
+    fault.raise("perigee.channel: %s", last)
+  end
+  return given.name, first or 0, last or 0
+end
+
 local function take_back(entry, known)
   remove(entry)
   if known then
@@ -169,13 +222,17 @@ local function take_back(entry, known)
 end
 
 
-function channels.open(name)
-  fault.check("a channel's name", name, "string")
+function channels.open(given)
+  local name, first, last = read_options(given)
   local known, version = by_name[name], live.running()
-  if known and known.version == version then
+  local other = first ~= 0 and first == last and by_id[first]
+  if other and other.name ~= name then
+    return nil, ("channel %q: the number %d is that of the channel %q"):format(name, first, other.name),
+      "ChannelTaken"
+  elseif known and known.version == version and (first == 0 or known.id >= first and known.id <= last) then
     return known.object
   end
-  local id, owned, code = core.channel_open(name)
+  local id, owned, code = core.channel_open(name, first, last)
   if not id then
     return nil, ("channel %q: %s"):format(name, owned), code
   elseif known and not owned then
@@ -287,6 +344,14 @@ function channels.request(peer, channel, packet_type, bytes, timeout)
 end
 
 
+--- Returns the name of a channel, given that or its number; nil for a number without a name.
+---@param channel string|integer
+---@return string?
+function channels.name_of(channel)
+  return type(channel) == "string" and channel or core.channel_name(channel)
+end
+
+
 --- Sends a request of the host to the server of a plugin channel. A client gets a packet; the script's
 --- on_packet is called without a peer.
 ---@param name string
@@ -340,11 +405,11 @@ end
 ---@param ended perigee.ChannelEntry[]
 function channels.restore(ended)
   for _, entry in ipairs(ended) do
-    if core.channel_open(entry.name) then
+    local number, why = core.channel_open(entry.name, entry.id, entry.id)
+    if number then
       add(entry)
     else
-      live.log(core.levels.warn, ("channel %q is not opened again: a client serves it")
-        :format(entry.name))
+      live.log(core.levels.warn, ("channel %q is not opened again: %s"):format(entry.name, why))
     end
   end
 end

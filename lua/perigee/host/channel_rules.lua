@@ -1,7 +1,8 @@
---- Rules that decide which peers may serve a plugin channel in a game without on_channel_open. They come from
---- the game's table `channels`. A rule is true (every peer), or the name of an environment variable whose
---- value the peer's token must equal.
+--- The game's table `channels`: which peers may serve a plugin channel in a game without on_channel_open
+--- (every peer, or those whose token is the value of an environment variable), and which numbers its name may
+--- have.
 
+local channels = require "perigee.api.channels"
 local core = require "perigee.core"
 local env = require "perigee.api.env"(core.env)
 local errors = require "perigee.host.errors"
@@ -11,48 +12,106 @@ local live = require "perigee.host.live"
 local LEVELS, UNAUTHORIZED = core.levels, core.codes.Unauthorized
 local REFUSED = "you may not serve this channel"
 
+local RULE_KEYS = { token = true, id = true, range = true }
+
 local channel_rules = {}
+
+---@class perigee.ChannelRuleEntry
+---@field token string? variable whose value the peer's token must equal
+---@field first integer? first of the channel's numbers
+---@field last integer?
 
 local unset = {} -- variables that were already reported as unset
 
 -- Reading ------------------------------------------------------------------------------------
 
-local function describe(value)
-  return type(value) == "string" and ("%q"):format(value) or fault.kind(value)
-end
-
 local function read_rule(rule, fail, where)
   if rule == true then
-    return true
-  elseif type(rule) ~= "table" then
-    fail("%s must be true or { token = ... }, not %s", where, rule == false and "false" or describe(rule))
+    return {}
+  elseif type(rule) ~= "table" or next(rule) == nil then
+    fail("%s must be true or { token = ... }, not %s", where, rule == false and "false" or fault.quote(rule))
   end
   for key in next, rule do
-    if key ~= "token" then
-      fail("%s must be { token = ... } and nothing else, not %s", where, tostring(key))
+    if not RULE_KEYS[key] then
+      fail("%s has no field %s; it has token, id and range", where, tostring(key))
     end
   end
-  if not pcall(env, rule.token) then
+  if rule.token ~= nil and not pcall(env, rule.token) then
     fail("%s.token must be the name of an environment variable that begins with GAME_, not %s", where,
-      describe(rule.token))
+      fault.quote(rule.token))
   end
-  return rule.token
+  local first, last = channels.span(rule, core.channels.served_last)
+  if not first and last then
+    fail("%s: %s", where, last)
+  end
+  return { token = rule.token, first = first, last = last }
+end
+
+-- Numbers of two channels may not overlap.
+local function check_spans(rules, fail)
+  local names = {}
+  for name, rule in next, rules do
+    names[#names + 1] = rule.first and name
+  end
+  table.sort(names, function(a, b) return rules[a].first < rules[b].first end)
+  for i = 2, #names do
+    if rules[names[i]].first <= rules[names[i - 1]].last then
+      fail("the numbers of channels.%s and channels.%s overlap", names[i - 1], names[i])
+    end
+  end
 end
 
 
---- Returns the rules in a game's table `channels`, by the names of the channels.
----@param channels table
+--- Returns the rules of a game's table `channels`, by the channels' names.
+---@param declared table
 ---@param fail fun(message: string, ...) raises an error that names the file
----@return table<string, true|string>
-function channel_rules.read(channels, fail)
+---@return table<string, perigee.ChannelRuleEntry>
+function channel_rules.read(declared, fail)
   local rules = {}
-  for name, rule in next, channels do
+  for name, rule in next, declared do
     if type(name) ~= "string" then
-      fail("channels[%s] must be a name: write channels = { [%s] = true }", tostring(name), describe(rule))
+      fail("channels[%s] must be a name: write channels = { [%s] = true }", tostring(name), fault.quote(rule))
+    elseif not core.is_name(name) then
+      fail("channels[%q]: channel names are %s", name, core.name_rule)
     end
     rules[name] = read_rule(rule, fail, "channels." .. name)
   end
+  check_spans(rules, fail)
   return rules
+end
+
+
+--- Returns whether a version declares or serves a number.
+---@param rules table<string, perigee.ChannelRuleEntry>
+---@param number integer
+---@return boolean
+function channel_rules.uses(rules, number)
+  for _, rule in next, rules do
+    if rule.first and rule.first <= number and rule.last >= number then
+      return true
+    end
+  end
+  return channels.find(number) ~= nil
+end
+
+
+--- Exports the numbers that a version declares. Warns of channels that have others.
+---@param rules table<string, perigee.ChannelRuleEntry>
+function channel_rules.export(rules)
+  local list = {}
+  for name, rule in next, rules do
+    local open = channels.entries()[name]
+    local number = open and open.id or core.channel_find(name)
+    if rule.first then
+      list[#list + 1], list[#list + 2], list[#list + 3] = name, rule.first, rule.last
+    end
+    if rule.first and number and (number < rule.first or number > rule.last) then
+      live.log(LEVELS.warn, ('the channel "%s" has the number %d, and not one from %d to %d, until the '
+        .. 'server stops; the top level opens it with perigee.channel { name = "%s", range = "%d-%d" }')
+        :format(name, number, rule.first, rule.last, name, rule.first, rule.last))
+    end
+  end
+  core.channel_spans(list)
 end
 
 -- Checking ------------------------------------------------------------------------------------
@@ -84,6 +143,13 @@ local function refuse_unset(name, variable)
 end
 
 
+-- Returns the rule of a range, which also is for the names that begin with its name and ':'.
+local function rule_of_family(name)
+  local rule = live.channels[name:match "^[^:]*"]
+  return rule and rule.first and rule.first < rule.last and rule or nil
+end
+
+
 --- Returns true; or false, the message of the refusal, and its code.
 ---@param peer integer
 ---@param name string name of the channel
@@ -91,17 +157,17 @@ end
 ---@return string?
 ---@return integer?
 function channel_rules.judge(peer, name)
-  local rule = live.channels[name]
-  if rule == true then
-    return true
-  elseif not rule then
+  local rule = live.channels[name] or rule_of_family(name)
+  if not rule then
     return refuse_undeclared(name)
+  elseif not rule.token then
+    return true
   end
-  local secret = env(rule)
+  local secret = env(rule.token)
   if not secret or secret == "" then
-    return refuse_unset(name, rule)
+    return refuse_unset(name, rule.token)
   elseif not core.peer_token_is(peer, secret) then
-    return refuse('the channel "%s" is for peers whose token is the value of %s', name, rule)
+    return refuse('the channel "%s" is for peers whose token is the value of %s', name, rule.token)
   end
   return true
 end

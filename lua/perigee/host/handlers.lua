@@ -7,6 +7,7 @@ local core = require "perigee.core"
 local declared = require "perigee.world.declared"
 local fault = require "perigee.util.fault"
 local lockstep_settings = require "perigee.lockstep.settings"
+local lockstep_wire = require "perigee.lockstep.wire"
 local room_settings = require "perigee.host.room_settings"
 
 local getlocal, getmetatable = debug.getlocal, debug.getmetatable
@@ -250,6 +251,9 @@ function handlers.read(version)
   for _, name in ipairs(sorted_keys(rooms)) do
     read_kind(version, name, rooms[name])
   end
+  if version.has_lockstep and channel_rules.uses(version.channels, lockstep_wire.CHANNEL) then
+    fail(version.main, "channel %d is that of lockstep, which a room kind has", lockstep_wire.CHANNEL)
+  end
 end
 
 
@@ -336,6 +340,7 @@ function handlers.export(version, events)
     core.kind_set(name, of_kind, settings)
   end
   core.kinds_end()
+  channel_rules.export(version.channels)
   core.systems(declared.is_used and #version.world.systems + 1 or 0)
 end
 

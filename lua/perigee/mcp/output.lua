@@ -40,7 +40,8 @@ function output.compile(tool)
   local check, shown = json_schema.compile(schema, "output", "result")
   local place = tool.handler and fault.place(tool.handler)
   place = place and place .. ": " or ""
-  local from = tool.channel and (", as whoever serves the channel %q gave it,"):format(tool.channel) or ""
+  local from = tool.channel
+    and (", as whoever serves the channel %s gave it,"):format(fault.quote(tool.channel)) or ""
   return function(value)
     local problem = check(value)
     if problem then

@@ -1,6 +1,7 @@
 --- The tools, resources and prompts for clients: the host's own, and those that each version of the game
 --- declares. A declaration during a load becomes live with that version.
 
+local channels = require "perigee.api.channels"
 local core = require "perigee.core"
 local json = require "perigee.mcp.json"
 local live = require "perigee.host.live"
@@ -121,7 +122,7 @@ end
 function registry.notifications_of(channel)
   local found
   for _, item in next, of(live.number).tools do
-    if item.channel == channel then
+    if item.channel and channels.name_of(item.channel) == channel then
       found = found or {}
       for _, method in ipairs(item.notifications) do
         found[method] = true

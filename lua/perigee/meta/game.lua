@@ -23,7 +23,7 @@
 --- Room kinds by name. A room's kind is its name up to the first `:`.
 ---@field rooms? table<string, perigee.RoomKind>
 --- The plugin channels that clients may serve, by name, in a game without `on_channel_open`. `true` allows all
---- clients, a rule those with the right token.
+--- clients, a rule those with the right token. A rule may also say which numbers the channel has.
 ---@field channels? table<string, true|perigee.ChannelRule>
 --- Runs once, when the server listens.
 ---@field on_start? fun()
@@ -155,9 +155,16 @@
 ---@class perigee.Retry
 ---@field retry number Seconds, from 0 to 65535; fractions are rounded up.
 
---- A rule of `channels`: the clients that may serve a plugin channel.
+--- A rule of `channels`: the clients that may serve a plugin channel, and its number. Numbers are 3 to 1999; nobody
+--- else gets those that a rule names. They also count in a game with `on_channel_open`.
 ---@class perigee.ChannelRule
----@field token string An environment variable's name that begins with GAME_. Its value must be the peer's token.
+--- An environment variable's name that begins with GAME_. Its value must be the peer's token. Default: any client.
+---@field token? string
+--- The channel's number.
+---@field id? integer
+--- Numbers for the channel and for those whose names begin with its name and `:`: `ide = { range = "1000-1079" }` is
+--- for `ide`, `ide:lint` and so on.
+---@field range? string
 
 --- A handler of messages for the game. Its result answers the client that asked.
 ---@alias perigee.AnyMessageHandler fun(peer: perigee.Peer, name: string, value: any, room: perigee.Room?): any

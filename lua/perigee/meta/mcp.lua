@@ -15,7 +15,7 @@
 ---@field annotations? table Hints of the protocol, such as `{ readOnlyHint = true }`.
 --- Returns text, a table, `{ content = ... }` as the protocol has it, or nil and a text for the LLM: the tool failed.
 ---@field handler? fun(arguments: table, session: perigee.McpSession): any, string?
----@field channel? string The plugin channel whose client answers, in place of a handler.
+---@field channel? string|integer Name or number of the channel whose server answers, in place of a handler.
 ---@field notifications? string[] Notifications that this client may send to sessions, besides log lines and progress.
 ---@field timeout? number Seconds until a call fails without an answer. Default: 30.
 

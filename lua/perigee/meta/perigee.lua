@@ -93,16 +93,16 @@ function perigee.fault(code, value) end
 function perigee.events() end
 
 --- Serves the plugin channel of a name, or finds it if the script serves it already. Like a timer, it opens when the
---- handler has ended.
+--- handler has ended. A table names its number as well: `perigee.channel { name = "physics", id = 300 }`.
 ---
 --- A channel that the top level, `on_start` or `on_reload` opened is owned by the version. At a reload, a channel that
 --- the new version opens too passes over with its waiting packets and requests; one that it does not open closes.
 --- Channels of other handlers keep running with their code.
----@param name string A name as rooms have it.
+---@param given string|perigee.ChannelOptions A name as rooms have it, or a name and its number.
 ---@return perigee.Channel? channel
 ---@return string? message Why not.
----@return perigee.Code? code ChannelTaken (a client serves it), Invalid, ServerFull (1,000 names have numbers).
-function perigee.channel(name) end
+---@return perigee.Code? code ChannelTaken (a client serves it, or has the number), Invalid, ServerFull (no number is left).
+function perigee.channel(given) end
 
 --- Returns an environment variable of the server, or nil if it is not set. Secrets belong there, not into files.
 ---@param name string Begins with `GAME_`; any other name is an error.
@@ -510,10 +510,18 @@ function to.group(peers) end
 ---@field priority perigee.Priority
 ---@field reliable boolean
 
+--- A channel's name and number, for `perigee.channel`.
+---@class perigee.ChannelOptions
+---@field name string A name as rooms have it.
+--- Its number, 3 to 999: for a system of the game that clients know by number. Not 3 in a game with lockstep.
+---@field id? integer
+--- The numbers of which it gets the first that is free: "1000-1079". In place of `id`.
+---@field range? string
+
 --- A plugin channel that the script serves: a stream of packets for tools beside the game. After `close`, `send` and
 --- `ask` return nil, a message and ChannelNotFound.
 ---@class perigee.Channel
----@field id integer Its number, from 1000 up: the same for a name as long as the server runs.
+---@field id integer Its number, from 1000 up unless you chose it: the same for a name as long as the server runs.
 ---@field name string
 local Channel = {}
 

@@ -58,6 +58,17 @@ function describe.kind(value)
 end
 
 
+--- Describes a value as it is written: a string in quotes, a number, "a table".
+---@param value any
+---@return string
+function describe.quote(value)
+  if type(value) == "string" then
+    return format("%q", value)
+  end
+  return type(value) == "number" and tostring(value) or describe.kind(value)
+end
+
+
 --- Returns "; it has a, b, c", or "" if the names are too many to read.
 ---@param names string[]
 ---@return string

@@ -5,7 +5,10 @@ local describe = require "perigee.util.describe"
 
 local error, format = error, string.format
 
-local fault = { where = describe.where, kind = describe.kind, step = describe.step, place = describe.place }
+local fault = {
+  where = describe.where, kind = describe.kind, quote = describe.quote, step = describe.step,
+  place = describe.place,
+}
 
 
 --- Raises an error at the script's line.

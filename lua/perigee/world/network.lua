@@ -11,7 +11,7 @@ local store = require "perigee.world.store"
 local network = {}
 
 local CHANNELS_OF_SERVER = { [core.channels.control] = "control", [core.channels.message] = "message" }
-local PLUGIN_FIRST = 1000 -- lowest number of a plugin channel
+local PLUGIN_FIRST = core.channels.plugin_first -- lowest number of a plugin channel
 
 local connections, channels = store.set "connection", store.set "channel"
 local of_peer = {} -- peer id -> entity

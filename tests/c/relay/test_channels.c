@@ -178,7 +178,7 @@ static void one_address_makes_so_many_names_at_most(void **state) {
 
 static uint16_t serve(World *world, const char *name) {
   int err;
-  uint16_t channel = relay_channel(world->relay, text_from(name), &err);
+  uint16_t channel = relay_channel(world->relay, text_from(name), 0, 0, &err);
   assert_int_not_equal(channel, 0);
   relay_commit(world->relay);
   return channel;
@@ -198,7 +198,7 @@ static void the_last_numbers_are_the_scripts(void **state) {
     assert_int_equal(serve(world, name), 1000 + i);
   }
   int err;
-  assert_int_equal(relay_channel(world->relay, text_from("one more"), &err), 0);
+  assert_int_equal(relay_channel(world->relay, text_from("one more"), 0, 0, &err), 0);
   assert_int_equal(err, ERR_FULL);
 }
 
@@ -370,9 +370,9 @@ static void a_name_of_the_script_is_taken(void **state) {
   expect_error(world, ann, CODE_CHANNEL_NOT_FOUND);
   assert_int_equal(open_channel(world, ann, "chat"), 1000);
   int err;
-  assert_int_equal(relay_channel(world->relay, text_from("chat"), &err), 0);
+  assert_int_equal(relay_channel(world->relay, text_from("chat"), 0, 0, &err), 0);
   assert_int_equal(err, ERR_EXISTS);
-  assert_int_equal(relay_channel(world->relay, text_from("a\x07"), &err), 0);
+  assert_int_equal(relay_channel(world->relay, text_from("a\x07"), 0, 0, &err), 0);
   assert_int_equal(err, ERR_INVALID);
 }
 
@@ -381,7 +381,7 @@ static void a_handler_that_fails_serves_nothing(void **state) {
   script(world, 0, NULL);
   Client ann = enter(world, "ann");
   int err;
-  assert_int_equal(relay_channel(world->relay, text_from("chat"), &err), 1000);
+  assert_int_equal(relay_channel(world->relay, text_from("chat"), 0, 0, &err), 1000);
   relay_rollback(world->relay, (RelayMark){0});
   assert_int_equal(open_channel(world, ann, "chat"), 1000);
 }
