@@ -20,7 +20,7 @@ build = {
         "clients/lua/lockstep.c", "clients/lua/wait.c", "clients/c/channels.c",
         "clients/c/client.c", "clients/c/datagrams.c", "clients/c/driver.c", "clients/c/events.c",
         "clients/c/info.c", "clients/c/link.c", "clients/c/link_udp.c", "clients/c/lockstep.c",
-        "clients/c/lockstep_calls.c", "clients/c/messages.c", "clients/c/os.c",
+        "clients/c/lockstep_calls.c", "clients/c/messages.c", "clients/c/os.c", "clients/c/poll.c",
         "clients/c/requests.c", "clients/c/rooms.c", "clients/c/send.c", "clients/c/take.c",
         "clients/c/take_rooms.c", "src/base/array.c", "src/base/blob.c", "src/base/buf.c",
         "src/base/hash.c", "src/base/mem.c", "src/base/names.c", "src/base/text.c",

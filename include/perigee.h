@@ -196,7 +196,8 @@ PERIGEE_API size_t perigee_poll_all(PerigeeClient **clients, size_t client_count
 // A client of perigee_new is a state machine without sockets and without a clock: your program
 // carries its bytes and datagrams, and passes the time in. perigee_connect returns the same state
 // machine with a driver for sockets. The functions of this section are not for clients with a
-// driver; perigee_poll, perigee_poll_all, perigee_fds and perigee_wait_ms are for no others.
+// driver. perigee_poll, perigee_fds and perigee_wait_ms are for no others: they return
+// PERIGEE_BAD_ARGUMENT for a client without a driver, and perigee_poll_all passes over it.
 //
 // `now_us` is the time in microseconds, of any clock that never goes back. Calls without it, such
 // as perigee_join, begin at the time of the next call that has it. After any call your program does

@@ -72,7 +72,7 @@ local PURE = {
   ["assert.h"] = true, ["sodium.h"] = true, ["stdarg.h"] = true, ["stdbool.h"] = true, ["stddef.h"] = true,
   ["stdint.h"] = true, ["stdio.h"] = true, ["stdlib.h"] = true, ["string.h"] = true,
 }
-local IN_DRIVER = { ["driver.c"] = true, ["driver.h"] = true, ["os.h"] = true }
+local IN_DRIVER = { ["driver.c"] = true, ["poll.c"] = true, ["driver.h"] = true, ["os.h"] = true }
 for _, path in ipairs(list "find clients/c -maxdepth 1 -name '*.[ch]' ! -name os.c | sort") do
   local name, line_number = path:match "[^/]+$", 0
   for line in read(path):gmatch "([^\n]*)\n" do

@@ -148,16 +148,6 @@ static void go_on_opening(PerigeeClient *client, uint64_t now_us) {
 
 // --- Sending ---
 
-static void send_stream(PerigeeClient *client, uint64_t now_us) {
-  size_t size;
-  const uint8_t *bytes = perigee_output(client, &size, now_us);
-  if (size == 0) return;
-  int sent = os_send(client->driver->tcp, bytes, size);
-  // After an error drops the bytes, because receiving reports the end, after the server's last
-  // bytes.
-  if (sent != OS_AGAIN) perigee_sent(client, sent >= 0 ? (size_t)sent : size);
-}
-
 // Sends all datagrams; one that cannot be sent counts as lost.
 static void send_datagrams(PerigeeClient *client, uint64_t now_us) {
   Driver *d = client->driver;
@@ -196,6 +186,20 @@ static void receive_stream(PerigeeClient *client) {
       taken += (size_t)got;
     }
   }
+}
+
+// Ends the connection where bytes cannot be sent, after the server's last bytes.
+static void send_stream(PerigeeClient *client, uint64_t now_us) {
+  size_t size;
+  const uint8_t *bytes = perigee_output(client, &size, now_us);
+  if (size == 0) return;
+  int sent = os_send(client->driver->tcp, bytes, size);
+  if (sent >= 0) perigee_sent(client, (size_t)sent);
+  if (sent >= 0 || sent == OS_AGAIN) return;
+  receive_stream(client);
+  if (is_current(client))
+    perigee_connection_ended(client, PERIGEE_CONNECTION_RESET, os_problem(sent),
+                             os_clock_us());
 }
 
 static void receive_datagrams(PerigeeClient *client) {
@@ -247,7 +251,7 @@ static bool is_opening(const Driver *d) {
   return d->connection != 0 && !d->is_connected;
 }
 
-static void drive(PerigeeClient *client, bool has_stream, bool has_datagrams) {
+void driver_work(PerigeeClient *client, bool has_stream, bool has_datagrams) {
   Driver *d = client->driver;
   if (is_opening(d)) go_on_opening(client, os_clock_us());
   if (has_stream && d->tcp >= 0 && d->is_connected) receive_stream(client);
@@ -262,11 +266,25 @@ static void drive(PerigeeClient *client, bool has_stream, bool has_datagrams) {
   close_unneeded(client);
 }
 
-static uint64_t due_us(const PerigeeClient *client) {
+uint64_t driver_due_us(const PerigeeClient *client) {
   const Driver *d = client->driver;
   uint64_t at_us = perigee_due_us(client);
   if (client->events.count > 0 || !is_current(client)) return 0;
   return is_opening(d) && d->skip_us < at_us ? d->skip_us : at_us;
+}
+
+int driver_fds(PerigeeClient *client, PerigeeFd fds[2]) {
+  Driver *d = client->driver;
+  int count = 0, wants_input = perigee_wants_input(client);
+  close_unneeded(client);
+  if (d->tcp >= 0)
+    fds[count++] =
+        (PerigeeFd){.fd = d->tcp,
+                    .wants_read = d->is_connected && wants_input,
+                    .wants_write = !d->is_connected || link_unsent(&client->link) > 0};
+  if (d->udp >= 0) fds[count++] = (PerigeeFd){.fd = d->udp, .wants_read = wants_input};
+  d->polled = count;
+  return count;
 }
 
 PerigeeClient *perigee_connect(const char *address, const PerigeeOptions *options,
@@ -299,111 +317,3 @@ void perigee_free(PerigeeClient *client) {
   }
   if (client) client_free(client);
 }
-
-// --- Waiting ---
-
-int perigee_fds(PerigeeClient *client, PerigeeFd fds[2]) {
-  Driver *d = client->driver;
-  int count = 0, wants_input = perigee_wants_input(client);
-  close_unneeded(client);
-  if (d->tcp >= 0)
-    fds[count++] =
-        (PerigeeFd){.fd = d->tcp,
-                    .wants_read = d->is_connected && wants_input,
-                    .wants_write = !d->is_connected || link_unsent(&client->link) > 0};
-  if (d->udp >= 0) fds[count++] = (PerigeeFd){.fd = d->udp, .wants_read = wants_input};
-  d->polled = count;
-  return count;
-}
-
-// Returns the milliseconds until a time; -1: forever.
-static int ms_until(uint64_t at_us) {
-  if (at_us == UINT64_MAX) return -1;
-  uint64_t now_us = os_clock_us();
-  uint64_t wait_ms = at_us > now_us ? (at_us - now_us + 999) / 1000 : 0;
-  return wait_ms < INT32_MAX ? (int)wait_ms : INT32_MAX;
-}
-
-int perigee_wait_ms(PerigeeClient *client) { return ms_until(due_us(client)); }
-
-// A wait for the descriptors of all clients, and others behind them.
-typedef struct Wait {
-  PerigeeClient **clients;
-  size_t client_count;
-  PerigeeFd *others;
-  size_t other_count;
-  PerigeeFd *fds;  // has room for all
-} Wait;
-
-// Waits until something is ready or due, at most until `until_us`. Returns false where a signal was
-// handled, or all clients are closed.
-static bool wait_for(const Wait *wait, uint64_t until_us) {
-  size_t count = 0, others_size = wait->other_count * sizeof *wait->fds;
-  bool is_live = others_size > 0;
-  for (size_t i = 0; i < wait->client_count; i++) {
-    PerigeeClient *client = wait->clients[i];
-    uint64_t at_us = due_us(client);
-    is_live = is_live || client->state != PERIGEE_STATE_CLOSED;
-    if (at_us < until_us) until_us = at_us;
-    count += (size_t)perigee_fds(client, wait->fds + count);
-  }
-  if (others_size > 0) memcpy(wait->fds + count, wait->others, others_size);
-  int timeout_ms = is_live ? ms_until(until_us) : 0;
-  return os_poll(wait->fds, count + wait->other_count, timeout_ms) && is_live;
-}
-
-static bool is_ready(const PerigeeFd *fd) { return fd->wants_read || fd->wants_write; }
-
-// Drives the clients that are ready or due; returns the descriptors behind theirs.
-static const PerigeeFd *drive_all(const Wait *wait) {
-  const PerigeeFd *fd = wait->fds;
-  uint64_t now_us = os_clock_us();
-  for (size_t i = 0; i < wait->client_count; i++) {
-    PerigeeClient *client = wait->clients[i];
-    const Driver *d = client->driver;
-    const PerigeeFd *end = fd + d->polled;
-    bool has_stream = fd < end && d->tcp >= 0 && is_ready(fd++);
-    bool has_datagrams = fd < end && is_ready(fd);
-    if (has_stream || has_datagrams || due_us(client) <= now_us)
-      drive(client, has_stream, has_datagrams);
-    fd = end;
-  }
-  return fd;
-}
-
-// Moves clients with events to the front; returns their number.
-static size_t find_ready(const Wait *wait) {
-  size_t ready = 0;
-  for (size_t i = 0; i < wait->client_count; i++) {
-    PerigeeClient *client = wait->clients[i];
-    if (client->events.count == 0) continue;
-    wait->clients[i] = wait->clients[ready];
-    wait->clients[ready++] = client;
-  }
-  return ready;
-}
-
-size_t perigee_poll_all(PerigeeClient **clients, size_t client_count, PerigeeFd *fds,
-                        size_t fd_count, int timeout_ms) {
-  Wait wait = {clients, client_count, fds, fd_count, NULL};
-  wait.fds = mem_alloc((2 * client_count + fd_count + 1) * sizeof *fds);
-  uint64_t end_us =
-      timeout_ms < 0 ? UINT64_MAX : os_clock_us() + (uint64_t)timeout_ms * 1000;
-  size_t ready = 0;
-  for (bool goes_on = true; goes_on;) {
-    goes_on = wait_for(&wait, end_us);
-    const PerigeeFd *others = drive_all(&wait);
-    ready = find_ready(&wait);
-    goes_on = goes_on && ready == 0 && os_clock_us() < end_us;
-    for (size_t i = 0; i < fd_count; i++) goes_on = goes_on && !is_ready(&others[i]);
-    if (!goes_on && fd_count > 0) memcpy(fds, others, fd_count * sizeof *fds);
-  }
-  mem_free(wait.fds);
-  return ready;
-}
-
-int perigee_poll(PerigeeClient *client, int timeout_ms) {
-  return perigee_poll_all(&client, 1, NULL, 0, timeout_ms) > 0;
-}
-
-uint64_t perigee_clock_us(void) { return os_clock_us(); }

@@ -23,3 +23,12 @@ typedef struct Driver {
   uint64_t until_us;  // time to give up
   int polled;         // number of descriptors in the present wait
 } Driver;
+
+/// Writes the descriptors to wait for to `fds`; returns their number, which `polled` keeps.
+int driver_fds(PerigeeClient *client, PerigeeFd fds[2]);
+
+/// Returns the time at which the client has work even if no descriptor is ready; 0: now.
+uint64_t driver_due_us(const PerigeeClient *client);
+
+/// Does all due work; the flags say which descriptors are ready.
+void driver_work(PerigeeClient *client, bool has_stream, bool has_datagrams);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <cmocka.h>
 
@@ -116,6 +117,37 @@ static void events_that_nobody_takes_stop_the_reading(void **state) {
   assert_int_equal(3001, fake_event(&server, PERIGEE_PACKET)->channel);
 }
 
+// What the system does not take any more has to come by another connection.
+static void a_stream_that_cannot_be_sent_ends_its_connection(void **state) {
+  (void)state;
+  PerigeeOptions options = fake_options();
+  FakePeer *peer = fake_connect(&server, &options, 3);
+  PerigeeFd fds[2];
+  assert_int_equal(1, perigee_fds(server.client, fds));
+  assert_int_equal(0, shutdown(fds[0].fd, SHUT_WR));
+  perigee_send(server.client, 0, "kept", NULL, 0);
+  fake_expect_cut(fake_event(&server, PERIGEE_DISCONNECTED));
+  fake_event(&server, PERIGEE_RECONNECTING);
+  (void)peer;
+  peer = fake_accept(&server);
+  fake_hello(&server, peer);
+  fake_welcome(peer, &(FakeWelcome){.token = 4, .is_resumed = 1});
+  fake_event(&server, PERIGEE_RESUMED);
+  fake_expect_message(&server, peer, 0, "[\"kept\",null]");
+}
+
+static void a_client_without_sockets_is_not_polled(void **state) {
+  (void)state;
+  server.client = NULL;
+  PerigeeClient *bare = perigee_new(NULL, 0, NULL);
+  PerigeeFd fds[2];
+  assert_int_equal(PERIGEE_BAD_ARGUMENT, perigee_poll(bare, 0));
+  assert_int_equal(PERIGEE_BAD_ARGUMENT, perigee_fds(bare, fds));
+  assert_int_equal(PERIGEE_BAD_ARGUMENT, perigee_wait_ms(bare));
+  assert_int_equal(0, perigee_poll_all(&bare, 1, NULL, 0, 0));
+  perigee_free(bare);
+}
+
 #define TEST(name) \
   cmocka_unit_test_prestate_setup_teardown(name, NULL, fake_tear_down, &server)
 
@@ -127,6 +159,8 @@ int main(void) {
       TEST(what_is_called_for_before_it_is_connected_waits),
       TEST(an_event_that_is_there_is_not_waited_for),
       TEST(events_that_nobody_takes_stop_the_reading),
+      TEST(a_stream_that_cannot_be_sent_ends_its_connection),
+      TEST(a_client_without_sockets_is_not_polled),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

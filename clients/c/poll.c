@@ -1,0 +1,107 @@
+// Waiting for the sockets of clients: of one, or of many at a time.
+#include <string.h>
+
+#include "base/mem.h"
+#include "driver.h"
+#include "internal.h"
+
+// Returns the milliseconds until a time; -1: forever.
+static int ms_until(uint64_t at_us) {
+  if (at_us == UINT64_MAX) return -1;
+  uint64_t now_us = os_clock_us();
+  uint64_t wait_ms = at_us > now_us ? (at_us - now_us + 999) / 1000 : 0;
+  return wait_ms < INT32_MAX ? (int)wait_ms : INT32_MAX;
+}
+
+int perigee_fds(PerigeeClient *client, PerigeeFd fds[2]) {
+  return client->driver ? driver_fds(client, fds) : PERIGEE_BAD_ARGUMENT;
+}
+
+int perigee_wait_ms(PerigeeClient *client) {
+  return client->driver ? ms_until(driver_due_us(client)) : PERIGEE_BAD_ARGUMENT;
+}
+
+// A wait for the descriptors of all clients, and others behind them.
+typedef struct Wait {
+  PerigeeClient **clients;
+  size_t client_count;
+  PerigeeFd *others;
+  size_t other_count;
+  PerigeeFd *fds;  // has room for all
+} Wait;
+
+// Waits until something is ready or due, at most until `until_us`. Returns false where a signal was
+// handled, or all clients are closed.
+static bool wait_for(const Wait *wait, uint64_t until_us) {
+  size_t count = 0, others_size = wait->other_count * sizeof *wait->fds;
+  bool is_live = others_size > 0;
+  for (size_t i = 0; i < wait->client_count; i++) {
+    PerigeeClient *client = wait->clients[i];
+    if (!client->driver) continue;
+    uint64_t at_us = driver_due_us(client);
+    is_live = is_live || client->state != PERIGEE_STATE_CLOSED;
+    if (at_us < until_us) until_us = at_us;
+    count += (size_t)driver_fds(client, wait->fds + count);
+  }
+  if (others_size > 0) memcpy(wait->fds + count, wait->others, others_size);
+  int timeout_ms = is_live ? ms_until(until_us) : 0;
+  return os_poll(wait->fds, count + wait->other_count, timeout_ms) && is_live;
+}
+
+static bool is_ready(const PerigeeFd *fd) { return fd->wants_read || fd->wants_write; }
+
+// Drives the clients that are ready or due; returns the descriptors behind theirs.
+static const PerigeeFd *drive_all(const Wait *wait) {
+  const PerigeeFd *fd = wait->fds;
+  uint64_t now_us = os_clock_us();
+  for (size_t i = 0; i < wait->client_count; i++) {
+    PerigeeClient *client = wait->clients[i];
+    const Driver *d = client->driver;
+    if (!d) continue;
+    const PerigeeFd *end = fd + d->polled;
+    bool has_stream = fd < end && d->tcp >= 0 && is_ready(fd++);
+    bool has_datagrams = fd < end && is_ready(fd);
+    if (has_stream || has_datagrams || driver_due_us(client) <= now_us)
+      driver_work(client, has_stream, has_datagrams);
+    fd = end;
+  }
+  return fd;
+}
+
+// Moves clients with events to the front; returns their number.
+static size_t find_ready(const Wait *wait) {
+  size_t ready = 0;
+  for (size_t i = 0; i < wait->client_count; i++) {
+    PerigeeClient *client = wait->clients[i];
+    if (!client->driver || client->events.count == 0) continue;
+    wait->clients[i] = wait->clients[ready];
+    wait->clients[ready++] = client;
+  }
+  return ready;
+}
+
+size_t perigee_poll_all(PerigeeClient **clients, size_t client_count, PerigeeFd *fds,
+                        size_t fd_count, int timeout_ms) {
+  Wait wait = {clients, client_count, fds, fd_count, NULL};
+  wait.fds = mem_alloc((2 * client_count + fd_count + 1) * sizeof *fds);
+  uint64_t end_us =
+      timeout_ms < 0 ? UINT64_MAX : os_clock_us() + (uint64_t)timeout_ms * 1000;
+  size_t ready = 0;
+  for (bool goes_on = true; goes_on;) {
+    goes_on = wait_for(&wait, end_us);
+    const PerigeeFd *others = drive_all(&wait);
+    ready = find_ready(&wait);
+    goes_on = goes_on && ready == 0 && os_clock_us() < end_us;
+    for (size_t i = 0; i < fd_count; i++) goes_on = goes_on && !is_ready(&others[i]);
+    if (!goes_on && fd_count > 0) memcpy(fds, others, fd_count * sizeof *fds);
+  }
+  mem_free(wait.fds);
+  return ready;
+}
+
+int perigee_poll(PerigeeClient *client, int timeout_ms) {
+  if (!client->driver) return PERIGEE_BAD_ARGUMENT;
+  return perigee_poll_all(&client, 1, NULL, 0, timeout_ms) > 0;
+}
+
+uint64_t perigee_clock_us(void) { return os_clock_us(); }
