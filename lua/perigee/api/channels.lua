@@ -168,8 +168,8 @@ local function whole_in(value, first, last)
 end
 
 
---- Returns the numbers that `{ id = 300 }` or `{ range = "1000-1079" }` names, or nothing if it names none; nil
---- and an error for a wrong one.
+--- Returns the numbers that `{ id = 300 }` or `{ range = "1000-1079" }` names, or nothing if it names none;
+--- nil and an error for a wrong one.
 ---@param given table
 ---@param id_last integer
 ---@return integer? first
