@@ -38,13 +38,13 @@ function perigee.now()
 end
 
 
-function perigee.after(seconds, fn)
-  return timers.after(seconds, fn)
+function perigee.after(seconds, fn, ...)
+  return timers.after(nil, seconds, fn, ...)
 end
 
 
-function perigee.every(seconds, fn)
-  return timers.every(seconds, fn)
+function perigee.every(seconds, fn, ...)
+  return timers.every(nil, seconds, fn, ...)
 end
 
 

@@ -187,7 +187,7 @@ describe("the annotations", function()
   end)
 
   it("have all of timers", function()
-    local Timer = debug.getmetatable(require("perigee.host.timers").after(1, function() end)).__index
+    local Timer = debug.getmetatable(require("perigee.host.timers").after(nil, 1, function() end)).__index
     same_functions("timer:", Timer, API.classes["perigee.Timer"].methods)
   end)
 

@@ -140,7 +140,7 @@ end
 
 -- Fails the requests that wait for an answer on a channel, unless the channel is open again by then.
 local function drop_requests_later(id)
-  timers.after(0, function()
+  timers.after(nil, 0, function()
     if not by_id[id] then
       requests.drop_channel(id)
     end

@@ -144,19 +144,19 @@ local function no_room()
 end
 
 
-function Room:after(seconds, fn)
+function Room:after(seconds, fn, ...)
   if is_gone(self) then
     return no_room()
   end
-  return timers.after(seconds, fn, self)
+  return timers.after(self, seconds, fn, ...)
 end
 
 
-function Room:every(seconds, fn)
+function Room:every(seconds, fn, ...)
   if is_gone(self) then
     return no_room()
   end
-  return timers.every(seconds, fn, self)
+  return timers.every(self, seconds, fn, ...)
 end
 
 

@@ -29,7 +29,7 @@ local function describe_code(entry)
   if entry.co then
     return "waiting " .. (entry.task.label or "handler"), waiting_in(entry.co) or BUILT_IN
   end
-  return entry.args and "task" or "timer", fault.place(entry.fn) or BUILT_IN
+  return entry.what or "timer", fault.place(entry.fn) or BUILT_IN
 end
 
 

@@ -17,6 +17,7 @@ local REF_MAX = 65535
 ---@field fn function|string?
 ---@field label string name in error messages
 ---@field interval number? seconds between two firings; nil: it fires once
+---@field what string? "timer" or "task"; nil: the host's own
 ---@field args table? arguments of fn, with their number in n
 ---@field co thread? waiting coroutine; the other fields are then the results of core.wait
 ---@field is_awaited boolean? whether it waits for values, not only for a time

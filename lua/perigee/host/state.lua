@@ -14,10 +14,10 @@ local PLAIN = { string = true, number = true, boolean = true, table = true }
 
 local function is_object(value)
   local class = getmetatable(value)
-  return class == registry.peer_class or class == registry.room_class
+  return class == registry.peer_class or class == registry.room_class or registry.named_timers[value] == true
 end
 
--- Returns whether a value may be in a state. Peers and rooms may.
+-- Returns whether a value may be in a state. Peers, rooms and named timers may.
 local function is_good(value)
   return PLAIN[type(value)]
     and (type(value) ~= "table" or not getmetatable(value) or is_object(value))
@@ -27,6 +27,9 @@ local function describe(value)
   local class = type(value) == "table" and getmetatable(value)
   if class then
     local name = rawget(class, "__metatable")
+    if name == "timer" then
+      return "a timer that calls a function instead of a name"
+    end
     return type(name) == "string" and "a " .. name or "a table with a metatable"
   end
   return fault.kind(value)
@@ -80,7 +83,18 @@ local function pop(walk)
   return table.remove(walk.stack)
 end
 
-local function find_fault(root)
+--- Finds the first value that is not data.
+---@param root any
+---@return string? path its keys, like ".players[3].hit"; "": root itself
+---@return string? what like "a function"
+function state.find_fault(root)
+  if root == nil then
+    return
+  elseif not is_good(root) then
+    return "", describe(root)
+  elseif type(root) ~= "table" or is_object(root) then
+    return
+  end
   local walk = begin_walk(root)
   while walk.size > 0 do
     local from = pop(walk)
@@ -100,7 +114,7 @@ local function check(name, value)
   if type(value) ~= "table" or getmetatable(value) then
     error(("%s must be a plain table, not %s"):format(name, describe(value)), 0)
   end
-  local path, what = find_fault(value)
+  local path, what = state.find_fault(value)
   if path then
     error(("%s%s holds %s; what survives a reload is data only"):format(name, path, what), 0)
   end

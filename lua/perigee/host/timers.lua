@@ -6,6 +6,8 @@ local fault = require "perigee.util.fault"
 local journal = require "perigee.host.journal"
 local live = require "perigee.host.live"
 local pending = require "perigee.host.pending"
+local registry = require "perigee.host.registry"
+local state = require "perigee.host.state"
 
 local entries = pending.timers
 local ran = core.ran() -- as in host/init.lua
@@ -39,64 +41,93 @@ local function describe_unknown(name, room)
   return ("there is no function %s in the table of %s%s"):format(name, whose, hint)
 end
 
-local function check(method, what, seconds, fn, room)
+local function check(method, what, seconds, fn)
   if type(seconds) == "function" then
     fault.raise("the seconds come first: %s(seconds, fn)", method)
   end
   fault.check_seconds(what, seconds)
-  if type(fn) == "string" then
-    if not live.loading and not live.named(fn, room) then
-      fault.raise("%s", describe_unknown(fn, room))
-    end
-  elseif type(fn) ~= "function" then
+  if type(fn) ~= "string" and type(fn) ~= "function" then
     fault.raise("a timer calls a function or the name of one, not %s", fault.kind(fn))
   end
 end
 
-local function set(fn, room, seconds, interval)
-  local entry = {
-    fn = fn, room = room, interval = interval, label = type(fn) == "string" and "timer " .. fn or "timer",
-  }
+-- Checks a function that is called by its name, with arguments that must be data, because they may outlive the
+-- version that gives them.
+local function check_named(name, room, ...)
+  if not live.loading and not live.named(name, room) then
+    fault.raise("%s", describe_unknown(name, room))
+  end
+  for i = 1, select("#", ...) do
+    local path, what = state.find_fault((select(i, ...)))
+    if path then
+      fault.raise("argument %d%s for %s is %s; what a name is called with survives reloads, so it is data only",
+        i, path, name, what)
+    end
+  end
+end
+
+-- Makes the entry of a call to come. The room is the first argument of timers, and of functions called by
+-- their names.
+local function entry_of(what, fn, room, ...)
+  local is_named = type(fn) == "string"
+  if is_named then
+    check_named(fn, room, ...)
+  end
+  local args = { n = select("#", ...), ... }
+  if room and (is_named or what == "timer") then
+    args = { n = args.n + 1, room, ... }
+  end
+  return { fn = fn, room = room, args = args, what = what, label = is_named and what .. " " .. fn or what }
+end
+
+local function set(entry, seconds, interval)
+  entry.interval = interval
   timers.begin(entry, seconds)
   local timer = setmetatable({ id = entry.id }, timer_class)
   held[timer] = entry
+  registry.named_timers[timer] = type(entry.fn) == "string" or nil
   return timer
 end
 
 
----@param seconds number
----@param fn function|string
+--- Sets a timer that calls `fn(...)` once, or `fn(room, ...)`.
 ---@param room perigee.Room?
+---@param seconds number
+---@param fn function|string a function, or the name of one
+---@param ... any
 ---@return perigee.Timer
-function timers.after(seconds, fn, room)
-  check("after", "the delay", seconds, fn, room)
-  return set(fn, room, seconds)
+function timers.after(room, seconds, fn, ...)
+  check("after", "the delay", seconds, fn)
+  return set(entry_of("timer", fn, room, ...), seconds)
 end
 
 
+--- Sets a timer that calls `fn(...)`, or `fn(room, ...)`, again and again.
+---@param room perigee.Room?
 ---@param seconds number
 ---@param fn function|string
----@param room perigee.Room?
+---@param ... any
 ---@return perigee.Timer
-function timers.every(seconds, fn, room)
-  check("every", "the interval", seconds, fn, room)
+function timers.every(room, seconds, fn, ...)
+  check("every", "the interval", seconds, fn)
   if seconds < INTERVAL_MIN then
     fault.raise("the interval must be at least %s seconds, not %s", INTERVAL_MIN, seconds)
   end
-  return set(fn, room, seconds, seconds)
+  return set(entry_of("timer", fn, room, ...), seconds, seconds)
 end
 
 
 --- Runs a function as a task of its own when the running handler has ended.
 ---@param room perigee.Room? room with which the task ends
----@param fn function
+---@param fn function|string a function, or the name of one, which gets the room first
 function timers.spawn(room, fn, ...)
-  if fn == nil or type(fn) == "number" or type(fn) == "string" then
-    fault.raise("the task must be a function, not %s; its arguments follow it: spawn(fn, ...)",
+  if fn == nil or type(fn) == "number" then
+    fault.raise("the task must be a function or the name of one, not %s; its arguments follow it: spawn(fn, ...)",
       fault.kind(fn))
+  elseif type(fn) ~= "function" and type(fn) ~= "string" then
+    fault.raise("the task must be a function or the name of one, not %s", fault.kind(fn))
   end
-  fault.check("the task", fn, "function")
-  timers.begin({ fn = fn, room = room, label = "task", args = { n = select("#", ...), ... } }, 0)
+  timers.begin(entry_of("task", fn, room, ...), 0)
 end
 
 
@@ -148,7 +179,7 @@ function timers.call(entry)
   else
     pending.remove(entry)
   end
-  local fn, room = entry.fn, entry.room
+  local fn, room, args = entry.fn, entry.room, entry.args
   if type(fn) == "string" then
     entry.version = live.number -- version of the code that the name calls now
   end
@@ -158,8 +189,8 @@ function timers.call(entry)
     fn = live.named(fn, room) or error(live.version.main .. ": " .. describe_unknown(fn, room), 0)
   end
   ran[1] = fn
-  if entry.args then
-    fn(unpack(entry.args, 1, entry.args.n))
+  if args then
+    fn(unpack(args, 1, args.n))
   else
     fn(room)
   end

@@ -54,24 +54,26 @@ function perigee.sleep(seconds) end
 ---@return number
 function perigee.now() end
 
---- Calls `fn()` once, after a time.
+--- Calls `fn(...)` once, after a time. What follows a name is data, as in a state.
 ---
 --- A timer that the top level, `on_start` or `on_reload` made, or a task that one of them started, is *owned* by the
 --- version: it ends at the next reload, and the new version makes its own. All other timers outlive reloads: with the
 --- old code where they have a function, with the new code where they have a name.
 ---@param seconds number
----@param fn perigee.FunctionName|fun() A function, or the name of one in the game's table.
+---@param fn perigee.FunctionName|fun(...: any) A function, or the name of one in the game's table.
+---@param ... any
 ---@return perigee.Timer
-function perigee.after(seconds, fn) end
+function perigee.after(seconds, fn, ...) end
 
---- Calls `fn()` again and again. A call that waits does not delay the next one. Ownership is as with `perigee.after`.
+--- Calls `fn(...)` again and again. A call that waits does not delay the next one. Ownership is as with `perigee.after`.
 ---@param seconds number The interval, at least 0.001.
----@param fn perigee.FunctionName|fun() A function, or the name of one in the game's table.
+---@param fn perigee.FunctionName|fun(...: any) A function, or the name of one in the game's table.
+---@param ... any
 ---@return perigee.Timer
-function perigee.every(seconds, fn) end
+function perigee.every(seconds, fn, ...) end
 
 --- Runs `fn(...)` as a task of its own when the handler has ended. A task may wait.
----@param fn async fun(...: any)
+---@param fn perigee.FunctionName|async fun(...: any) A function, or the name of one in the game's table.
 ---@param ... any
 function perigee.spawn(fn, ...) end
 
@@ -117,7 +119,8 @@ function perigee.stats() end
 ---@param reason? string For `on_stop` and the log. Default: "perigee.stop".
 function perigee.stop(reason) end
 
---- Plain data of the game, which survives reloads: strings, numbers, booleans, peers, rooms, and tables of these.
+--- Plain data of the game, which survives reloads: strings, numbers, booleans, peers, rooms, timers that call names,
+--- and tables of these.
 ---
 --- A function, a coroutine or a table with a metatable would keep old code alive. While files are watched, the log
 --- names such a value when the handler that stored it ends; a reload is refused as long as one exists.
@@ -354,25 +357,28 @@ function Room:get_meta(key) end
 ---@return perigee.Code? code
 function Room:delete() end
 
---- Calls `fn(room)` once, after a time. The timer ends with the room. A name is that of a function in the table of
---- the room's kind, or in the game's if the game does not name the kind.
+--- Calls `fn(room, ...)` once, after a time. The timer ends with the room. A name is that of a function in the table
+--- of the room's kind, or in the game's if the game does not name the kind. What follows a name is data, as in a state.
 ---@param seconds number
----@param fn perigee.FunctionName|fun(room: perigee.Room) A function, or the name of one in the kind's table.
+---@param fn perigee.FunctionName|fun(room: perigee.Room, ...: any) A function, or the name of one in the kind's table.
+---@param ... any
 ---@return perigee.Timer? timer
 ---@return string? message Why not.
 ---@return perigee.Code? code
-function Room:after(seconds, fn) end
+function Room:after(seconds, fn, ...) end
 
---- Calls `fn(room)` again and again. The timer ends with the room.
+--- Calls `fn(room, ...)` again and again. The timer ends with the room.
 ---@param seconds number The interval, at least 0.001.
----@param fn perigee.FunctionName|fun(room: perigee.Room) A function, or the name of one in the kind's table.
+---@param fn perigee.FunctionName|fun(room: perigee.Room, ...: any) A function, or the name of one in the kind's table.
+---@param ... any
 ---@return perigee.Timer? timer
 ---@return string? message Why not.
 ---@return perigee.Code? code
-function Room:every(seconds, fn) end
+function Room:every(seconds, fn, ...) end
 
---- Runs `fn(...)` as a task of its own when the handler has ended. It may wait, and ends with the room.
----@param fn async fun(...: any)
+--- Runs `fn(...)` as a task of its own when the handler has ended. It may wait, and ends with the room. A function
+--- called by its name gets the room first.
+---@param fn perigee.FunctionName|async fun(...: any) A function, or the name of one in the kind's table.
 ---@param ... any
 ---@return true? ok
 ---@return string? message Why not.

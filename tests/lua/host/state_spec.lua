@@ -40,7 +40,8 @@ describe("looking at states after a handler", function()
   it("reports the path of a function, a timer, a coroutine and a metatable", function()
     reports('room.state.players[3].on_hit is a function, in room "duel:1"',
       "room.state.players = { {}, {}, { on_hit = function() end } }")
-    reports("peer.state.beat is a timer, of peer 1 (name of 1)", "peer.state.beat = perigee.every(1, print)")
+    reports("peer.state.beat is a timer that calls a function instead of a name, of peer 1 (name of 1)",
+      "peer.state.beat = perigee.every(1, print)")
     reports("perigee.state[\"odd key\"] is a thread, in the game's state",
       "perigee.state['odd key'] = coroutine.create(print)")
     reports('room.state.a is a table with a metatable, in room "duel:1"',

@@ -96,6 +96,77 @@ describe("timers and tasks", function()
     assert.equal("game's new beat\nduel:1's beat", fake_core.log_text(core))
   end)
 
+  it("given a name pass on arguments, after the room where one is concerned", function()
+    load [[
+      local perigee = require "perigee"
+      local game = { rooms = { duel = {} }, on_message = {} }
+      function game.on_message.go(peer, value, room)
+        perigee.after(1, "beat", "a", nil, 3)
+        perigee.every(1, "beat", { b = 1 })
+        room:after(1, "beat", peer, 5)
+        perigee.spawn("beat", 6)
+        room:spawn("beat", 7)
+        room:after(1, function(...) game.beat("function", ...) end, 8)
+        room:spawn(function(...) game.beat("task", ...) end, 9)
+      end
+      local function describe(value)
+        return tostring(getmetatable(value) or type(value) == "table" and value.b or value)
+      end
+      local function show(what, ...)
+        local shown = { what }
+        for i = 1, select("#", ...) do
+          local value = select(i, ...)
+          shown[i + 1] = type(value) == "string" and value or describe(value)
+        end
+        print(table.concat(shown, " "))
+      end
+      function game.beat(...) show("game", ...) end
+      function game.rooms.duel.beat(...) show("duel", ...) end
+      return game
+    ]]
+    local outcome, text = message "go"
+    assert.equal("ended", outcome, text)
+    for _, id in ipairs(timers()) do
+      fake_core.call(core, host, "timer", { a = id })
+    end
+    assert.equal("game a nil 3\ngame 1\nduel room peer 5\ngame 6\nduel room 7\n"
+      .. "game function room 8\ngame task 9", fake_core.log_text(core))
+  end)
+
+  it("given a name refuse arguments that are not data", function()
+    load [[
+      local perigee = require "perigee"
+      return { beat = print, on_message = { go = function()
+        perigee.after(1, "beat", 1, { a = { hit = print } })
+      end } }
+    ]]
+    local outcome, text = message "go"
+    assert.equal("failed", outcome)
+    assert.truthy(text:find("game.lua:3: argument 2.a.hit for beat is a function; ", 1, true), text)
+  end)
+
+  it("given a name may be in a state, and are cancelled there after a reload", function()
+    local source = [[
+      local perigee = require "perigee"
+      return { beat = print, on_message = {
+        set = function(peer, value, room) room.state.timers = { perigee.after(9, "beat") } end,
+        cancel = function(peer, value, room) print(room.state.timers[1]:cancel()) end,
+        wrong = function(peer, value, room) room.state.timers = { perigee.after(9, print) } end,
+      } }
+    ]]
+    load(source)
+    message "set"
+    assert.equal("ended", (fake_core.reload(core, host)))
+    assert.equal(1, #timers())
+    message "cancel"
+    assert.equal(0, #timers())
+    assert.truthy(fake_core.log_text(core):find "true$")
+    message "wrong"
+    local outcome, text = fake_core.reload(core, host)
+    assert.equal("failed", outcome)
+    assert.truthy(text:find("holds a timer that calls a function instead of a name", 1, true), text)
+  end)
+
   it("say at once when there is nothing of that name", function()
     load [[
       local perigee = require "perigee"
