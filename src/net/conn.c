@@ -140,7 +140,7 @@ void conn_end(Conn *conn, End how) {
 void conn_set_reason(Conn *conn, Code code, const char *text) {
   if (conn->close_code >= 0) return;
   conn->close_code = (int8_t)code;
-  if (text) conn->close_text = mem_strdup(text);
+  if (text && conn->protocol->keep_reason) conn->protocol->keep_reason(conn, text);
 }
 
 void conn_destroy(Conn *conn) {
@@ -169,10 +169,6 @@ NetSent conn_queued(const Conn *conn) {
 }
 
 void conn_publish(const Conn *conn) {
-  UdpFigures figures;
-  if (!conn->counters) return;
-  counters_set(conn->counters, conn->out.sent, conn_queued(conn));
-  if (conn->datagrams) conn->datagrams->ops->figures(conn->datagrams, &figures);
-  if (conn->datagrams || conn->counters->has_udp)
-    counters_set_udp(conn->counters, conn->datagrams ? &figures : NULL);
+  if (conn->net->publish && conn->is_known && conn->state == CONN_OPEN)
+    conn->net->publish(conn);
 }

@@ -5,7 +5,6 @@
 
 #include "base/buf.h"
 #include "base/timers.h"
-#include "net/counters.h"
 #include "net/datagrams.h"
 #include "net/internal.h"
 #include "net/out/output.h"
@@ -67,14 +66,12 @@ struct Conn {
   const Protocol *protocol;
   void *speech;  // state of the protocol; owned; freed by protocol->free
   Net *net;
-  Counters *counters;  // counters shared with the proxy; NULL: no proxy
   ConnInfo *info;      // description for events.open; owned; NULL after that event
   Inbox in;
   Outbox out;
   Datagrams *datagrams;  // datagrams, alone or beside the stream; NULL: none
   Timer timer;           // deadline of the protocol, of a partly received packet, or of
                          // lingering
-  char *close_text;      // reason of the close, in words; owned; NULL: none
   int8_t close_code;     // Code of the close; -1: none given
   uint8_t state;         // ConnState
   uint8_t stops;         // bits of Stop

@@ -79,6 +79,8 @@ struct Net {
                         uint64_t due_ms);
   /// EndpointOps.udp_offer for a Conn; NULL: no UDP
   uint16_t (*udp_offer)(Conn *conn, uint32_t peer, uint64_t nonce);
+  /// Copies the counters of an open, known Conn to its proxy; NULL: no proxies
+  void (*publish)(const Conn *conn);
   Web *web;          // part for the site, as the next three; NULL: not used yet
   TlsServer *tls;    // NULL: no certificate was given
   AdminPort *admin;  // NULL: no admin listener

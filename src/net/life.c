@@ -105,7 +105,6 @@ static void on_closed(void *user) {
   backlog_free(conn);
   buf_deinit(&conn->in.bytes);
   mem_free(conn->info);
-  mem_free(conn->close_text);
   mem_free(conn);
 }
 
@@ -143,7 +142,6 @@ void conn_close(Conn *conn) {
   Net *net = conn->net;
   flush_conn(conn, PRIORITIES_ALL);
   counter_leave(&conn->self, conn->out.sent);
-  conn->counters = NULL;
   if (conn->info) take_info(conn, NULL);
   if (conn->protocol->leave) conn->protocol->leave(conn);
   if (conn->datagrams) conn->datagrams->ops->leave(conn->datagrams);

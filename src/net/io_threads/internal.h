@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "net/conn.h"
+#include "net/counters.h"
 #include "net/io_threads/mailbox.h"
 
 enum {
@@ -105,6 +106,8 @@ struct IoThreads {
 // --- served.c, called by a thread ---
 
 NetEvents served_events(void);
+/// Net.publish.
+void served_publish(const Conn *conn);
 /// Removes STOP_FLOW from connections if the main thread has taken events.
 void served_resume_flow(IoThread *thread);
 /// Posts the thread's events.

@@ -76,11 +76,19 @@ static void *on_open(void *data, ConnId id, const ConnInfo *info) {
   proxy->thread = thread;
   proxy->local = id;
   proxy->port = udp_port_to_attach(conn);
-  conn->counters = &proxy->counters;
   UpOpen *up = add_event(thread, &PROXY_OPEN, proxy, NULL, sizeof *up);
   up->info = *info;
   conn_stop(conn, STOP_OPEN);
   return proxy;
+}
+
+void served_publish(const Conn *conn) {
+  Counters *counters = &((Proxy *)conn->self.data)->counters;
+  counters_set(counters, conn->out.sent, conn_queued(conn));
+  UdpFigures figures;
+  if (conn->datagrams) conn->datagrams->ops->figures(conn->datagrams, &figures);
+  if (conn->datagrams || counters->has_udp)
+    counters_set_udp(counters, conn->datagrams ? &figures : NULL);
 }
 
 static UpEvent *add_packet(IoThread *thread, const RemoteCall *call, Proxy *proxy,

@@ -125,6 +125,7 @@ static int open_net(IoThread *thread) {
   Net *net = net_make(&main->limits, &events, thread);
   thread->home.ops = &HOME;
   net->home = &thread->home;
+  net->publish = served_publish;
   net->totals = main->totals;
   int err = net_open_loop(net);
   if (err) {

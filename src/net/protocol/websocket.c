@@ -27,6 +27,7 @@ typedef struct Socket {
   bool is_over;        // the other side has sent its close frame or broken a rule
   bool is_finished;    // the close frame has been written
   uint16_t code;       // code of the close frame; 0: derived from conn->close_code
+  char *reason;        // text of the close frame; owned; NULL: none
   Buf pongs;           // pong frames that must be written
 } Socket;
 
@@ -88,6 +89,10 @@ static void fault(Conn *conn, uint16_t code, const char *text) {
     conn_fault(conn, CODE_PROTOCOL, text);
 }
 
+static void keep_reason(Conn *conn, const char *text) {
+  socket_of(conn)->reason = mem_strdup(text);
+}
+
 static bool finish(Conn *conn) {
   Socket *socket = socket_of(conn);
   if (socket->is_finished) return false;
@@ -96,9 +101,9 @@ static bool finish(Conn *conn) {
   if (code == 0 && conn->close_code < 0)
     code = WS_CODE_GOING_AWAY;
   else if (code == 0)
-    code = ws_close_code((Code)conn->close_code, conn->close_text != NULL);
+    code = ws_close_code((Code)conn->close_code, socket->reason != NULL);
   Buf frame = {0};
-  ws_put_close(&frame, code, conn->close_text);
+  ws_put_close(&frame, code, socket->reason);
   backlog_write_now(conn, frame.data, frame.size);
   buf_deinit(&frame);
   return conn->out.backlog || conn->state == CONN_CLOSED;
@@ -108,6 +113,7 @@ static void free_socket(Conn *conn) {
   Socket *socket = socket_of(conn);
   ws_reader_free(socket->reader);
   buf_deinit(&socket->pongs);
+  mem_free(socket->reason);
   mem_free(socket);
   conn->speech = NULL;
 }
@@ -364,6 +370,7 @@ const Protocol WEBSOCKET = {
     .write = write_messages,
     .wrap = wrap,
     .input_end = input_end,
+    .keep_reason = keep_reason,
     .finish = finish,
     .free = free_socket,
 };

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "net/counters.h"
 #include "net/transport/tls_internal.h"
 
 // Sets the context of later connections. Existing connections keep theirs.

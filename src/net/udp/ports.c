@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "net/counters.h"
 #include "net/udp/udp_internal.h"
 
 enum {

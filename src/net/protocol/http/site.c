@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "net/counters.h"
 #include "wire/websocket.h"
 
 // --- A part of the Net ---
