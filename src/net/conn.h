@@ -66,7 +66,7 @@ struct Conn {
   const Protocol *protocol;
   void *speech;  // state of the protocol; owned; freed by protocol->free
   Net *net;
-  ConnInfo *info;      // description for events.open; owned; NULL after that event
+  ConnInfo *info;  // description for events.open; owned; NULL after that event
   Inbox in;
   Outbox out;
   Datagrams *datagrams;  // datagrams, alone or beside the stream; NULL: none

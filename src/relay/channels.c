@@ -113,7 +113,7 @@ void relay_channel_span(Relay *relay, Text name, uint16_t first, uint16_t last) 
 // network and one for all clients, because the relay never frees names.
 static const char *new_name_fault(Relay *relay, const Peer *peer) {
   char network[ADDRESS_SIZE];
-  address_network(peer->address, network);
+  address_network(peer_address(peer), network);
   uint32_t made = names_find(&relay->channels.networks, network, strlen(network));
   if (made < RELAY_NAMES_PER_ADDRESS && relay->channels.count < RELAY_NAMES_OF_CLIENTS)
     return NULL;
@@ -154,7 +154,7 @@ static void serve(Relay *relay, Peer *peer, Text name, const Packet *request) {
   uint16_t number = number_of(relay, name);
   if (!number) {
     char network[ADDRESS_SIZE];
-    address_network(peer->address, network);
+    address_network(peer_address(peer), network);
     names_add(&relay->channels.networks, network, strlen(network), 1);
     number = next_number(relay, name);
     number_give(relay, name, number);

@@ -54,7 +54,7 @@ static int core_peer_is_name(lua_State *L) {
 static int core_peer_address(lua_State *L) {
   const Peer *peer = find_peer(L, 1);
   if (peer == NULL) return 0;
-  lua_pushstring(L, peer->address);
+  lua_pushstring(L, peer_address(peer));
   return 1;
 }
 
@@ -80,16 +80,17 @@ static int core_peer_transport(lua_State *L) {
 static int core_peer_token(lua_State *L) {
   const Peer *peer = find_peer(L, 1);
   if (peer == NULL) return 0;
-  lua_pushlstring(L, peer->token == NULL ? "" : peer->token, peer->token_size);
+  Text token = peer_token(peer);
+  lua_pushlstring(L, token.bytes, token.size);
   return 1;
 }
 
 // peer_token_is(id, text): compares in constant time
 static int core_peer_token_is(lua_State *L) {
   const Peer *peer = find_peer(L, 1);
-  Text text = core_text(L, 2);
-  lua_pushboolean(L, peer != NULL && peer->token_size == text.size &&
-                         sodium_memcmp(peer->token, text.bytes, text.size) == 0);
+  Text text = core_text(L, 2), token = peer ? peer_token(peer) : (Text){0};
+  lua_pushboolean(L, peer != NULL && token.size == text.size &&
+                         sodium_memcmp(token.bytes, text.bytes, text.size) == 0);
   return 1;
 }
 

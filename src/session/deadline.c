@@ -34,8 +34,8 @@ void deadline_arm(Session *session, Peer *peer) {
   }
   if (peer->resume.ack_due_ms > 0 && peer->resume.ack_due_ms < due_ms)
     due_ms = peer->resume.ack_due_ms;
-  if (peer->throttle.readable_ms > 0 && peer->throttle.readable_ms < due_ms)
-    due_ms = peer->throttle.readable_ms;
+  uint64_t throttle_ms = throttle_due_ms(session, peer);
+  if (throttle_ms < due_ms) due_ms = throttle_ms;
   if (peer->resume.is_overfull) due_ms = net_now_ms(session->net);
   if (due_ms == UINT64_MAX)
     timers_stop(net_timers(session->net), &peer->timer);

@@ -19,7 +19,6 @@ void peer_free(Session *session, Peer *peer) {
   timers_stop(net_timers(session->net), &peer->timer);
   net_close_counter(&peer->ended);
   slots_remove(&session->peers, peer->id);
-  mem_free(peer->token);
   mem_free(peer->name);
   mem_free(peer);
 }
@@ -51,7 +50,7 @@ void peer_end(Session *session, Peer *peer, const char *message, Code code,
   bool was_there = peer_has_session(peer);
   assert(peer->state != PEER_CLOSED && (unsigned)code < SESSION_CODES);
   uncount(session, peer, code);
-  session_count_address(session, peer->address, -1);
+  session_count_address(session, peer_address(peer), -1);
   peer_names_drop(session, peer);
   timers_stop(net_timers(session->net), &peer->timer);
   resume_end(session, peer);
@@ -59,7 +58,7 @@ void peer_end(Session *session, Peer *peer, const char *message, Code code,
   peer->conn = 0;
   log_info(message, log_num("peer", peer->id),
            log_bytes("name", peer->name, peer->name_size),
-           log_str("address", peer->address), log_str("reason", code_name(code)),
+           log_str("address", peer_address(peer)), log_str("reason", code_name(code)),
            text ? log_str("text", text) : (LogField){0});
   if (was_there)
     session->events.disconnect(session->data, peer, code);
@@ -82,7 +81,7 @@ void resume_suspend(Session *session, Peer *peer, Code code) {
   session->stats.suspended++;
   log_info("suspended", log_num("peer", peer->id),
            log_bytes("name", peer->name, peer->name_size),
-           log_str("address", peer->address), log_str("reason", code_name(code)));
+           log_str("address", peer_address(peer)), log_str("reason", code_name(code)));
   deadline_arm(session, peer);
   session->events.suspend(session->data, peer, code);
 }

@@ -87,14 +87,12 @@ static Peer *add_peer(Session *session, ConnId conn, const ConnInfo *info) {
   peer->state = PEER_HANDSHAKE;
   peer->framing = (uint8_t)info->framing;
   peer->transport = info->transport;
-  peer_set_texts(peer, (Text){0}, info->address);
+  peer_set_texts(peer, (Text){0}, info->address, (Text){0});
   make_uuid(session->net, peer->session);
-  peer->throttle.at_ms = net_now_ms(session->net);
   peer->last_packet_ms = info->since_ms;
-  peer->throttle.tokens = 2.0 * session->limits.rate_limit;
   net_set_counter(session->net, conn, &peer->ended);
   session->open++;
-  session_count_address(session, peer->address, 1);
+  session_count_address(session, peer_address(peer), 1);
   return peer;
 }
 
@@ -182,18 +180,14 @@ static const char *entry_fault(Session *session, const Peer *peer, const Hello *
     return "names are " TEXT_PEER_NAME_RULE;
   }
   *code = CODE_SERVER_FULL;
-  if (max_here > 0 && session_count_address(session, peer->address, 0) > max_here)
+  if (max_here > 0 && session_count_address(session, peer_address(peer), 0) > max_here)
     return ADDRESS_FULL_TEXT;
   return is_full(session) ? SERVER_FULL_TEXT : NULL;
 }
 
 static void take_hello(Peer *peer, const Hello *hello) {
   peer->protocol_hash = hello->protocol_hash;
-  peer_set_texts(peer, hello->name, peer->address);
-  if (hello->token.size == 0) return;
-  peer->token = mem_zalloc(hello->token.size + 1);
-  peer->token_size = (uint16_t)hello->token.size;
-  memcpy(peer->token, hello->token.bytes, hello->token.size);
+  peer_set_texts(peer, hello->name, peer_address(peer), hello->token);
 }
 
 Packet handshake_hello(const Peer *peer) {
@@ -236,14 +230,15 @@ void handshake_packet(Session *session, Peer *peer, const Packet *packet) {
 
 void handshake_welcome(Session *session, Peer *peer, const Packet *hello,
                        bool is_resumed) {
-  uint8_t udp_key[NET_UDP_KEY_SIZE];
+  uint8_t token[UUID_SIZE], udp_key[NET_UDP_KEY_SIZE];
+  resume_token(session, peer, token);
   bool has_udp = peer->framing == FRAMING_PACKETS;
   uint16_t udp_port =
       has_udp ? net_udp_offer(session->net, peer->conn, peer->id, udp_key) : 0;
   Welcome welcome = {
       .peer = peer->id,
       .session = peer->session,
-      .resume_token = peer->resume.token_now,
+      .resume_token = token,
       .is_resumed = is_resumed,
       .reliable_received = reliable_tell(&peer->resume.stream),
       .server_time_us = net_unix_us(session->net),
@@ -276,9 +271,9 @@ bool session_accept(Session *session, uint32_t id, Text name) {
   Packet hello = handshake_hello(peer);
   resume_begin(session, peer);
   handshake_welcome(session, peer, &hello, false);
-  log_info("connected", log_num("peer", id),
-           log_bytes("name", peer->name, peer->name_size),
-           log_str("address", peer->address), log_str("transport", peer->transport));
+  log_info(
+      "connected", log_num("peer", id), log_bytes("name", peer->name, peer->name_size),
+      log_str("address", peer_address(peer)), log_str("transport", peer->transport));
   deadline_start(session, peer);
   net_set_max_payload(session->net, peer->conn, session->limits.max_payload);
   net_unthrottle(session->net, peer->conn);

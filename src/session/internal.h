@@ -17,8 +17,9 @@ struct Session {
 
   // Uses of each name; text peers are counted apart.
   Names packet_names, text_names;
-  uint32_t open;          // peers that have a connection
-  uint32_t unidentified;  // connections that are no peers yet
+  bool counts_packet_names;  // see peer_names.c
+  uint32_t open;             // peers that have a connection
+  uint32_t unidentified;     // connections that are no peers yet
   uint32_t connecting;
   uint32_t connected;
   uint32_t suspended;
@@ -26,9 +27,10 @@ struct Session {
   uint64_t hashes[SESSION_HASHES];  // protocol hashes that HELLO may carry; the first
                                     // is the server's
   uint32_t hash_count;
-  uint32_t resumable;  // sessions for which RELIABLE packets are kept
-  size_t kept_bytes;   // bytes of these kept packets
-  bool is_down;        // session_shutdown was called
+  uint8_t token_key[32];  // key of resume tokens; secret
+  uint32_t resumable;     // sessions for which RELIABLE packets are kept
+  size_t kept_bytes;      // bytes of these kept packets
+  bool is_down;           // session_shutdown was called
   SessionStats stats;
   char *dev_error;  // argument of session_set_dev_error; owned
   Buf scratch;      // one payload; reused
@@ -57,9 +59,9 @@ void peer_free(Session *session, Peer *peer);
 
 // --- peer.c ---
 
-/// Sets the peer's name and address. Either argument may point into the peer's own
+/// Sets the peer's name, address and token. Each argument may point into the peer's own
 /// texts.
-void peer_set_texts(Peer *peer, Text name, const char *address);
+void peer_set_texts(Peer *peer, Text name, const char *address, Text token);
 
 /// Adds `change` to the number of connections and suspended sessions of `address`;
 /// returns the sum.
@@ -114,6 +116,9 @@ void handshake_refuse(Session *session, Peer *peer, const Ending *ending);
 
 /// Creates the first token of a new session.
 void resume_begin(Session *session, Peer *peer);
+
+/// Writes the newest token of the session; zeros if it cannot be resumed.
+void resume_token(const Session *session, const Peer *peer, uint8_t token[UUID_SIZE]);
 
 /// Frees the kept packets; nobody can resume the session any more.
 void resume_end(Session *session, Peer *peer);
@@ -184,6 +189,10 @@ enum { THROTTLE_BATCH_MS = 50 };
 /// Counts a packet or line. Returns false when the peer must be closed because of
 /// rate_limit.
 bool throttle_note(Session *session, Peer *peer, bool is_reliable);
+
+/// Returns when the server reads again from a peer over the limit; UINT64_MAX: the peer is
+/// not over the limit.
+uint64_t throttle_due_ms(const Session *session, const Peer *peer);
 
 /// Reads again from a peer over the limit if its wait has ended.
 void throttle_run(Session *session, Peer *peer, uint64_t now_ms);

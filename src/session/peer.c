@@ -40,15 +40,18 @@ SessionStats session_stats(const Session *session) {
   return stats;
 }
 
-// Name and address share one block, because most of them are short.
-void peer_set_texts(Peer *peer, Text name, const char *address) {
-  size_t address_size = strlen(address) + 1;
-  char *texts = mem_zalloc(name.size + 1 + address_size);
-  if (name.size > 0) memcpy(texts, name.bytes, name.size);
-  peer->address = memcpy(texts + name.size + 1, address, address_size);
+// One block, because most of them are short.
+void peer_set_texts(Peer *peer, Text name, const char *address, Text token) {
+  const Text texts[] = {name, text_from(address), token};
+  char *block = mem_zalloc(name.size + texts[1].size + token.size + 3), *at = block;
+  for (int i = 0; i < 3; i++) {
+    if (texts[i].size > 0) memcpy(at, texts[i].bytes, texts[i].size);
+    at += texts[i].size + 1;
+  }
   mem_free(peer->name);
-  peer->name = texts;
+  peer->name = block;
   peer->name_size = (uint8_t)name.size;
+  peer->token_size = (uint16_t)token.size;
 }
 
 uint32_t session_count_address(Session *session, const char *address, int change) {

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "base/timers.h"
@@ -38,25 +39,22 @@ typedef enum ThrottleReason {
 /// State of a resumable peer, for resume.c and stream.c.
 typedef struct PeerResume {
   bool is_resumable;
-  bool has_last_token;  // `token_last`, which made this connection, is still valid
-  bool is_overfull;     // too many RELIABLE packets wait; the peer is about to end
-  uint8_t lost_code;    // Code; reason why the connection was lost
-  uint8_t token_now[UUID_SIZE], token_last[UUID_SIZE];
-  uint64_t lost_ms;     // time at which the connection was lost
+  bool is_overfull;   // too many RELIABLE packets wait; the peer is about to end
+  uint8_t lost_code;  // Code; reason why the connection was lost
+  uint8_t used_ago;   // distance from the newest token back to the one that made this
+                      // connection, while that is still valid; 0: it is not
+  uint32_t tokens;   // number of tokens so far, and of the newest one; see resume_token
+  uint64_t lost_ms;  // time at which the connection was lost
   uint64_t ack_due_ms;  // time of the next ACK; 0: no packet to acknowledge
   Reliable stream;
 } PeerResume;
 
 /// State of throttle.c.
 typedef struct PeerThrottle {
-  uint64_t at_ms;  // time at which `tokens` was computed
-  double tokens;  // packets that the peer may send now; negative: packets sent over the
-                  // limit
-  uint64_t readable_ms;  // time at which reading continues after rate_limit; 0: not
-                         // throttled by it
-  uint32_t unlimited;    // RELIABLE packets exempt from rate_limit, because the client
-                         // may send them again after a resume
-  uint8_t reasons;       // bits of ThrottleReason
+  uint64_t full_ns;    // time at which the peer may send a whole burst again
+  uint32_t unlimited;  // RELIABLE packets exempt from rate_limit, because the client
+                       // may send them again after a resume
+  uint8_t reasons;     // bits of ThrottleReason
   bool was_slowed;  // whether rate_limit has throttled the peer, which is logged once
 } PeerThrottle;
 
@@ -91,12 +89,10 @@ typedef struct Peer {
   uint16_t hello_ref;
   bool holds_name;  // whether its name is counted as used
   bool is_renamed;  // its name may differ from that in HELLO; false for text peers
-  char *name;       // name, NUL and address in one block; owned
-  const char *address;
+  char *name;  // name, address and token in one block, with a NUL after each; owned
   uint8_t session[UUID_SIZE];
   uint16_t token_size;      // size of the token from HELLO
   uint32_t latency_us;      // round trip of the last PING; 0: unknown
-  char *token;              // token, followed by a NUL; owned; NULL when empty
   Timer timer;              // handshake deadline, then keepalive
   uint64_t last_packet_ms;  // time of the last packet from the peer
   uint64_t next_ping_ms;
@@ -111,6 +107,16 @@ typedef struct Peer {
 
 static inline Text peer_name(const Peer *peer) {
   return (Text){peer->name, peer->name_size};
+}
+
+static inline const char *peer_address(const Peer *peer) {
+  return peer->name + peer->name_size + 1;
+}
+
+/// Returns the token of its HELLO.
+static inline Text peer_token(const Peer *peer) {
+  const char *address = peer_address(peer);
+  return (Text){address + strlen(address) + 1, peer->token_size};
 }
 
 /// Returns whether a peer is connected or suspended.

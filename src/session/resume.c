@@ -1,12 +1,14 @@
 // Sessions that survive their connection. A peer that loses its connection is
 // suspended, and a HELLO with its token on another connection resumes it. A token
-// contains the peer's id and 96 random bits. The id finds the peer. The comparison
-// takes constant time, so that timing does not help to guess a token.
+// contains the peer's id, which finds the peer, and 96 bits of a hash under a secret key,
+// which only this server can compute. The comparison takes constant time, so that timing
+// does not help to guess a token.
 //
 // The WELCOME with a new token may be lost together with its connection. Therefore the
 // token that resumed a session stays valid until a packet arrives on the new
-// connection.
+// connection, or for 255 lost WELCOMEs.
 
+#include <sodium.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -14,15 +16,27 @@
 
 // --- Tokens ---
 
-static void make_token(Session *session, Peer *peer) {
-  net_random(session->net, peer->resume.token_now, UUID_SIZE);
-  memcpy(peer->resume.token_now, &peer->id, sizeof peer->id);
+// Makes the session's token of this number.
+static void make_token(const Session *session, const Peer *peer, uint32_t number,
+                       uint8_t token[UUID_SIZE]) {
+  uint8_t input[UUID_SIZE + sizeof number];
+  memcpy(input, peer->session, UUID_SIZE);
+  memcpy(input + UUID_SIZE, &number, sizeof number);
+  crypto_generichash(token, UUID_SIZE, input, sizeof input, session->token_key,
+                     sizeof session->token_key);
+  memcpy(token, &peer->id, sizeof peer->id);
 }
 
-static bool is_same(const uint8_t a[UUID_SIZE], const uint8_t b[UUID_SIZE]) {
-  unsigned differences = 0;
-  for (int i = 0; i < UUID_SIZE; i++) differences |= a[i] ^ b[i];
-  return differences == 0;
+void resume_token(const Session *session, const Peer *peer, uint8_t token[UUID_SIZE]) {
+  memset(token, 0, UUID_SIZE);
+  if (peer->resume.is_resumable) make_token(session, peer, peer->resume.tokens, token);
+}
+
+static bool is_token(const Session *session, const Peer *peer, uint32_t number,
+                     const uint8_t token[UUID_SIZE]) {
+  uint8_t expected[UUID_SIZE];
+  make_token(session, peer, number, expected);
+  return sodium_memcmp(token, expected, UUID_SIZE) == 0;
 }
 
 static Peer *find_by_token(const Session *session, const uint8_t token[UUID_SIZE]) {
@@ -30,15 +44,17 @@ static Peer *find_by_token(const Session *session, const uint8_t token[UUID_SIZE
   memcpy(&id, token, sizeof id);
   Peer *peer = session_find(session, id);
   if (!peer || !peer->resume.is_resumable) return NULL;
-  bool is_last = peer->resume.has_last_token && is_same(token, peer->resume.token_last);
-  return is_last || is_same(token, peer->resume.token_now) ? peer : NULL;
+  uint32_t newest = peer->resume.tokens, used = newest - peer->resume.used_ago;
+  return is_token(session, peer, newest, token) || is_token(session, peer, used, token)
+             ? peer
+             : NULL;
 }
 
 void resume_begin(Session *session, Peer *peer) {
   if (session->limits.resume_timeout_ms == 0 || peer->framing == FRAMING_LINES) return;
   peer->resume.is_resumable = true;
+  peer->resume.tokens = 1;
   session->resumable++;
-  make_token(session, peer);
 }
 
 // --- Resumed ---
@@ -55,8 +71,8 @@ static void replace(Session *session, Peer *peer) {
 
 // Moves the connection of `newcomer` to the peer.
 static void take_conn(Session *session, Peer *peer, Peer *newcomer) {
-  session_count_address(session, peer->address, -1);
-  peer_set_texts(peer, peer_name(peer), newcomer->address);
+  session_count_address(session, peer_address(peer), -1);
+  peer_set_texts(peer, peer_name(peer), peer_address(newcomer), peer_token(peer));
   peer->transport = newcomer->transport;
   peer->conn = newcomer->conn;
   peer->packets_in += newcomer->packets_in;
@@ -79,7 +95,7 @@ static void resume(Session *session, Peer *peer, const Packet *hello) {
   session->stats.resumed++;
   log_info("resumed", log_num("peer", peer->id),
            log_bytes("name", peer->name, peer->name_size),
-           log_str("address", peer->address),
+           log_str("address", peer_address(peer)),
            log_num("away_ms", (int64_t)resumption.suspended_ms),
            log_num("resent", resumption.resent));
   deadline_start(session, peer);
@@ -112,9 +128,9 @@ bool resume_take(Session *session, Peer *newcomer, const Hello *hello) {
   take_conn(session, peer, newcomer);
   peer->protocol_hash = hello->protocol_hash;
   reliable_ack(&peer->resume.stream, hello->reliable_received);
-  memcpy(peer->resume.token_last, hello->resume_token, UUID_SIZE);
-  peer->resume.has_last_token = true;
-  make_token(session, peer);
+  bool is_newest = is_token(session, peer, peer->resume.tokens, hello->resume_token);
+  peer->resume.tokens++;
+  peer->resume.used_ago = is_newest ? 1 : (uint8_t)(peer->resume.used_ago + 1);
   resume(session, peer, &request);
   return true;
 }

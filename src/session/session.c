@@ -23,7 +23,10 @@ Session *session_new(const SessionLimits *limits, const SessionEvents *events,
   return session;
 }
 
-void session_attach(Session *session, Net *net) { session->net = net; }
+void session_attach(Session *session, Net *net) {
+  session->net = net;
+  net_random(net, session->token_key, sizeof session->token_key);
+}
 
 void session_free(Session *session) {
   Peer *peer;
@@ -119,7 +122,7 @@ static void on_packet(void *data, void *conn_data, const Packet *packet) {
   if (is_reliable) stream_receive(session, peer, packet);
   // The packet proves that the peer has received its new token, so the previous one
   // expires.
-  peer->resume.has_last_token = false;
+  peer->resume.used_ago = 0;
   if (packet->channel != CHANNEL_CONTROL || !on_own_control(session, peer, packet))
     session->events.packet(session->data, peer, packet);
 }

@@ -131,7 +131,7 @@ void session_postpone(Session *session, uint32_t peer, const char *reason,
 /// (TEXT_PEER_NAME_RULE) or ERR_EXISTS (SessionLimits.unique_names forbids the name,
 /// because another peer has it). `reserved`: number of reservations of the name for
 /// this peer.
-int session_check_name(const Session *session, const Peer *peer, Text name,
+int session_check_name(Session *session, const Peer *peer, Text name,
                        uint32_t reserved);
 
 /// Reserves a name (`change` 1), so that no other peer takes it before session_rename, or

@@ -30,7 +30,6 @@ void session_release(Session *session, Peer *peer, ThrottleReason reason) {
 
 void throttle_suspend(Peer *peer) {
   peer->throttle.reasons &= (uint8_t) ~(unsigned)THROTTLE_RATE;
-  peer->throttle.readable_ms = 0;
 }
 
 void throttle_resume(Session *session, Peer *peer) {
@@ -40,25 +39,31 @@ void throttle_resume(Session *session, Peer *peer) {
 
 // --- The rate limit ---
 
-static void refill(const Session *session, Peer *peer, uint64_t now_ms) {
-  double rate = session->limits.rate_limit, full = 2 * rate;
-  peer->throttle.tokens += (double)(now_ms - peer->throttle.at_ms) * rate / 1000;
-  if (peer->throttle.tokens > full) peer->throttle.tokens = full;
-  peer->throttle.at_ms = now_ms;
+// Each packet moves `full_ns` by the time in which the rate allows one packet. A peer is over the
+// limit when `full_ns` is more than BURST_MS ahead.
+enum { BURST_MS = 2000, NS_PER_MS = 1000000 };
+
+static uint64_t packet_ns(const Session *session) {
+  return 1000ull * NS_PER_MS / session->limits.rate_limit;
 }
 
-// Throttles the peer until it may send the packets of THROTTLE_BATCH_MS.
-static void slow_down(Session *session, Peer *peer, uint64_t now_ms) {
-  double rate = session->limits.rate_limit, wanted = rate * THROTTLE_BATCH_MS / 1000;
-  if (wanted < 1) wanted = 1;
-  double wait_ms = (wanted - peer->throttle.tokens) * 1000 / rate;
+// The peer waits until it may send the packets of THROTTLE_BATCH_MS, at least one.
+uint64_t throttle_due_ms(const Session *session, const Peer *peer) {
+  if (!(peer->throttle.reasons & THROTTLE_RATE)) return UINT64_MAX;
+  if (session->limits.rate_limit == 0) return 0;
+  uint64_t wanted_ns = THROTTLE_BATCH_MS * NS_PER_MS;
+  if (wanted_ns < packet_ns(session)) wanted_ns = packet_ns(session);
+  return (peer->throttle.full_ns + wanted_ns) / NS_PER_MS - BURST_MS + 1;
+}
+
+static void slow_down(Session *session, Peer *peer) {
   if (!peer->throttle.was_slowed)
     log_info("throttled: it sends more packets than rate_limit allows",
              log_num("peer", peer->id), log_bytes("name", peer->name, peer->name_size),
-             log_str("address", peer->address));
+             log_str("address", peer_address(peer)));
   peer->throttle.was_slowed = true;
-  peer->throttle.readable_ms = now_ms + (uint64_t)wait_ms + 1;
   session_throttle(session, peer, THROTTLE_RATE);
+  deadline_arm(session, peer);
 }
 
 bool throttle_note(Session *session, Peer *peer, bool is_reliable) {
@@ -67,17 +72,17 @@ bool throttle_note(Session *session, Peer *peer, bool is_reliable) {
     peer->throttle.unlimited--;
     return true;
   }
-  uint64_t now_ms = net_now_ms(session->net);
-  refill(session, peer, now_ms);
-  if (session->limits.rate_limit_kicks && peer->throttle.tokens < 1) return false;
-  peer->throttle.tokens -= 1;
-  if (peer->throttle.tokens < 0 && peer->state == PEER_CONNECTED)
-    slow_down(session, peer, now_ms);
+  uint64_t now_ns = net_now_ms(session->net) * NS_PER_MS;
+  uint64_t limit_ns = now_ns + (uint64_t)BURST_MS * NS_PER_MS;
+  uint64_t full_ns = peer->throttle.full_ns > now_ns ? peer->throttle.full_ns : now_ns;
+  full_ns += packet_ns(session);
+  if (session->limits.rate_limit_kicks && full_ns > limit_ns) return false;
+  peer->throttle.full_ns = full_ns;
+  if (full_ns > limit_ns && peer->state == PEER_CONNECTED) slow_down(session, peer);
   return true;
 }
 
 void throttle_run(Session *session, Peer *peer, uint64_t now_ms) {
-  if (peer->throttle.readable_ms == 0 || now_ms < peer->throttle.readable_ms) return;
-  peer->throttle.readable_ms = 0;
-  session_release(session, peer, THROTTLE_RATE);
+  if (now_ms >= throttle_due_ms(session, peer))
+    session_release(session, peer, THROTTLE_RATE);
 }

@@ -91,10 +91,10 @@ static void put_peer(const perigee_server *self, perigee_server_event *out) {
   const Peer *peer = session_find(self->server->engine.session, out->peer);
   if (peer == NULL) return;
   out->peer_name = (perigee_server_text){peer->name, peer->name_size};
-  out->address = text_of(peer->address);
+  out->address = text_of(peer_address(peer));
   out->transport = text_of(peer->transport);
-  if (peer->token != NULL)
-    out->auth = (perigee_server_text){peer->token, peer->token_size};
+  Text token = peer_token(peer);
+  if (token.size > 0) out->auth = (perigee_server_text){token.bytes, token.size};
 }
 
 // Reads the name and the value of a message; returns false if the bytes are not a

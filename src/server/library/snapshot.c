@@ -68,7 +68,7 @@ static void take_peer(const Peer *peer, perigee_server_peer_info *info) {
   *info = (perigee_server_peer_info){
       .peer = peer->id,
       .name = copy(peer->name, peer->name_size),
-      .address = copy(peer->address, strlen(peer->address)),
+      .address = copy(peer_address(peer), strlen(peer_address(peer))),
       .transport = copy(peer->transport, strlen(peer->transport)),
       .is_suspended = peer->state == PEER_SUSPENDED,
   };

@@ -150,6 +150,20 @@ static void a_suspended_peer_keeps_its_name(void **state) {
   expect_name(world, ann.client, "ann");
 }
 
+static void names_from_before_they_had_to_be_unique_count_then(void **state) {
+  World *world = *state;
+  Client ann = enter(world, "ann");
+  enter(world, "ann");
+  enter(world, "bob");
+  unique(world, UNIQUE_AMONG_ALL);
+  Client guest = enter_text(world);
+  type_line(world, guest, "/name bob");
+  expect_line(world->net, guest.conn, TAKEN);
+  fake_end(world->net, ann.conn, CODE_RESET);
+  type_line(world, guest, "/name ann");
+  expect_line(world->net, guest.conn, TAKEN);
+}
+
 static void a_guest_gets_a_name_that_nobody_has(void **state) {
   World *world = *state;
   Client guest = enter_text(world);
@@ -313,6 +327,7 @@ int main(void) {
       TEST(nobody_may_have_the_name_of_another_where_all_are_unique),
       TEST(names_may_be_the_same_where_that_is_allowed),
       RESUMABLE(a_suspended_peer_keeps_its_name),
+      TEST(names_from_before_they_had_to_be_unique_count_then),
       TEST(a_guest_gets_a_name_that_nobody_has),
       TEST(members_and_the_peer_itself_hear_of_a_name_given_by_the_script),
       TEST(a_name_given_by_a_handler_that_fails_is_free_again),
