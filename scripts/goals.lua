@@ -37,10 +37,10 @@ local goals = {
   -- A figure to watch without a limit, because features add lines.
   lines = { what = "lines of src and lua without embedding and the control API", before = 73096 },
   -- scripts/words.lua
-  own_terms = { what = "terms that only this project uses", before = 25, goal = 0, allowed = 2 },
-  sentences = { what = "sentences without a subject, and the like", goal = 0, allowed = 265 },
+  own_terms = { what = "terms that only this project uses", before = 25, goal = 0 },
+  sentences = { what = "sentences without a subject, and the like", goal = 0, allowed = 255 },
   long_lines = {
-    what = "lines of more than 100 columns in docs and comments of src", goal = 0, allowed = 5,
+    what = "lines of more than 100 columns in docs and comments of src", goal = 0,
   },
 }
 

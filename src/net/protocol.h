@@ -14,7 +14,7 @@
 
 typedef struct Conn Conn;
 
-/// What the end of the other side's stream means.
+/// The meaning of the end of the other side's stream.
 typedef enum InputEnd {
   INPUT_ENDS,   // an orderly end
   INPUT_CUT,    // an end in the middle of a packet, line or message

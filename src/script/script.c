@@ -208,7 +208,8 @@ static void end_badly(Host *host) {
   }
 }
 
-// Answers with the fault that the handler has raised. The Lua half reports one that nobody waits for.
+// Answers with the fault that the handler has raised. If no request waits for an answer,
+// the Lua half reports the fault.
 static void end_with_fault(Host *host) {
   Fault fault = {
       .code = text_from((const char *)host->fault.data),

@@ -1,4 +1,4 @@
---- Addresses as people type them: `host`, `host:port`, `[v6]:port`, `v6`.
+--- Parses addresses in the forms `host`, `host:port`, `[v6]:port` and `v6`.
 
 local DEFAULT_PORT = 7777
 
@@ -36,7 +36,7 @@ function address.parse(text)
 end
 
 
---- Returns the address as text that `parse` can read.
+--- Returns the address as a text that `parse` can read.
 ---@param host string
 ---@param port integer
 ---@return string

@@ -1,6 +1,6 @@
 --- The common part of the clients of perigee.client and perigee.testing: the calls, and the client's own
---- handling of events. It uses `_core` (perigee.client.core), `_scheduler` (which can wait:
---- perigee.client.loop or an equivalent) and `_publish(event)`, which gives an event to the program.
+--- handling of events. It uses `_core` (perigee.client.core), `_scheduler` (perigee.client.loop or another
+--- object that can wait), and `_publish(event)`, which passes an event to the program.
 
 local channels = require "perigee.client.channel"
 local json = require "perigee.client.json"
@@ -17,7 +17,7 @@ local calls = {}
 calls.BAD_NAME = "names are 1 to 64 bytes of UTF-8 without control characters (Unicode Cc, Cf, Zl, Zp) "
   .. "and without spaces at the ends"
 
--- Codes that only the library uses: the names and the messages that Lua's calls return.
+-- Codes that only libperigee uses, with the names and the messages that Lua's calls return.
 local OWN_CODES = {
   Timeout = { "timeout", "timeout" },
   TooLarge = { "PayloadTooLarge", "more payload than the server takes" },
@@ -36,13 +36,13 @@ local OWN_CODES = {
 function calls.init(self, scheduler, known)
   self._scheduler, self._schema = scheduler, known
   self._rooms = {} -- by number
-  self._slots = {} -- request -> the slot of the call that waits for the answer
+  self._slots = {} -- request -> future of the call that waits for the answer
   self._ask_handlers = {}
-  self._channels = channels.table() -- that this client serves
+  self._channels = channels.table() -- channels that this client serves
 end
 
 
--- What is sent ----------------------------------------------------------------------------------
+-- Sending ---------------------------------------------------------------------------------------
 
 local function refusal(self, code)
   local own = OWN_CODES[code]
@@ -55,7 +55,7 @@ local function refusal(self, code)
 end
 
 
---- Calls a method of the core; returns nil, message, code if the core refuses. `_flush` sends the output.
+--- Calls a method of the core; if the core refuses, returns nil, message, code. `_flush` sends the output.
 function calls:_begin(method, ...)
   local core = self._core
   if not core then return refusal(self, "Over") end
@@ -83,7 +83,7 @@ function calls:_ask(method, ...)
   if not request then return nil, message, code end
   local slot = self._scheduler.slot()
   self._slots[request] = slot
-  self:_flush() -- may bring the answer
+  self:_flush() -- may already receive the answer
   return self._scheduler.wait(slot)
 end
 
@@ -96,9 +96,9 @@ function calls:_fail_calls(message, code)
 end
 
 
--- What arrives ----------------------------------------------------------------------------------
+-- Receiving -------------------------------------------------------------------------------------
 
---- The client's own handlers of some events. The program does not get an event for which they return true.
+--- The client's own handlers of some events. If a handler returns true, the program does not get the event.
 local TAKE = {}
 
 
@@ -110,7 +110,7 @@ local function breach(self, problem)
 end
 
 
--- Sets the value of an error of the game. Returns true if it is no JSON.
+-- Sets the value of an error of the game. Returns true if the text is not JSON.
 local function read_fault(self, event)
   if not event.fault then return false end
   local problem
@@ -167,7 +167,7 @@ function TAKE.resumed(self)
 end
 
 
--- Another session has begun. It is in no room.
+-- Handles the begin of another session, which is in no room.
 function TAKE.lost(self)
   for _, room in pairs(self._rooms) do room.joined = false end
   channels.pause(self)
@@ -202,7 +202,7 @@ function TAKE.peer_left(_, event)
 end
 
 
--- Without a room, the event is about this client itself, which no list of members contains.
+-- Without a room, the event concerns this client itself, which no list of members contains.
 function TAKE.peer_renamed(self, event)
   if event.room then
     event.room.members[event.id] = event.name
@@ -259,7 +259,7 @@ for _, kind in ipairs { "match", "turn", "pace", "snapshot_wanted", "tree_wanted
 end
 
 
---- Gives an event to its receiver: the client itself, the call that it answers, or the program.
+--- Passes an event to its receiver: the client itself, the call that it answers, or the program.
 function calls:_take(event)
   event.room = event.room_id and self._rooms[event.room_id]
   local take = TAKE[event.type]
@@ -273,7 +273,7 @@ function calls:_take(event)
 end
 
 
---- The connection is over for good.
+--- Handles the final end of the connection.
 function calls:_finish(code, message)
   self.connected, self.udp, self.reason = false, false, { code = code, message = message }
   self._core:free()
@@ -292,7 +292,7 @@ end
 
 --- Sends a message to the server's script. Options: `room`, `priority`, `reliable`.
 ---@param name string
----@param value? any what JSON can hold, or `client.json "[]"`
+---@param value? any any value that JSON can express, or `client.json "[]"`
 ---@param options? table
 ---@return true? sent, string? message, string? code
 function calls:send(name, value, options)
@@ -304,9 +304,9 @@ function calls:send(name, value, options)
 end
 
 
---- Asks the server's script and waits for the answer. Returns its value; or nil, message, code; or nil,
---- "timeout" if no answer comes in time. If the game answers with an error of its own (perigee.fault), the
---- code is that of the error, and its value follows.
+--- Sends a request to the server's script and waits for the answer. Returns the answer's value; or nil,
+--- message, code; or nil, "timeout" if no answer arrives in time. If the game answers with an error of its
+--- own (perigee.fault), the code is that of the error, and its value follows.
 ---@param name string
 ---@param value? any
 ---@param timeout? number seconds
@@ -337,7 +337,7 @@ function calls:answer(event, value)
 end
 
 
---- Answers the server's questions called `name` with the result of `fn(value, room)`. Questions without a
+--- Answers the server's requests of the name `name` with the result of `fn(value, room)`. Requests without a
 --- handler are events of type "ask", for `answer`.
 ---@param name string
 ---@param fn? fun(value: any, room: perigee.client.Room?): any
@@ -362,7 +362,7 @@ function calls:_join(name)
 end
 
 
---- Returns the rooms that the server lists, each as { name, members (their number) }.
+--- Returns the rooms that the server lists, each as { name, members = number of its members }.
 ---@return { name: string, members: integer }[]?, string? message, string? code
 function calls:rooms()
   local event, message, code = self:_ask("list_rooms", self.timeout)
@@ -382,7 +382,7 @@ function calls:room(name)
 end
 
 
--- For rooms.
+-- Leaves a room on behalf of Room:leave.
 function calls:_leave(room)
   local event, message, code = self:_ask("leave", room.id)
   if not event then return nil, message, code end
@@ -404,8 +404,8 @@ end
 
 -- Packets ---------------------------------------------------------------------------------------
 
---- Serves a plugin channel until the channel or the client is closed. Returns the existing object if this
---- client serves the channel already.
+--- Serves a plugin channel until the channel or the client is closed. If this client already serves the
+--- channel, returns the existing object.
 ---@param name string
 ---@return perigee.client.Channel?, string? message, string? code
 function calls:channel(name)
@@ -416,7 +416,7 @@ end
 --- Sends a packet on a channel of the game or of a plugin. Options: `priority`, `reliable`;
 --- `answers` (the event of type "packet" that it answers).
 ---@param channel integer
----@param number integer the packet's type
+---@param number integer type of the packet
 ---@param data? string
 ---@param options? table
 ---@return true? sent, string? message, string? code
@@ -432,9 +432,9 @@ function calls:send_packet(channel, number, data, options)
 end
 
 
---- Sends a packet that is a question and waits for the bytes of the answer.
+--- Sends a packet as a request and waits for the bytes of the answer.
 ---@param channel integer
----@param number integer the packet's type
+---@param number integer type of the packet
 ---@param data? string
 ---@param timeout? number seconds
 ---@return string? answer, string? message, string? code, any fault
@@ -467,7 +467,7 @@ function calls:flush()
 end
 
 
---- Sets the fields that the beginning of a session defines.
+--- Sets the fields that the beginning of a session determines.
 function calls:_welcome()
   for name, value in pairs(self._core:info()) do self[name] = value end
   self.connected, self.udp = true, self._transport == "udp"

@@ -1,5 +1,5 @@
---- A plugin channel that this client serves: what `Client:channel` returns. It survives a change of session.
---- The clients of perigee.testing use it too.
+--- A plugin channel that this client serves; `Client:channel` returns it. It survives a change of session.
+--- The clients of perigee.testing use it, too.
 
 local check_methods = require "perigee.client.methods"
 local checked = require "perigee.client.options"
@@ -9,7 +9,7 @@ local CLOSED = "the channel is closed"
 ---@class perigee.client.Channel
 ---@field id integer may change after a session was lost
 ---@field name string
----@field open boolean false once it is closed, and while a new session asks for it again
+---@field open boolean false when it is closed, and while a new session requests it again
 ---@field client perigee.Client
 local Channel = {}
 Channel.__index = Channel
@@ -53,7 +53,8 @@ function channel.open(client, name)
 end
 
 
---- Handles the end of the session that served the channels. libperigee requests them in the next session.
+--- Handles the end of the session that served the channels. libperigee requests the channels again in the
+--- next session.
 ---@param client table
 function channel.pause(client)
   for _, self in pairs(client._channels.by_name) do self.open = false end
@@ -61,7 +62,7 @@ function channel.pause(client)
 end
 
 
---- Handles the end of a channel without a call of the program.
+--- Handles the end of a channel that the program has not closed.
 ---@param client table
 ---@param event table
 function channel.lose(client, event)
@@ -70,7 +71,7 @@ function channel.lose(client, event)
 end
 
 
---- Handles that a new session serves a channel again.
+--- Handles the event that a new session serves a channel again.
 ---@param client table
 ---@param event table
 function channel.resume(client, event)
@@ -78,7 +79,8 @@ function channel.resume(client, event)
 end
 
 
---- Handles a packet on a channel that the client serves. Returns false if the program gets it as an event.
+--- Handles a packet on a channel that the client serves. Returns false if the program must get it as an
+--- event.
 ---@param client table
 ---@param event table
 ---@return boolean
@@ -97,8 +99,8 @@ function channel.take(client, event)
 end
 
 
---- Calls `fn(peer, number, bytes)` for each packet; `peer` is an id, 0 the server's script. The result of
---- `fn` answers a question. `fn` may wait. Without a handler, packets are events of type "packet".
+--- Calls `fn(peer, number, bytes)` for each packet; `peer` is an id, or 0 for the server's script. The result
+--- of `fn` answers a request. `fn` may wait. Without a handler, packets are events of type "packet".
 ---@param fn? fun(peer: integer, number: integer, bytes: string): string?
 ---@return perigee.client.Channel self
 function Channel:on_packet(fn)
@@ -109,7 +111,7 @@ end
 
 --- Sends a packet to one peer (0: the server's script).
 ---@param peer integer
----@param number integer the packet's type
+---@param number integer type of the packet
 ---@param data? string
 ---@param options? table priority, reliable
 ---@return true? sent, string? message, string? code
@@ -121,9 +123,9 @@ function Channel:send(peer, number, data, options)
 end
 
 
---- Asks one peer (0: the server's script) and waits for the bytes of the answer.
+--- Sends one peer (0: the server's script) a request and waits for the bytes of the answer.
 ---@param peer integer
----@param number integer the packet's type
+---@param number integer type of the packet
 ---@param data? string
 ---@param timeout? number seconds
 ---@return string? answer, string? message, string? code

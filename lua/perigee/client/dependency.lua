@@ -1,4 +1,4 @@
---- Requires a module that is not written in Lua; when it is missing, the error says how to get it.
+--- Requires a module that is not written in Lua. If it is missing, the error says how to install it.
 
 local HOW = {
   cjson = "install it with `apt install lua-cjson` or `luarocks install lua-cjson`",
@@ -8,7 +8,7 @@ local HOW = {
     .. "LUA_CPATH=\"build/release/lua/?.so;;\" does",
 }
 
----@param module string the module, as `require` knows it
+---@param module string name of the module for `require`
 ---@return any module
 return function(module)
   local ok, result = pcall(require, module)

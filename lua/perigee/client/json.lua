@@ -1,6 +1,6 @@
---- JSON for messages. Decoding is lua-cjson's, with null as nil. Encoding is json_text's, which
---- keeps every digit of a number and takes a table such as `{ [1000] = true }` for an object. A
---- host that has no lua-cjson, LÖVE for instance, brings its own functions (`json.use`).
+--- JSON for messages. Decoding is lua-cjson's, with null as nil. Encoding is json_text's, which keeps every
+--- digit of a number, and turns a table such as `{ [1000] = true }` into an object. A host without lua-cjson,
+--- such as LÖVE, provides its own functions (`json.use`).
 
 local dependency = require "perigee.client.dependency"
 local json_text = require "perigee.util.json_text"
@@ -11,7 +11,7 @@ local json = {}
 
 local host -- { encode, decode }
 
---- JSON text that is sent as it is (`json.raw`).
+--- JSON text that is sent unchanged (`json.raw`).
 local Raw = {}
 
 
@@ -76,8 +76,8 @@ function json.decode(text)
 end
 
 
---- Wraps JSON text so that it is sent as it is: `json.raw "[]"` is the empty array, which a Lua table cannot
---- express. Returns nil and an error for text that is not JSON.
+--- Wraps JSON text that is sent unchanged: `json.raw "[]"` is the empty array, which a Lua table cannot
+--- express. Returns nil and an error if the text is not JSON.
 ---@param text string
 ---@return table? raw, string? problem
 function json.raw(text)
@@ -87,8 +87,8 @@ function json.raw(text)
 end
 
 
---- Returns the JSON text of a value; raises an error for a value that JSON cannot hold. A table whose keys
---- are 1 to n is an array. Any other table is an object, and so is the empty table.
+--- Returns the JSON text of a value; raises an error if JSON cannot express the value. A table with the keys
+--- 1 to n is an array. Any other table is an object, even the empty table.
 ---@param value any
 ---@return string
 function json.encode(value)

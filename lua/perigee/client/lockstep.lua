@@ -1,42 +1,42 @@
---- Lockstep (docs/lockstep.md) for a client: the engine is libperigee's (clients/c/lockstep.c);
---- here its events drive the functions of a game.
+--- Lockstep (docs/lockstep.md) for a client. The engine is libperigee's (clients/c/lockstep.c); its events
+--- call the functions of a game here.
 
-local _, bit = pcall(require, "bit") -- LuaJIT has it; only trees of hashes need it
+local _, bit = pcall(require, "bit") -- LuaJIT has `bit`; only trees of hashes need it
 local describe = require "perigee.util.describe"
 local json = require "perigee.client.json"
 
 local WATCHES, GIVES_SNAPSHOTS, GIVES_INPUTS = 1, 2, 4 -- PerigeeLockstepFlags
-local TREES = 64 -- that are kept
-local TREE_BYTES = 16 * 1024 -- of one tree, as JSON
+local TREES = 64 -- trees that are kept
+local TREE_BYTES = 16 * 1024 -- bytes of one tree as JSON
 local NO_SEAT = ("\0"):rep(16)
 
---- What a game does in lockstep. All but `step` may be left out.
+--- The functions of a game for lockstep. Only `step` is required.
 ---@class perigee.client.LockstepGame
 ---@field step fun(turn: integer, entries: perigee.LockstepEntry[]) simulates one turn
----@field start? fun(match: perigee.client.Lockstep) makes the state before turn 1, from `match.seed`
----@field hash? fun(): integer|table a number of 32 bits, or a tree of them
----@field snapshot? fun(): string the state as bytes
----@field restore? fun(bytes: string, match: perigee.client.Lockstep) the other way round
----@field input? fun(turn: integer): string? what the player does in a turn; without it, the inputs of `send`
+---@field start? fun(match: perigee.client.Lockstep) creates the state before turn 1 from `match.seed`
+---@field hash? fun(): integer|table returns a number of 32 bits, or a tree of such numbers
+---@field snapshot? fun(): string returns the state as bytes
+---@field restore? fun(bytes: string, match: perigee.client.Lockstep) replaces the state by that of `snapshot`
+---@field input? fun(turn: integer): string? returns the input for a turn; without it, `send` gives inputs
 ---@field on_missed? fun(missed: table) turn, data: the result of `input` came too late for its turn
 ---@field on_desync? fun(report: table) turn, is_odd, slots
 ---@field on_waiting? fun(report: table) turn, slots
 ---@field on_pace? fun(match: perigee.client.Lockstep)
 ---@field on_end? fun(message: string?, code: string?) with a reason if the server has not ended the match
----@field watches? boolean true: takes no slot
----@field seat? string of an earlier match object: the same slot again
+---@field watches? boolean true: only watch, without a slot
+---@field seat? string `seat` of an earlier match object, to get the same slot again
 
---- A match that this client takes part in.
+--- A match in which this client takes part.
 ---@class perigee.client.Lockstep
 ---@field id integer 0: the match has not begun
----@field slot integer? nil: only watches
+---@field slot integer? nil: the client only watches
 ---@field seat string
 ---@field seed integer
----@field turn integer the newest that was simulated
+---@field turn integer newest simulated turn
 ---@field delay integer turns from an input to its turn
 ---@field speed number 0: paused
----@field interval number seconds from turn to turn at speed 1
----@field is_ready boolean whether there is a state
+---@field interval number seconds between two turns at speed 1
+---@field is_ready boolean whether the state exists
 local Lockstep = {}
 Lockstep.__index = Lockstep
 
@@ -65,7 +65,7 @@ function Lockstep:_call(name, ...)
 end
 
 
---- Takes part in the match, or asks for the state again.
+--- Takes part in the match, or requests the state again.
 function Lockstep:enter()
   local game = self._game
   local flags = (game.watches and WATCHES or 0) + (game.snapshot and GIVES_SNAPSHOTS or 0)
@@ -74,7 +74,7 @@ function Lockstep:enter()
 end
 
 
--- Ends the match object. It does nothing from now on.
+-- Ends the match object, which does nothing from now on.
 function Lockstep:_close()
   self.is_ready = false
   if self._room._match == self then self._room._match = nil end
@@ -89,15 +89,15 @@ function Lockstep:exit()
 end
 
 
--- Ends the match for another reason than END from the server.
+-- Ends the match for any reason other than END from the server.
 function Lockstep:_lose(message, code)
   self:_close()
   if self._game.on_end then self._game.on_end(message, code) end
 end
 
 
---- Sends an input in the next turn that has none; in a later turn if it arrives too late for that. Several
---- inputs go into as many turns.
+--- Sends an input in the next turn without one. If it arrives too late for that turn, a later turn gets it.
+--- Several inputs need as many turns.
 ---@param data string
 function Lockstep:send(data)
   if self.id ~= 0 and #data > self._max_input then
@@ -109,7 +109,7 @@ end
 
 -- State -------------------------------------------------------------------------------------
 
--- FNV-1a over the names and numbers of a tree, names in order.
+-- Computes FNV-1a over the names and numbers of a tree, in the order of the names.
 local function fold(tree, hash)
   if type(tree) == "number" then
     for shift = 0, 24, 8 do
@@ -132,7 +132,7 @@ local function fold(tree, hash)
 end
 
 
---- Returns the hash of a state: a number of 32 bits, or a tree of them.
+--- Returns the hash of a state, which is a number of 32 bits or a tree of such numbers.
 ---@param value integer|table
 ---@return integer
 function lockstep.hash_of(value)
@@ -140,7 +140,7 @@ function lockstep.hash_of(value)
 end
 
 
--- Returns the hash of the state after a turn; 0 for a turn whose hashes are not compared.
+-- Returns the hash of the state after a turn; 0 if the turn's hashes are not compared.
 local function hash_at(self, turn)
   local hash = self._game.hash
   if not hash or turn % self._hash_interval ~= 0 then return 0 end
@@ -167,7 +167,7 @@ local function learn(self)
   self._max_input, self._hash_interval = facts.max_input, facts.hash_interval
 end
 
--- What arrives ------------------------------------------------------------------------------
+-- Events ------------------------------------------------------------------------------------
 
 local TAKE = {}
 
@@ -246,8 +246,8 @@ function TAKE.match_ended(self, event)
 end
 
 
---- Handles an event of libperigee about the match of a room. Returns true, because the program does not get
---- it.
+--- Handles an event of libperigee about the match of a room. Returns true, so that the program does not get
+--- the event.
 ---@param event table
 ---@return boolean
 function lockstep.take(_, event)

@@ -1,6 +1,6 @@
---- Waiting: one loop for all clients of the process, timers, and descriptors of tools. A call that waits runs
---- the loop itself. A call in a coroutine yields instead while the loop runs, so that one process can have
---- any number of clients.
+--- Waiting: one loop for all clients of the process, timers, and descriptors of tools. A call that waits
+--- outside of coroutines runs the loop itself. A call in a coroutine yields while the loop runs, so that one
+--- process can have any number of clients.
 
 local core = require "perigee.client.dependency" "perigee.client.core"
 local new_timers = require("perigee.client.timers").new
@@ -9,7 +9,7 @@ local loop = { now = core.now }
 
 local set, timers = core.loop(), new_timers()
 local clients, count = {}, 0 -- the open clients, by the keys that `set` gives them
-local watched, descriptor -- a function, and the descriptor that it waits for
+local watched, descriptor -- a function, and the descriptor for which it waits
 local is_running = false
 local filled = 0 -- slots so far
 
@@ -28,7 +28,7 @@ local function resume(co, ...)
 end
 
 
---- Runs `fn` in a coroutine of its own, until it first waits.
+--- Runs `fn` in a separate coroutine until it first waits.
 ---@param fn function
 function loop.enter(fn, ...)
   resume(coroutine.create(fn), ...)
@@ -58,9 +58,9 @@ function loop.spawn(fn, ...)
 end
 
 
--- Calls all that are due.
+-- Calls all items that are due.
 local function run_due(now)
-  local item, last = timers:next(), timers.added -- items that these calls add wait for the next time
+  local item, last = timers:next(), timers.added -- items that these calls add wait for the next run
   while item and item.due <= now and item.number <= last do
     timers:call()
     item = timers:next()
@@ -70,7 +70,7 @@ end
 
 -- The loop --------------------------------------------------------------------------------------
 
---- Drives a client (with `_core` and `_drain`) until `remove`.
+--- Drives a client, which has `_core` and `_drain`, until `remove`.
 ---@param client table
 function loop.add(client)
   client._key, count = set:add(client._core), count + 1
@@ -87,7 +87,7 @@ end
 
 
 --- Calls `fn()` in each iteration, and begins an iteration when the descriptor `fd` can be read. Only one
---- descriptor can be watched. `fn` returns the seconds until its next call; nil: when the descriptor can be
+--- descriptor can be watched. `fn` returns the seconds until its next call; nil: until the descriptor can be
 --- read.
 ---@param fd integer
 ---@param fn fun(): number?
@@ -105,7 +105,7 @@ local function iterate(limit)
   local before = filled
   run_due(loop.now())
   limit = math.min(limit, watched and watched() or math.huge)
-  -- The awaited result may exist now, and its consequences are not watched yet.
+  -- Does not wait, because the expected result may already exist, or errors must be raised.
   if filled > before or #failures > 0 then limit = 0 end
   local item = timers:next()
   if item then limit = math.min(limit, math.max(item.due - loop.now(), 0)) end
@@ -171,7 +171,7 @@ function loop.can_wait()
 end
 
 
---- Returns whether the loop runs. If it does, output leaves in its next iteration.
+--- Returns whether the loop is running. If so, output leaves in its next iteration.
 ---@return boolean
 function loop.is_running()
   return is_running
@@ -196,7 +196,7 @@ function loop.wait(slot, seconds)
       coroutine.yield()
     else
       ok, problem = pcall(drive, slot)
-      slot.is_filled = true -- also when an error ends the wait, because later results must not fill it
+      slot.is_filled = true -- also after an error, because later results must not fill the future
     end
     if timer then timers:cancel(timer) end
     if not ok then error(problem, 0) end
@@ -205,15 +205,15 @@ function loop.wait(slot, seconds)
 end
 
 
---- Lets `seconds` pass while the loop runs.
+--- Waits for `seconds`, while the loop runs.
 ---@param seconds number
 function loop.sleep(seconds)
   loop.wait(loop.slot(), seconds)
 end
 
 
---- With a function: runs it in a coroutine and the loop until it returns; returns its results.
---- Without: runs the loop until nothing is left to do. Raises the error of any coroutine.
+--- With a function, runs the function in a coroutine, and the loop until the function returns; returns its
+--- results. Without a function, runs the loop until nothing is left to do. Raises the error of any coroutine.
 ---@param fn? function
 function loop.run(fn, ...)
   local slot = loop.slot()

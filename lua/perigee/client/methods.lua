@@ -1,4 +1,4 @@
---- Makes methods explain the error in `client.send("hello")`: a dot in place of the colon.
+--- Makes methods explain the error in `client.send("hello")`, which has a dot instead of a colon.
 
 local describe = require "perigee.util.describe"
 
@@ -17,7 +17,7 @@ end
 
 --- Makes the public methods of a complete class check their `self`.
 ---@param class table
----@param name string what its objects are called
+---@param name string name of its objects in errors
 return function(class, name)
   names[class] = name
   for key, method in pairs(class) do

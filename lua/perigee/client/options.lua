@@ -3,7 +3,7 @@
 local describe = require "perigee.util.describe"
 
 local UNRELIABLE = 1
-local PRIORITY = { critical = 2, high = 4, normal = 0, low = 8 } -- as perigee.h numbers them
+local PRIORITY = { critical = 2, high = 4, normal = 0, low = 8 } -- as in perigee.h
 local OPTIONS = { priority = true, reliable = true, room = true, answers = true }
 
 local options = {

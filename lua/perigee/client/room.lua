@@ -1,4 +1,4 @@
---- A room that this client is or was in. `Client:join` returns it.
+--- A room in which this client is or was; `Client:join` returns it.
 
 local check_methods = require "perigee.client.methods"
 
@@ -6,14 +6,14 @@ local check_methods = require "perigee.client.methods"
 ---@field id integer
 ---@field name string
 ---@field joined boolean false once the client has left the room or the connection has ended
----@field members table<integer, string> the others in the room: names by peer id
+---@field members table<integer, string> names of the other members by peer id
 ---@field client perigee.Client
 local Room = {}
 Room.__index = Room
 
 
 local function with_room(room, options)
-  -- a mistake, which Client:send reports
+  -- a mistake that Client:send reports
   if options ~= nil and type(options) ~= "table" then return options end
   local copy = { room = room }
   for key, value in pairs(options or {}) do copy[key] = value end
@@ -21,7 +21,7 @@ local function with_room(room, options)
 end
 
 
---- Relays bytes to every other member.
+--- Relays bytes to all other members.
 ---@param data string
 ---@param options? table priority ("critical", "high", "normal", "low"), reliable (boolean)
 ---@return true? sent, string? message, string? code
@@ -51,7 +51,7 @@ end
 
 
 --- Takes part in the room's lockstep match; docs/lockstep.md describes `game`. The state of the match exists
---- once `is_ready` is true.
+--- when `is_ready` is true.
 ---@param game perigee.client.LockstepGame
 ---@return perigee.client.Lockstep
 function Room:lockstep(game)

@@ -1,11 +1,11 @@
---- The schema of the game, for a client that was given one. The client sends the messages that the schema
---- names in binary form, and all others as JSON.
+--- The schema of the game, for a client with the option `schema`. The client sends the messages that the
+--- schema names in binary form, and all others as JSON.
 
 local json = require "perigee.client.json"
 
 local schema = {}
 
-local parsed = {} -- by text, because a test has many clients
+local parsed = {} -- schemas by text, because a test has many clients
 
 local function read_file(path)
   local file, problem = io.open(path, "rb")
@@ -51,8 +51,8 @@ function schema.write(of, name, value, is_answer)
 end
 
 
---- Decodes the message of an event and adds `name` and `value` to the event. Returns an error, or nil; or
---- nil, true for a message that this client does not know because it is older than the server.
+--- Decodes the message of an event and adds `name` and `value` to the event. Returns an error, or nil. For a
+--- message that this client does not know, because it is older than the server, returns nil, true.
 ---@param of? perigee.schema.Schema
 ---@param event table
 ---@return string? problem, boolean? is_unknown

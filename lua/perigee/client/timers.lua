@@ -1,4 +1,4 @@
---- Functions with the times of their calls: a heap, the next one first.
+--- Functions with the times of their calls, in a heap with the next one on top.
 
 ---@class perigee.client.Timers
 ---@field added integer calls so far
@@ -42,7 +42,7 @@ local function sift_down(heap, count, at)
 end
 
 
--- Drops the cancelled items once they are the majority.
+-- Removes the cancelled items when they are the majority.
 local function shrink(self)
   if self._cancelled < 64 or 2 * self._cancelled < self._count then return end
   local kept = {}
@@ -54,11 +54,11 @@ local function shrink(self)
 end
 
 
---- Calls `fn(argument)` at the time `due`, unless `cancel` gets the item that this returns.
+--- Calls `fn(argument)` at the time `due`, unless the returned item is passed to `cancel`.
 ---@param due number
 ---@param fn fun(argument: any)
 ---@param argument? any
----@param order? number that of several items with the same time; default: the order in which they were added
+---@param order? number order of items with the same time; default: the order of adding
 ---@return table item
 function Timers:add(due, fn, argument, order)
   self.added, self._count = self.added + 1, self._count + 1
@@ -89,7 +89,7 @@ function Timers:take()
 end
 
 
---- Returns the next item; nil: none is due.
+--- Returns the next item; nil if none is set.
 ---@return table?
 function Timers:next()
   while self._count > 0 and not self._heap[1].fn do

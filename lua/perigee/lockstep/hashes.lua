@@ -1,21 +1,21 @@
 --- Compares the hashes of the members' states turn by turn, and reports the members that differ from the
---- majority; with trees of hashes also where. Methods of perigee.Match.
+--- majority. If the clients have trees of hashes, also reports where they differ. Methods of perigee.Match.
 
 local json = require("cjson.safe").new()
 local wire = require "perigee.lockstep.wire"
 
-local KEPT = 256 -- hashed turns that are compared, back from the newest closed one
+local KEPT = 256 -- hashed turns that are compared, counted back from the newest closed one
 local NAME_MAX = 64 -- bytes of a name in a tree
 local PATIENCE = 2 -- seconds for which the match waits for the hashes of a turn, and for trees
-local TREES_MAX = 4 -- odd clients that are asked for a tree
+local TREES_MAX = 4 -- differing clients that are asked for a tree
 
 json.decode_max_depth(wire.TREE_DEPTH)
 
 --- Hashes of one turn.
 ---@class perigee.LockstepHashes
----@field of table<integer, integer> by peer id of the members that vote
----@field count integer of them
----@field others table<integer, integer> of spectators, and of members whose state is not proven yet
+---@field of table<integer, integer> hashes of the members that vote, by peer id
+---@field count integer number of these hashes
+---@field others table<integer, integer> hashes of spectators, and of members without a proven state
 ---@field agreed integer? the majority's hash; nil: not known yet
 ---@field is_tie boolean? no majority will ever exist
 ---@field by_script integer? the script's hash
@@ -26,8 +26,8 @@ local hashes = {}
 function hashes:_begin_hashes()
   self.hashes, self.oldest_hash, self.decided_hash = {}, 1, 0
   self.has_hashes = false
-  self.trees = nil -- the exchange that is under way
-  self.has_script_hashes = false -- whether the script gives hashes, which decide
+  self.trees = nil -- the current exchange of trees
+  self.has_script_hashes = false -- whether the script gives hashes, which then count as the majority's
   self.desyncs = 0
   self.voting = 0
   for _, member in next, self.members do
@@ -36,7 +36,8 @@ function hashes:_begin_hashes()
 end
 
 
--- The hash that most players have is right. Spectators have no vote, because there may be any number of them.
+-- Returns whether a member votes. The hash that most players have is right. Spectators have no vote, because
+-- their number is unlimited.
 local function votes(member)
   return member.counts and member.slot ~= wire.SPECTATOR
 end
@@ -73,7 +74,7 @@ end
 -- Members that differ --------------------------------------------------------------------------------
 
 
--- Returns the slots of members, each once: all spectators have the same.
+-- Returns the slots of members, each once, because all spectators have the same slot.
 local function slots_of(members)
   local slots, has = {}, {}
   for _, member in ipairs(members) do
@@ -87,7 +88,7 @@ local function slots_of(members)
 end
 
 
--- Notifies the members that differ; also all others, if a player is among those that differ.
+-- Notifies the differing members. If one of them is a player, also notifies all others.
 local function notify(self, turn, odd)
   local slots = slots_of(odd)
   local has_player = slots[1] ~= wire.SPECTATOR
@@ -99,7 +100,7 @@ local function notify(self, turn, odd)
 end
 
 
--- Reports the members that differ to all members and to the script.
+-- Reports the differing members to all members and to the script.
 local function report(self, turn, found, odd)
   self.desyncs = self.desyncs + 1
   local ids = {}
@@ -116,7 +117,7 @@ local function report(self, turn, found, odd)
     of_members[id] = hash
   end
   for _, member in ipairs(odd) do
-    self:_forget_hashes_of(member) -- forgets its hashes of turns that are not compared yet
+    self:_forget_hashes_of(member) -- forgets its hashes of turns that have not been compared
   end
   self:_request_trees({
     turn = turn, odd = ids, hash = found.agreed, hashes = of_members, is_tie = found.is_tie or false,
@@ -137,7 +138,7 @@ local function compare(self, member, turn, hash, found)
 end
 
 
--- Returns the most frequent hash, and whether another one is as frequent.
+-- Returns the most frequent hash, and whether another hash is equally frequent.
 local function tally(found)
   local counts, best, most, is_tie = {}, nil, 0, false
   for _, hash in next, found.of do
@@ -155,7 +156,7 @@ local function tally(found)
 end
 
 
--- Returns the members whose hashes differ, among those that had a good state before.
+-- Returns the members whose hashes differ, among those whose state was right before.
 local function find_odd(self, found)
   local odd = {}
   for id, hash in next, found.of do
@@ -203,7 +204,7 @@ end
 local function take(self, member, turn, hash)
   local found = of_turn(self, turn)
   if member.is_odd or found.is_tie then
-    return -- a member that was odd stays so until it gets another state; a tie is final
+    return -- a differing member stays so until it gets another state; a tie is final
   elseif found.agreed then
     compare(self, member, turn, hash, found)
   elseif not votes(member) then
@@ -220,7 +221,7 @@ local function take(self, member, turn, hash)
 end
 
 
---- Takes the hashes of a member: of `turn`, and of the hashed turns before it.
+--- Handles the hashes of a member: the one of `turn`, and those of the hashed turns before it.
 ---@param member perigee.LockstepMember
 ---@param turn integer
 ---@param list integer[]
@@ -240,7 +241,7 @@ function hashes:_take_hashes(member, turn, list)
 end
 
 
---- Takes the hash of the script's own simulation.
+--- Handles the hash of the script's own simulation.
 ---@param turn integer
 ---@param hash integer
 function hashes:script_hash(turn, hash)
@@ -272,7 +273,7 @@ function hashes:_decide_hashes()
   end
 end
 
--- Where they differ -------------------------------------------------------------------------
+-- Trees of hashes ---------------------------------------------------------------------------
 
 
 local function is_tree(value)
@@ -280,7 +281,7 @@ local function is_tree(value)
     return type(value) == "number"
   end
   for name, inner in next, value do
-    local is_name = type(name) == "string" and #name <= NAME_MAX and not name:find "%c" -- logs have it
+    local is_name = type(name) == "string" and #name <= NAME_MAX and not name:find "%c" -- logs show names
     if not is_name or not is_tree(inner) then
       return false
     end
@@ -384,7 +385,7 @@ function hashes:tree(peer, given)
 end
 
 
---- Returns when the wait for trees ends; nil when none is due.
+--- Returns the end of the wait for trees; nil if none is expected.
 ---@return number?
 function hashes:_trees_due()
   return self.trees and (self.trees.at or 0)

@@ -1,5 +1,5 @@
---- Lockstep for rooms whose kind has it: connects the matches (match.lua) with timers and with the script's
---- handlers. packets.lua reads the packets of members; api/lockstep.lua has the methods for scripts.
+--- Lockstep for rooms of kinds with `lockstep`: connects the matches (match.lua) with timers and with the
+--- script's handlers. packets.lua reads the packets of members. api/lockstep.lua has the methods for scripts.
 ---
 --- A match belongs to the host, so a new version of the game does not restart it. It runs the script's
 --- handlers as tasks of their own, so that a failure stops nothing else.
@@ -31,14 +31,14 @@ local host = {}
 ---@class perigee.LockstepEntry
 ---@field room perigee.Room
 ---@field match perigee.Match
----@field except integer[]? members of the room that take no part; nil: not known, to be found again
+---@field except integer[]? members of the room that take no part; nil: must be found again
 ---@field counted integer? number of the room's members when `except` was found
----@field timer table? that wakes the match
----@field wakes number? when
+---@field timer table? timer that wakes the match
+---@field wakes number? time of that timer
 ---@field queue table[] closed turns that on_turn has not received yet
----@field simulated integer? the last turn of on_turn, if on_turn has received all turns up to it
+---@field simulated integer? last turn of on_turn, if it has received all turns up to that one
 ---@field recorder perigee.LockstepRecorder? of the running or the last match
----@field object perigee.Lockstep? what scripts hold
+---@field object perigee.Lockstep? object for scripts
 
 local entries = {} ---@type table<integer, perigee.LockstepEntry> by room id
 
@@ -63,7 +63,7 @@ end
 
 local wake
 
---- Sets the timer to when the match wants it.
+--- Sets the timer to the time that the match requests.
 ---@param entry perigee.LockstepEntry
 function host.set_timer(entry)
   local at = entry.match:wake_at()
@@ -77,7 +77,7 @@ function host.set_timer(entry)
     local delay = math.max(0, math.ceil((at - core.now()) * 1000 - 0.01) + 0.5) / 1000
     entry.timer = { fn = wake, label = "lockstep", room = entry.room, is_host = true }
     timers.begin(entry.timer, delay)
-    entry.timer.owned = false -- a match outlives the version that began it
+    entry.timer.owned = false -- a match survives the version that began it
   end
 end
 
@@ -92,12 +92,12 @@ function wake(room)
 end
 
 
---- Runs a function as a task with the room, at the end of the handler that runs and only if that ends well.
+--- Runs a function as a task with the room, when the running handler has ended without an error.
 ---@param entry perigee.LockstepEntry
----@param label string what it is called in error messages
+---@param label string name in error messages
 ---@param fn function
----@param backoff_key any? the object that backs off when the function runs past its deadline
----@param on_failure fun()? called when it fails
+---@param backoff_key any? key for backoff.lua if the function exceeds its deadline
+---@param on_failure fun()? called if the function fails
 function host.begin_task(entry, label, fn, backoff_key, on_failure)
   local task = { fn = fn, label = label, room = entry.room, is_host = true, backoff_key = backoff_key,
     on_failure = on_failure }
@@ -128,8 +128,8 @@ local function as_hash(value)
 end
 
 
--- Runs on_turn for the oldest turn that it has not received. Tasks begin in the order of their timers, which
--- may differ from that of the turns.
+-- Runs on_turn for the oldest turn that it has not received. The order of tasks is that of their timers,
+-- which may differ from that of the turns.
 local function run_turn(entry)
   local first = table.remove(entry.queue, 1)
   local handler = first and handler_of(entry, "on_turn")
@@ -200,13 +200,13 @@ end
 
 --- The argument of on_desync.
 ---@class perigee.DesyncReport
----@field turn integer after which the states differ
----@field peers perigee.Peer[] whose state differs from the majority's
+---@field turn integer turn after which the states differ
+---@field peers perigee.Peer[] peers whose state differs from the majority's
 ---@field hash integer? the majority's hash
 ---@field hashes table<perigee.Peer, integer>
----@field tie boolean whether no majority exists; then `peers` has all members
----@field path string? where in the state, if the clients have trees of hashes
----@field text string the whole report as text
+---@field tie boolean whether no majority exists; `peers` then has all members
+---@field path string? place in the state, if the clients have trees of hashes
+---@field text string the report as text
 
 local function report_desync(entry, desync)
   local text = describe(entry, desync)
@@ -338,7 +338,7 @@ local function new_entry(room, settings)
 end
 
 
---- Returns the match of a room; nil if its kind has none.
+--- Returns the match of a room; nil if its kind has no lockstep.
 ---@param room perigee.Room
 ---@return perigee.LockstepEntry?
 function host.find(room)
@@ -357,7 +357,7 @@ function host.find(room)
 end
 
 
---- Returns whether a kind has lockstep, or a match still runs.
+--- Returns whether a kind has lockstep, or a match is still running.
 ---@return boolean
 function host.is_used()
   return live.version.has_lockstep or next(entries) ~= nil
@@ -366,7 +366,7 @@ end
 -- Changes of rooms ---------------------------------------------------------------------
 
 
---- A peer has left a room, or has joined it again.
+--- Handles a peer that has left a room, or has joined it again.
 ---@param peer integer
 ---@param room integer
 function host.leave(peer, room)
@@ -375,13 +375,13 @@ function host.leave(peer, room)
     entry.except = nil
     entry.match:leave(peer, core.now())
     host.set_timer(entry)
-    core.commit() -- even if on_leave fails
+    core.commit() -- takes effect even if on_leave fails
   end
 end
 
 
---- Ends the match of a room that is being deleted, if the running handler ends well. Nothing can be sent
---- to the room any more.
+--- Ends the match of a room that is being deleted, if the running handler ends without an error. No message
+--- can be sent to the room any more.
 ---@param room integer
 function host.close(room)
   local entry = entries[room]
@@ -389,7 +389,7 @@ function host.close(room)
     host.begin_task(entry, "lockstep", function()
       local match = entry.match
       match:stop()
-      entry.match = matches.new(room, match.settings, match.out) -- which no peer can enter
+      entry.match = matches.new(room, match.settings, match.out) -- no peer can enter this match
       close_recorder(entry)
       host.set_timer(entry)
     end)
@@ -397,7 +397,7 @@ function host.close(room)
 end
 
 
---- A room is gone.
+--- Handles the end of a room.
 ---@param room integer
 function host.forget(room)
   if entries[room] then

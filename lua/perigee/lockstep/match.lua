@@ -1,8 +1,8 @@
---- A match in lockstep on the server: its members, their slots, and the state that they begin with.
+--- A match in lockstep on the server: its members, their slots, and the state with which they begin.
 --- turns.lua, pace.lua, hashes.lua and snapshots.lua contain the other parts of a match.
 ---
 --- A match has no clock, timer or socket: `now` (seconds) is an argument, and packets and calls go through
---- `out`, which host.lua provides. So tests need no server.
+--- `out`, which host.lua provides. Tests therefore need no server.
 
 local hashes = require "perigee.lockstep.hashes"
 local pace = require "perigee.lockstep.pace"
@@ -10,51 +10,51 @@ local snapshots = require "perigee.lockstep.snapshots"
 local turns = require "perigee.lockstep.turns"
 local wire = require "perigee.lockstep.wire"
 
-local ENTER_SECONDS = 1 -- seconds between two ENTERs of a peer, on average,
-local ENTERS = 2 -- and so many at once
+local ENTER_SECONDS = 1 -- seconds between two ENTERs of a peer, on average
+local ENTERS = 2 -- ENTERs of a peer that may come at once
 
 --- A member of the match: a player or a spectator.
 ---@class perigee.LockstepMember
----@field id integer of the peer
+---@field id integer id of the peer
 ---@field name string
 ---@field slot integer wire.SPECTATOR for a spectator
 ---@field gives boolean whether it can give snapshots
----@field start integer number of the newest START that the member got
+---@field start integer number of the newest START for the member
 ---@field turn integer the newest turn that the member has simulated, according to its packets
----@field inputs table<integer, string> by turn, for turns that are not closed
+---@field inputs table<integer, string> inputs for turns that are not closed, by turn
 ---@field first integer? the first turn for which the member has sent an input
 ---@field last integer? the last such turn
 ---@field delay integer turns
----@field patience number seconds for which turns will still wait for it
+---@field patience number seconds that turns will still wait for the member
 ---@field is_absent boolean whether turns do not wait for the member until it sends an input in time
----@field counts boolean whether its state is its own or has been proven right
+---@field counts boolean whether its hashes count: the state is its own, or proven right
 ---@field is_odd boolean whether its last hash differed from the majority's
 ---@field waits boolean whether the member waits for a snapshot
----@field waits_since number? when it began to wait for the newest snapshot
+---@field waits_since number? start of the wait for the newest snapshot
 ---@field heard_at number time of the newest INPUT
----@field failed_at number? time of the last request for a snapshot that it did not answer
+---@field failed_at number? time of the last request for a snapshot without an answer
 
---- A slot. After its player has left, the slot is kept for a client with its key.
+--- A slot. If its player leaves, the slot is kept for a client with its key.
 ---@class perigee.LockstepSeat
 ---@field key string
 ---@field member perigee.LockstepMember?
 ---@field left_at number?
 ---@field last string the newest input
----@field shown perigee.LockstepMember? the player that clients know here, as of the newest closed turn
+---@field shown perigee.LockstepMember? the player that clients know, as of the newest closed turn
 
---- The functions by which a match acts on the outside.
+--- The functions through which a match acts.
 ---@class perigee.LockstepOut
 ---@field send fun(peer: integer, type: integer, bytes: string)
----@field cast fun(type: integer, bytes: string) to all members at once, unreliably
+---@field cast fun(type: integer, bytes: string) sends to all members at once, unreliably
 ---@field random fun(): integer an unpredictable u32
 ---@field latency fun(peer: integer): number round-trip time in seconds; 0: not known
----@field closed fun(turn: integer, bytes: string) a turn is closed
----@field agreed fun(turn: integer, hash: integer) the majority's hash of this turn is known
+---@field closed fun(turn: integer, bytes: string) reports a closed turn
+---@field agreed fun(turn: integer, hash: integer) reports the majority's hash of a turn
 ---@field desync fun(report: table)
 ---@field request_snapshot? fun(turn: integer) requests a snapshot from the script; nil: the script gives none
 ---@field warn fun(text: string)
 ---@field members_changed fun()
----@field is_scarce fun(): boolean whether the memory of all matches together is used up
+---@field is_scarce fun(): boolean whether all matches together use too much memory
 
 ---@class perigee.Match
 ---@field room integer
@@ -62,12 +62,12 @@ local ENTERS = 2 -- and so many at once
 ---@field out perigee.LockstepOut
 ---@field id integer
 ---@field seed integer
----@field hash_every integer as START has it
----@field max_input integer likewise
+---@field hash_every integer field of START
+---@field max_input integer field of START
 ---@field closed integer the newest closed turn
----@field due number? time to close the next turn; nil: no turn will close
+---@field due number? time of the next close; nil: no turn will close
 ---@field members table<integer, perigee.LockstepMember> by peer id
----@field count integer of members
+---@field count integer number of members
 ---@field seats table<integer, perigee.LockstepSeat> by slot
 local Match = {}
 Match.__index = Match
@@ -140,7 +140,7 @@ local function find_seat(self, key)
 end
 
 
--- Returns a slot that no member has had, else the one that has been free for the longest time.
+-- Returns a slot that no member has had; otherwise the slot that has been free for the longest time.
 local function find_free(self)
   local free, oldest
   for slot = 0, self.settings.players - 1 do
@@ -167,7 +167,7 @@ local function take_seat(self, member, key)
 end
 
 
--- Returns the member that has to leave because the new one has the key of its slot.
+-- Returns the member that must leave, because the new one has the key of its slot.
 local function find_holder(self, member, enter)
   local has_slot = member and member.slot ~= wire.SPECTATOR
   if enter.watches or has_slot then
@@ -186,11 +186,10 @@ local function free_seat(self, member, now)
   member.slot = wire.SPECTATOR
 end
 
--- Coming and going ----------------------------------------------------------------------------
+-- Entering and leaving ------------------------------------------------------------------------
 
 
--- Returns how a member with a state of its own begins. The members in `without` cannot give the member
--- another state.
+-- Returns how a member with a state of its own begins. The members in `without` cannot give it another state.
 local function beginning(self, enter, without, now)
   if self.closed == 0 then
     return wire.FRESH, 0
@@ -204,7 +203,7 @@ local function beginning(self, enter, without, now)
 end
 
 
---- Returns the pace of a member, as START has it.
+--- Returns the pace of a member, in the form for START.
 ---@param member perigee.LockstepMember
 ---@return perigee.LockstepPace
 function Match:_pace_of(member)
@@ -215,7 +214,7 @@ function Match:_pace_of(member)
 end
 
 
---- Makes a member begin with a state, and sends the member START and the turns that it needs.
+--- Makes a member begin with a state. Sends START and the turns that the member needs.
 function Match:_send_start(member, how, turn, now)
   local seat = self.seats[member.slot]
   self.starts = self.starts + 1
@@ -238,7 +237,8 @@ function Match:_send_start(member, how, turn, now)
 end
 
 
--- Returns whether a peer may send ENTER again. The answer costs more than the request.
+-- Returns whether a peer may send ENTER again. There is a limit, because the answer costs more than the
+-- request.
 local function may_enter(self, peer, now)
   local oldest = now - ENTERS * ENTER_SECONDS
   for id, at in next, self.entered do
@@ -265,7 +265,8 @@ local function new_member(self, peer, name, now)
 end
 
 
---- Adds a peer to the match. `enter` is its ENTER. Returns nil and the name of an error code if it may not.
+--- Adds a peer to the match. `enter` is its ENTER. If the peer may not enter, returns nil and the name of an
+--- error code.
 ---@param peer integer
 ---@param name string
 ---@param enter table
@@ -283,7 +284,7 @@ function Match:enter(peer, name, enter, now)
   local how, turn = beginning(self, enter, without, now)
   local others = self.count - (member and 1 or 0) - (holder and 1 or 0)
   if not how and others > 0 then
-    return nil, "Unsupported" -- the others play on, and cannot give the state
+    return nil, "Unsupported" -- the others continue, and cannot give the state
   end
   if member then
     self:_set_counts(member, false)
@@ -337,7 +338,7 @@ function Match:leave(peer, now)
   end
 end
 
--- The script's ----------------------------------------------------------------------------------
+-- Functions for the script ---------------------------------------------------------------------
 
 
 --- Returns the bytes of the turns, inputs and states that are kept.
@@ -348,7 +349,7 @@ function Match:held_bytes()
 end
 
 
---- Returns how many slots have a player.
+--- Returns the number of slots with a player.
 ---@return integer
 function Match:players()
   local count = 0
@@ -368,7 +369,7 @@ function Match:start(now)
 end
 
 
--- Begins or continues the match when it has players.
+-- Begins or continues the match if it has players.
 function Match:_check_start(now)
   local start = self.settings.start
   if not self.is_started and start > 0 and self:players() >= start then
@@ -417,7 +418,7 @@ function Match:configure(settings, now)
 end
 
 
---- Returns when the match has to act next; nil when it waits for packets.
+--- Returns the time at which the match must act next; nil if it waits for packets.
 ---@return number?
 function Match:wake_at()
   local at = self.due and math.max(self.due, self.wake or self.due)

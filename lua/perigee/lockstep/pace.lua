@@ -1,25 +1,26 @@
---- How fast a match goes, and how far ahead each player gives its inputs. Methods of perigee.Match.
+--- The speed of a match, and the input delay of each player. Methods of perigee.Match.
 ---
---- The input delay of a player follows from its *slack*: the time from its inputs to the close of their
---- turns. The delay grows when many inputs come too late, or some do so repeatedly. It shrinks by the
---- excess when all inputs come more than a turn too early for a while. It begins with the round-trip time
---- of the player, measured by the first INPUT if it is not known.
+--- The input delay of a player follows from its *slack*: the time from the arrival of its inputs to the close
+--- of their turns. The delay grows if many inputs arrive too late, or some do so repeatedly. It shrinks by
+--- the excess if all inputs arrive more than a turn too early for a while. Its first value follows from the
+--- player's round-trip time; if that is unknown, the first INPUT measures it.
 
 local wire = require "perigee.lockstep.wire"
 
 local WINDOW = 1 -- seconds of one measurement
 local MARGIN = 0.1 -- turns of slack to aim for
 local SPARE = 0.5 -- turns of slack that remain when the delay has shrunk by one
-local EARLY_WINDOWS = 10 -- number of early windows in a row after which the delay shrinks
-local FIRST_WINDOWS = 1 -- the same for a new player, because START may have taken long once
-local LATE_WINDOWS = 2 -- number of windows in a row with a late input after which the delay grows
-local MANY = 0.5 -- share of late inputs after which the delay grows at once, until FEW are late
+local EARLY_WINDOWS = 10 -- successive windows with only early inputs after which the delay shrinks
+local FIRST_WINDOWS = 1 -- the same for a new player, because START may have taken unusually long
+local LATE_WINDOWS = 2 -- successive windows with late inputs after which the delay grows
+local MANY = 0.5 -- share of late inputs at which the delay grows at once, until FEW are late
 local FEW = 0.1
 local SPEED_MIN, SPEED_MAX = 0.1, 8
 
 local pace = {
   SPEED_MIN = SPEED_MIN, SPEED_MAX = SPEED_MAX,
-  FIRST_EARLY = EARLY_WINDOWS - FIRST_WINDOWS, -- counts windows as early in advance for a new player
+  FIRST_EARLY = EARLY_WINDOWS - FIRST_WINDOWS, -- for a new player, this many windows count as early in
+                                               -- advance
 }
 
 
@@ -29,13 +30,13 @@ local function clamp(self, delay)
 end
 
 
--- Returns the turns of a round trip to a player, and one for lost packets.
+-- Returns the turns of a round trip to a player, plus one for lost packets.
 local function delay_for(self, latency)
   return clamp(self, math.ceil(latency / self:interval()) + 1)
 end
 
 
---- Returns the input delay that a peer begins with.
+--- Returns the input delay with which a peer begins.
 ---@param peer integer
 ---@return integer
 function pace:_first_delay(peer)
@@ -59,7 +60,7 @@ local function set_delay(self, member, delay)
 end
 
 
---- Measures the round trip from START to the first INPUT, which answers it.
+--- Measures the round trip from START to the first INPUT, which answers START.
 ---@param member perigee.LockstepMember
 ---@param now number
 function pace:_note_answer(member, now)
@@ -71,7 +72,7 @@ function pace:_note_answer(member, now)
 end
 
 
--- Adapts the delay when a window is over. `slacks` is sorted, in turns.
+-- Adapts the delay at the end of a window. `slacks` is sorted and in turns.
 local function judge(self, member, slacks)
   local late = 0
   while slacks[late + 1] and slacks[late + 1] < 0 do
@@ -93,7 +94,7 @@ local function judge(self, member, slacks)
 end
 
 
---- Notes the slack of the newest input of a member, which is for `turn`.
+--- Stores the slack of the newest input of a member, which is for `turn`.
 ---@param member perigee.LockstepMember
 ---@param turn integer
 ---@param now number
@@ -114,7 +115,7 @@ function pace:_note_slack(member, turn, now)
 end
 
 
---- Sends all members the pace, which has changed.
+--- Sends the changed pace to all members.
 ---@param now number
 function pace:_change_pace(now)
   for _, member in next, self.members do
@@ -136,7 +137,7 @@ function pace:pause(now)
 end
 
 
---- Goes on after a pause.
+--- Continues after a pause.
 ---@param now number
 function pace:resume(now)
   if self.is_paused then
@@ -151,7 +152,7 @@ end
 ---@param speed number
 ---@param now number
 function pace:set_speed(speed, now)
-  self.speed = math.floor(speed * 100 + 0.5) / 100 -- as packets have it
+  self.speed = math.floor(speed * 100 + 0.5) / 100 -- rounded as in packets
   self:_schedule(now)
   self:_change_pace(now)
 end

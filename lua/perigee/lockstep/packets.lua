@@ -9,7 +9,7 @@ local CODES = core.codes
 
 local packets = { CHANNEL = wire.CHANNEL }
 
--- The handlers of packets, by kind. They return false for a malformed one.
+-- Handlers of packets, by kind. They return false for a malformed packet.
 local TAKE = {}
 
 
@@ -79,10 +79,10 @@ TAKE[wire.EXIT] = function(entry, peer, data)
 end
 
 
---- Handles a packet on the channel of lockstep. Returns false where no kind has lockstep.
+--- Handles a packet on the channel of lockstep. Returns false if no kind has lockstep.
 ---@param peer integer
 ---@param data string
----@param kind integer the packet's type
+---@param kind integer type of the packet
 ---@param flags integer
 ---@param ref integer
 ---@return boolean

@@ -1,16 +1,16 @@
---- Records matches whose kind has `record`: a file for each, written line by line as turns close, so that an
---- incomplete file is readable too.
+--- Records matches of kinds with `record`. Each match gets a file, which is written line by line as turns
+--- close, so that an incomplete file is also readable.
 
 local core = require "perigee.core"
 local recording = require "perigee.lockstep.recording"
 local wire = require "perigee.lockstep.wire"
 
-local open_file, date = io.open, os.date -- the sandbox removes these once all is loaded
+local open_file, date = io.open, os.date -- the sandbox removes these functions when everything is loaded
 
--- Limits of one run of the server: bytes and files that it writes, and files that are open at once.
+-- Limits for one run of the server: bytes and files that it writes, and files that are open at a time.
 local RUN_BYTES, RUN_FILES, OPEN_MAX = 1024 * 1024 * 1024, 10000, 256
 
-local AGAIN_SECONDS = 60 -- seconds after a folder could not be written to, before the next recording there
+local AGAIN_SECONDS = 60 -- seconds until the next attempt to record in a folder after a failed write
 
 local recorders = {}
 
@@ -21,9 +21,9 @@ local failed_at = {} ---@type table<string, number> by folder
 ---@class perigee.LockstepRecorder
 ---@field path string
 ---@field folder string
----@field limit integer bytes, at most
----@field bytes integer so far
----@field file file*? nil: it has ended
+---@field limit integer largest number of bytes
+---@field bytes integer bytes so far
+---@field file file*? open file; nil: the recording has ended
 ---@field warn fun(text: string)
 local Recorder = {}
 Recorder.__index = Recorder
@@ -36,7 +36,7 @@ end
 
 
 --- Begins the recording of a match, before its first turn.
----@param folder string is created if it is missing, but its parent is not
+---@param folder string created if it is missing; its parent must exist
 ---@param limit integer bytes
 ---@param room perigee.Room
 ---@param match perigee.Match
@@ -51,7 +51,7 @@ function recorders.open(folder, limit, room, match)
     self.warn(("no recording: %d are being written, %d have been"):format(open, made))
     return self
   end
-  core.make_folder(folder) -- if this fails, the next call fails too
+  core.make_folder(folder) -- if this fails, the next call also fails
   local file, problem = open_file(self.path, "wb")
   if not file then
     failed_at[folder] = core.now()
@@ -83,7 +83,7 @@ function Recorder:_write(line)
   self.bytes, written = self.bytes + size, written + size
   local ok, problem = self.file:write(line, "\n")
   if ok then
-    ok, problem = self.file:flush() -- a full disk shows here
+    ok, problem = self.file:flush() -- reports a full disk
   end
   if not ok then
     failed_at[self.folder] = core.now()
@@ -92,14 +92,14 @@ function Recorder:_write(line)
 end
 
 
--- Interpreted, because compiled code that leaves its trace after a failed write or flush repeats it, and
--- the second one succeeds with an empty buffer.
+-- Interpreted. Compiled code may leave its trace after a failed write or flush and repeat it; the second try
+-- would then succeed with an empty buffer.
 jit.off(Recorder._write)
 
 
---- Records a turn, which has closed.
+--- Records a closed turn.
 ---@param turn integer
----@param bytes string as TURNS has it
+---@param bytes string in the form for TURNS
 function Recorder:turn(turn, bytes)
   if self.file then
     self:_write(recording.turn(turn, (wire.read_turn(bytes, 1))))

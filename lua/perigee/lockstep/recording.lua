@@ -1,5 +1,5 @@
---- Recordings of matches: the entries of each turn, and the hashes of the majority. Each line is JSON:
---- first the head of the match, then
+--- Recordings of matches: the entries of each turn, and the hashes of the majority. Each line is JSON. The
+--- first is the head of the match; the others have these forms:
 ---
 ---   {"turn":12,"entries":[{"slot":0,"kind":"input","data":"48656c6c6f"}]}   data in hexadecimal
 ---   {"turn":13}                                                             a turn without entries
@@ -27,7 +27,7 @@ local function from_hex(text)
 end
 
 
---- Returns the first line.
+--- Returns the first line of a recording.
 ---@param room string
 ---@param match integer
 ---@param seed integer
@@ -83,7 +83,7 @@ local function is_entry(entry)
 end
 
 
--- Reads a line after the first; returns false for an invalid one.
+-- Reads a line after the first one; returns false if it is invalid.
 local function read_line(self, line)
   if line.hash then
     if not is_whole(line.hash, 2 ^ 32) or not is_whole(line.turn, 2 ^ 32) then return false end
@@ -101,8 +101,7 @@ local function read_line(self, line)
 end
 
 
---- Returns the contents of a recording: `head`, `turns` (lists of entries) and `hashes` by turn; or nil and
---- an error.
+--- Reads a recording. Returns `head`, `turns` (lists of entries) and `hashes` by turn; or nil and an error.
 ---@param lines fun(): string?
 ---@return { head: table, turns: table[], hashes: table<integer, integer> }?
 ---@return string? problem
@@ -119,7 +118,7 @@ function recording.read(lines)
     elseif ok then
       is_good = is_good and read_line(self, line)
     else
-      cut, is_good = number, true -- the last line of a server that was killed may be half of one
+      cut, is_good = number, true -- the last line of a killed server may be incomplete
     end
     if not is_good then return nil, ("line %d is not part of a recording"):format(number) end
   end

@@ -1,5 +1,5 @@
---- Plays a recording through a game's own on_turn, in a simulated server: for `perigee lockstep FILE GAME`.
---- The room and its match exist in the game, without members.
+--- Plays a recording through a game's own on_turn in a simulated server, for `perigee lockstep FILE GAME`.
+--- The game has the room and its match, without members.
 
 local core = require "perigee.core"
 local host = require "perigee.lockstep.host"
@@ -24,8 +24,8 @@ local function entry_of(entry)
 end
 
 
---- Makes the room, in the next iteration of the loop.
----@param head table of the recording
+--- Creates the room in the next iteration of the loop.
+---@param head table head of the recording
 function replay.begin(head)
   timers.begin({ label = "a replay", is_host = true, fn = function()
     local room = rooms.get(head.room) or assert(rooms.create(head.room))
@@ -47,9 +47,9 @@ function replay.is_possible()
 end
 
 
---- Calls on_turn with a turn, in the next iteration of the loop.
+--- Calls on_turn with a turn in the next iteration of the loop.
 ---@param turn integer
----@param entries table[] as recording.read has them
+---@param entries table[] entries from recording.read
 function replay.turn(turn, entries)
   local list = {}
   for i, entry in ipairs(entries) do

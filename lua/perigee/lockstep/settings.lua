@@ -1,21 +1,21 @@
---- Reads and checks the `lockstep` of a room kind, when the game is loaded. lua/perigee/meta/lockstep.lua
---- describes the settings.
+--- Reads and checks the field `lockstep` of a room kind when the game is loaded.
+--- lua/perigee/meta/lockstep.lua describes the settings.
 
 local core = require "perigee.core"
 local sorted_keys = require "perigee.util.sorted_keys"
 local wire = require "perigee.lockstep.wire"
 
-local TURN_BYTES = 48 * 1024 -- at most, of the 64 KiB that a packet may have
-local ENTRY_BYTES = 80 -- of a player besides its input: heads of entries, its name
-local MAX_DELAY, MAX_DELAY_SECONDS = 12, 0.6 -- the turns in this time, but at least so many
+local TURN_BYTES = 48 * 1024 -- bytes of a turn, of the 64 KiB that a packet may have
+local ENTRY_BYTES = 80 -- bytes of a player besides its input: heads of entries, its name
+local MAX_DELAY, MAX_DELAY_SECONDS = 12, 0.6 -- the limit is the turns in this time, but at least this many
 
 local settings = {}
 
---- Defaults, and for numbers the least and the greatest.
+--- Default values; for numbers also the least and the greatest value.
 local RULES = {
   turn_rate = { 20, 1, 240, fraction = true },
   input_delay = { 2, 1, 60 },
-  max_input_delay = { nil, 1, 60 }, -- its default follows from turn_rate
+  max_input_delay = { nil, 1, 60 }, -- the default depends on turn_rate
   on_missing = { "wait", words = { "wait", "repeat", "empty" } },
   wait_limit = { 1, 0, 60, fraction = true },
   history = { 12000, 100, 1000000 },
@@ -31,7 +31,7 @@ local RULES = {
 local NAMES = sorted_keys(RULES)
 
 
--- Describes the allowed values; returns nil for an allowed value.
+-- Describes the allowed values; returns nil if the value is allowed.
 local function wanted(rule, value)
   if rule.folder then
     local is_good = type(value) == "string" and value:find "^[%w_][%w_./-]*$"
@@ -68,11 +68,11 @@ local function check_keys(given, where, prefix, warnings)
 end
 
 
---- Returns the settings in a kind's `lockstep`, completed with defaults; nil if the kind has none. Raises an
---- error for impossible settings, and adds warnings about likely mistakes.
+--- Returns the settings in a kind's `lockstep`, with defaults for missing ones; nil if the kind has none.
+--- Raises an error for impossible settings, and adds warnings about likely mistakes.
 ---@param given any
----@param where string the kind's file
----@param prefix string "duel."
+---@param where string file of the kind
+---@param prefix string prefix of the kind's handlers, such as "duel."
 ---@param warnings string[]
 ---@return perigee.LockstepSettings?
 function settings.read(given, where, prefix, warnings)

@@ -1,17 +1,17 @@
---- The state of a match for members that come late: from the script if it gives one, else from a member,
---- and then the turns since. Methods of perigee.Match.
+--- The state of a match for members that enter later. The script gives it if it can, otherwise a member does.
+--- The turns since that state follow. Methods of perigee.Match.
 ---
---- A member may give a wrong snapshot. So the receiver of a snapshot does not count until its hash has been
---- found right. If the hash is wrong, another member gives a snapshot. The receiver may lie too, so the first
---- giver may be chosen again, after members with fewer complaints.
+--- A member may give a wrong snapshot. Therefore the receiver of a snapshot does not vote until its hash has
+--- been proven right. If the hash is wrong, another member gives a snapshot. The receiver may also lie.
+--- Therefore the first giver may be chosen again, after members with fewer complaints.
 
 local wire = require "perigee.lockstep.wire"
 
-local PATIENCE = 5 -- seconds for which a giver may take for a piece,
-local WHOLE_SECONDS = 30 -- and all
-local FRESH_SECONDS = 10 -- seconds for which a snapshot is given to other members too
-local TRIES = 3 -- for one member
-local REQUEST_SECONDS = 1 -- between two requests to members
+local PATIENCE = 5 -- seconds that a giver may take for a piece
+local WHOLE_SECONDS = 30 -- seconds that a giver may take for all pieces
+local FRESH_SECONDS = 10 -- seconds during which a snapshot is also given to other members
+local TRIES = 3 -- wrong snapshots for one member
+local REQUEST_SECONDS = 1 -- seconds between two requests to members
 local RESYNC_SECONDS = 5 -- seconds between two resyncs of a member by the script
 local SILENT_SECONDS = 3 -- seconds without INPUT, which comes once a second even while no turn closes
 
@@ -25,7 +25,7 @@ function snapshots:_begin_snapshots()
   self.request_at = nil -- time from which members may get a request again
   for _, member in next, self.members do
     member.waits, member.doubts, member.tries, member.tried = false, 0, nil, nil
-    member.failed_at = nil -- time of its last request that it did not answer
+    member.failed_at = nil -- time of the last request without an answer
     member.anew_at = nil -- time for its next snapshot
   end
 end
@@ -50,7 +50,7 @@ local function count_tried(waiting, member)
 end
 
 
--- Returns the time since which the first of these members has been waiting.
+-- Returns the start of the longest wait among these members.
 local function waiting_since(waiting)
   local since = math.huge
   for _, member in ipairs(waiting) do
@@ -60,16 +60,16 @@ local function waiting_since(waiting)
 end
 
 
--- Returns the rank of a member for requests, 0 for the best. Silent members come last, because a sleeping
--- page or one that has lost its connection would make all others wait in vain. Before these come the members
--- that did not answer a request.
+-- Returns the rank of a member for requests; 0 is the best. Silent members come last, because a sleeping page
+-- or a lost connection would make all others wait in vain. Members that did not answer a request come before
+-- those.
 local function rank(member, now)
   return now - member.heard_at > SILENT_SECONDS and 2 or member.failed_at and 1 or 0
 end
 
 
--- Returns the best member to request a snapshot from: connected, without doubts, and with the most turns
--- simulated. Leaves out a member that gave a wrong snapshot to every waiting member, and one that has failed
+-- Returns the best member to request a snapshot from: connected, with a proven state, and with the most
+-- simulated turns. Excludes a member that gave a wrong snapshot to every waiting member, and one that failed
 -- to give a snapshot during this wait.
 local function find_donor(self, now, without)
   local best
@@ -90,7 +90,7 @@ local function find_donor(self, now, without)
     return a.id < b.id
   end
   for _, member in next, self.members do
-    -- Without hashes, no state is proven.
+    -- Without hashes, no state can be proven.
     local can = member.gives and (member.counts or not self.has_hashes and not member.waits)
       and not (without and without[member]) and member.turn >= self.first_kept - 1 and member.turn > 0
       and (member.failed_at or -1) < since
@@ -119,7 +119,7 @@ function snapshots:_can_get_snapshot(now, without)
   return self.out.request_snapshot ~= nil or find_donor(self, now, without) ~= nil
 end
 
--- Giving --------------------------------------------------------------------------------------
+-- Giving snapshots ----------------------------------------------------------------------------
 
 
 local function give(self, member, found)
@@ -143,7 +143,7 @@ local function give_all(self, found)
 end
 
 
--- Returns whether a member has a state from which the kept turns go on.
+-- Returns whether a member has a state from which the kept turns continue.
 local function is_played(self)
   for _, member in next, self.members do
     if not member.waits and member.turn >= self.first_kept - 1 then
@@ -154,8 +154,8 @@ local function is_played(self)
 end
 
 
--- Handles that no member gives the state. All turns from the first one on can replace it. Without them, the
--- waiting members leave the match; if no other member plays, the match begins again.
+-- Handles the case that no member gives the state. If all turns from the first one on are kept, they replace
+-- it. Otherwise the waiting members leave the match; if no other member plays, the match begins again.
 local function give_up(self, now)
   local waiting = list_waiting(self)
   if self.first_kept > 1 and not is_played(self) then
@@ -172,7 +172,7 @@ local function give_up(self, now)
   end
 end
 
--- Asking --------------------------------------------------------------------------------------
+-- Requesting snapshots ------------------------------------------------------------------------
 
 
 local function send_request(self, now)
@@ -204,7 +204,7 @@ function snapshots:_want_snapshot(now)
 end
 
 
--- Gives up the request for a snapshot, and requests it from another member.
+-- Abandons the request for a snapshot, and requests one from another member.
 local function request_another(self, now)
   local donor = self.request and self.request.donor
   if donor then
@@ -228,7 +228,7 @@ local function take_whole(self, turn, bytes, donor, now)
 end
 
 
--- Returns whether a piece continues the one before.
+-- Returns whether a piece continues the previous one.
 local function fits(self, request, piece)
   if #request.pieces == 0 then
     request.turn, request.whole = piece.turn, piece.size
@@ -241,7 +241,7 @@ end
 
 --- Handles SNAPSHOT.
 ---@param peer integer
----@param piece table as wire.read_piece has it
+---@param piece table result of wire.read_piece
 ---@param now number
 function snapshots:piece(peer, piece, now)
   local request = self.request
@@ -259,7 +259,7 @@ function snapshots:piece(peer, piece, now)
 end
 
 
---- Handles the answer of the script: the state after `turn`, or nil when it has none.
+--- Handles the answer of the script: the state after `turn`, or nil if the script has none.
 ---@param request integer
 ---@param turn integer
 ---@param bytes string?
@@ -274,7 +274,7 @@ function snapshots:script_gives(request, turn, bytes, now)
   end
 end
 
--- Going wrong ---------------------------------------------------------------------------------
+-- Wrong snapshots -----------------------------------------------------------------------------
 
 
 --- Makes a member begin with the newest state.
@@ -286,8 +286,8 @@ function snapshots:_send_anew(member, now)
 end
 
 
--- Handles a member whose hash differs from the majority's after it got a snapshot. The giver or the receiver
--- is at fault; after some tries, the receiver is.
+-- Handles a member whose hash differs from the majority's after it got a snapshot. Either the giver or the
+-- receiver is at fault; after some tries, it must be the receiver.
 function snapshots:_snapshot_was_wrong(member)
   member.tries = (member.tries or 0) + 1
   if member.tries >= TRIES then
@@ -305,8 +305,8 @@ function snapshots:_snapshot_was_wrong(member)
 end
 
 
---- Replaces the state of a member by a snapshot; at most every RESYNC_SECONDS, because others have to
---- give it.
+--- Replaces the state of a member by a snapshot, at most every RESYNC_SECONDS, because other members must
+--- give the snapshot.
 ---@param peer integer
 ---@param now number
 function snapshots:resync(peer, now)
@@ -314,14 +314,14 @@ function snapshots:resync(peer, now)
   if member and self.closed > 0 and not member.anew_at then
     member.anew_at = math.max(now, member.resync_at or now)
     member.resync_at = member.anew_at + RESYNC_SECONDS
-    self.cached = nil -- the snapshot may be wrong
+    self.cached = nil -- the cached snapshot may be wrong
     self:_check_snapshots(now)
   end
 end
 
 
---- Returns when the next check is due: a giver takes too long, the next request is possible, or a member
---- needs another snapshot; nil for none.
+--- Returns the time of the next check: a giver takes too long, the next request is possible, or a member
+--- needs another snapshot. Returns nil if none is due.
 ---@return number?
 function snapshots:_snapshot_due()
   local due = self.request and self.request.until_when
@@ -355,7 +355,7 @@ function snapshots:_check_snapshots(now)
 end
 
 
---- Gives up the request to a member that leaves.
+--- Abandons the request to a member that leaves.
 function snapshots:_forget_donor(member, now)
   if self.request and self.request.donor == member then
     request_another(self, now)

@@ -1,18 +1,19 @@
---- The turns of a match: takes inputs, closes and sends turns, and sends missing ones again.
---- Methods of perigee.Match.
+--- The turns of a match: receives inputs, closes and sends turns, and sends missing turns again. Methods of
+--- perigee.Match.
 
 local wire = require "perigee.lockstep.wire"
 
-local HISTORY_BYTES = 4 * 1024 * 1024 -- bytes of turns that are kept,
-local SCARCE_BYTES = 16 * 1024 -- and the same limit when all matches together use much memory
+local HISTORY_BYTES = 4 * 1024 * 1024 -- bytes of turns that are kept
+local SCARCE_BYTES = 16 * 1024 -- the same limit while all matches together use much memory
 local TURN_BYTES = 32 -- memory of a turn in addition to its bytes
 local REFILL = 0.1 -- seconds of patience that a member regains each second
-local FILL_SECONDS = 0.2 -- between two answers to a member's NEED,
-local ANEW_SECONDS = 1 -- and where the answer is a snapshot
-local AGAIN_SECONDS = 0.02 -- at least, from TURNS to the same TURNS
-local SLOTS = 64 -- at most
-local EPSILON = 0.0005 -- seconds: times are in milliseconds
--- share of the allowed wait, because timers are late, on a busy machine by some milliseconds
+local FILL_SECONDS = 0.2 -- seconds between two answers to a member's NEED
+local ANEW_SECONDS = 1 -- the same if the answer is a snapshot
+local AGAIN_SECONDS = 0.02 -- shortest time between two TURNS with the same content
+local SLOTS = 64 -- most slots
+local EPSILON = 0.0005 -- seconds; times are in milliseconds
+-- Share of the allowed wait that counts as the whole, because timers on a busy machine are late by some
+-- milliseconds.
 local WAITED = 0.99
 
 local turns = {}
@@ -29,14 +30,14 @@ function turns:_begin_turns()
 end
 
 
---- Returns the seconds from turn to turn, at the present speed.
+--- Returns the seconds between two turns at the current speed.
 ---@return number
 function turns:interval()
   return 1 / (self.settings.turn_rate * self.speed)
 end
 
 
--- Schedules the next turn an interval from now, if the match has players.
+-- Schedules the next turn one interval from now, if the match has players.
 function turns:_schedule(now)
   local is_going = self.is_started and not self.is_paused and not self.is_over and self.count > 0
   self.due, self.wake = is_going and now + self:interval() or nil, nil
@@ -45,15 +46,15 @@ end
 -- Inputs ------------------------------------------------------------------------------------
 
 
--- Returns whether an input for a turn comes too early. While memory is scarce, the server accepts only inputs
--- that are due.
+-- Returns whether an input for a turn arrives too early. While memory is scarce, the server accepts only
+-- inputs that are due.
 local function is_early(self, member, turn)
   return turn > self.closed + wire.AHEAD_MAX
     or turn > self.closed + member.delay + 1 and self.out.is_scarce()
 end
 
 
--- Takes the input for one turn, unless it comes too late, too early or for the second time.
+-- Stores the input for one turn, unless it is too late, too early or a duplicate.
 local function take_input(self, member, turn, data, now)
   if turn <= self.closed or member.inputs[turn] or is_early(self, member, turn) then
     return
@@ -78,7 +79,7 @@ end
 
 --- Handles INPUT.
 ---@param peer integer
----@param given table as wire.read_input has it
+---@param given table result of wire.read_input
 ---@param now number
 function turns:input(peer, given, now)
   local member = self.members[peer]
@@ -131,8 +132,8 @@ local function find_missing(self, turn)
 end
 
 
--- Adds the entries JOINED and LEFT of a slot since the turn before: at most one of each, however often
--- its player changed.
+-- Adds the entries JOINED and LEFT of a slot since the previous turn: at most one of each, even if its player
+-- changed several times.
 local function add_changes(entries, slot, seat)
   local member = seat.member
   if member == seat.shown then
@@ -148,7 +149,7 @@ local function add_changes(entries, slot, seat)
 end
 
 
--- Returns the entry of a slot in a turn; nil for none.
+-- Returns the entry of a slot in a turn, or nil.
 local function entry_of(self, slot, seat, turn)
   local member = seat.member
   local data = member.inputs[turn]
@@ -176,7 +177,7 @@ local function keep(self, turn, bytes)
 end
 
 
--- Sends the newest turns to all, with some of those before.
+-- Sends the newest turns to all members, with some earlier ones.
 local function cast(self, now)
   local first, size = self.closed, #self.kept[self.closed]
   while first > self.first_kept and self.closed - first + 1 < wire.REPEATS
@@ -205,8 +206,8 @@ local function charge_patience(self, member, now)
 end
 
 
---- Returns the patience that a new member begins with: the full patience, less the part that former members
---- of the slot have used. This keeps a client from delaying turns by connecting again and again.
+--- Returns the patience with which a new member begins: the full patience minus the part that former members
+--- of the slot have used. Otherwise a client could delay turns by connecting again and again.
 ---@param now number
 ---@return number seconds
 function turns:_first_patience(now)
@@ -214,7 +215,7 @@ function turns:_first_patience(now)
 end
 
 
---- A member goes.
+--- Stores the patience of a member that leaves.
 ---@param member perigee.LockstepMember
 ---@param now number
 function turns:_take_patience(member, now)
@@ -230,7 +231,7 @@ local function note_stall(self, now)
     self.stalls, self.stalled = self.stalls + 1, self.stalled + stall
     self.longest_stall = math.max(self.longest_stall, stall)
   end
-  -- The next turns make up for a short delay; a long one delays all later turns.
+  -- The next turns make up for a short delay. A long delay shifts all later turns.
   local interval = self:interval()
   self.due = stall > interval / 2 and now + interval or self.due + interval
 end
@@ -301,10 +302,10 @@ function turns:_check_turn(now)
   end
 end
 
--- Filling gaps ------------------------------------------------------------------------------
+-- Missing turns -----------------------------------------------------------------------------
 
 
---- Sends a member the turns from `from` on, reliably, as many as one answer may have.
+--- Sends a member the turns from `from` on reliably, as many as fit into one answer.
 function turns:_fill(member, from)
   local sent, list, size, first = 0, {}, 0, from
   local function flush()

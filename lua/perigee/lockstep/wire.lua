@@ -1,19 +1,19 @@
---- Writes and reads the packets of lockstep from the server's side: section 17 of docs/protocol.md. Nothing
---- here has a state; readers return nil for malformed packets.
+--- Writes and reads the packets of lockstep on the server's side: section 17 of docs/protocol.md. No function
+--- here has a state. Readers return nil for malformed packets.
 
 local byte, char, concat, floor, sub = string.byte, string.char, table.concat, math.floor, string.sub
 
 local wire = {
   CHANNEL = 3,
   VERSION = 1,
-  SPECTATOR = 255, -- the slot of a spectator
+  SPECTATOR = 255, -- slot of a spectator
   NO_SEAT = ("\0"):rep(16),
-  INPUTS_MAX = 16, -- in one INPUT
+  INPUTS_MAX = 16, -- inputs in one INPUT
   INPUT_BYTES = 4096, -- bytes of one input, independent of the kind's settings
-  HASHES_MAX = 8, -- in one INPUT
-  AHEAD_MAX = 64, -- turns beyond the last closed one for which the server takes inputs
+  HASHES_MAX = 8, -- hashes in one INPUT
+  AHEAD_MAX = 64, -- turns beyond the last closed one for which the server accepts inputs
   PIECE = 16384, -- bytes of a snapshot in one packet
-  TREE_BYTES = 16384, -- of the JSON of a tree of hashes
+  TREE_BYTES = 16384, -- bytes of a tree of hashes as JSON
   TREE_DEPTH = 16,
   REPEAT_BYTES = 1000, -- bytes of repeated turns in a TURNS packet, so that it fits into a datagram
   REPEATS = 4, -- turns in a TURNS packet with repeated turns
@@ -26,7 +26,7 @@ local wire = {
   -- Kinds of entries of a turn.
   GIVEN = 0, MISSING = 1, REPEATED = 2, JOINED = 3, LEFT = 4,
 
-  -- How a START begins.
+  -- Ways in which a START begins.
   FRESH = 0, FROM_SNAPSHOT = 1, GO_ON = 2,
 }
 
@@ -77,7 +77,7 @@ end
 
 
 --- Returns the bytes of an entry of kind JOINED.
----@param id integer of the peer
+---@param id integer id of the peer
 ---@param name string
 ---@return string
 function wire.joined(id, name)
@@ -85,7 +85,7 @@ function wire.joined(id, name)
 end
 
 
---- Returns a turn made of its entries.
+--- Returns a turn that consists of these entries.
 ---@param entries string[]
 ---@return string
 function wire.turn(entries)
@@ -137,7 +137,7 @@ function wire.read_turn(data, at)
 end
 
 
--- Client to server ----------------------------------------------------------------------------
+-- From client to server -----------------------------------------------------------------------
 
 ---@param data string
 ---@return table? enter version, watches, gives, seat, match, turn
@@ -205,7 +205,7 @@ function wire.read_number(data)
 end
 
 
---- Writes a piece of a snapshot. `tag` is the request in packets to the server, the match in packets to
+--- Writes a piece of a snapshot. `tag` is the request in packets to the server, and the match in packets to
 --- clients.
 ---@param room integer
 ---@param tag integer
@@ -241,11 +241,11 @@ function wire.read_tree(data)
 end
 
 
--- Server to client ----------------------------------------------------------------------------
+-- From server to client -----------------------------------------------------------------------
 
 --- The speed of a match.
 ---@class perigee.LockstepPace
----@field interval integer microseconds from turn to turn at speed 1
+---@field interval integer microseconds between two turns at speed 1
 ---@field speed number 0: paused
 ---@field delay integer turns from an input to its turn
 

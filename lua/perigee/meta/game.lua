@@ -250,7 +250,7 @@
 ---@class perigee.ErrorReport
 ---@field version integer Number of the game's version whose code failed.
 ---@field hash string Hash of that version's files.
----@field handler string The handler, such as "on_join", "duel.on_message.move", "timer announce", "task".
+---@field handler string The handler, such as "on_join", "duel.on_message.move", "timer beat", "task".
 ---@field file? string File of the error, if known. Behind `return f()`, Lua knows only where the handler begins.
 ---@field line? integer Line of the error, if known.
 ---@field message string

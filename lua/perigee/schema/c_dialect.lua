@@ -1,10 +1,10 @@
---- The statements of generated C, with the functions of c_head: each value is written and read where it is,
---- and its bits go through the state, `w` or `r`.
+--- The statements of generated C, which call the functions of c_head. Each value is written and read in
+--- place; its bits pass through the state, `w` or `r`.
 
 local c_dialect = {}
 
 
---- Returns a text as a C string literal: in ASCII, and without trigraphs.
+--- Returns a text as a C string literal, in ASCII and without trigraphs.
 ---@param text string
 ---@return string
 function c_dialect.quote(text)
@@ -22,8 +22,8 @@ function c_dialect.number(value)
   return text:find "[.e]" and text or text .. ".0"
 end
 
--- Writes a test that ends the function with an error. In `text`, `%p` stands for the path, which has a %zu
--- for each index, and `%e` for the expected value. `got`, if given, is printed at the end.
+-- Writes a test that ends the function with an error. In `text`, `%p` means the path, which has a %zu for
+-- each index, and `%e` means the expected value. `got`, if given, is printed at the end.
 local function refuse(condition, text, got)
   return function(self, leaf)
     local message = text:gsub("%%([pe])", { p = leaf.path, e = self:value(leaf, "expected") })
@@ -68,7 +68,7 @@ local function copy(class)
   }
 end
 
--- Returns the member of a value or of a pointer's target.
+-- Returns the expression for a member of a value or of a pointer's target.
 local function member(value, name)
   local pointer = value:match "^%(%*(%w+)%)$"
   return pointer and pointer .. "->" .. name or value .. "." .. name
@@ -175,7 +175,7 @@ c_dialect.derived = {
 }
 
 c_dialect.is_indented = true
-c_dialect.has_loops = true -- for arrays too
+c_dialect.has_loops = true -- for arrays, too
 c_dialect.names_scopes = true -- in errors about all bits of a scope
 c_dialect.index = "[%zu]"
 c_dialect.done = "}"

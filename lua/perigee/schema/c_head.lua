@@ -1,5 +1,5 @@
---- The beginning of the headers that to_c.lua makes: the functions that the coders of any schema call.
---- The text is the same in all headers, so a program may include those of several games.
+--- The beginning of the headers that to_c.lua makes: functions that the encoders and decoders of every schema
+--- call. The text is the same in all headers, so a program may include the headers of several games.
 
 return [[
 #ifndef PERIGEE_CODERS
@@ -12,7 +12,7 @@ return [[
 #include <stdio.h>
 #include <string.h>
 
-/// UTF-8. Of a decoded one `data` is never NULL, and a NUL follows.
+/// UTF-8 text. The `data` of a decoded text is never NULL, and a NUL follows it.
 typedef struct PerigeeText {
   const char *data;
   size_t size; // bytes
@@ -24,26 +24,26 @@ typedef struct PerigeeBytes {
   size_t size;
 } PerigeeBytes;
 
-/// Where decoders put lists, texts and bytes: memory of yours, which a value points into as long as it
-/// is used. Set `used` to 0 to use it anew.
+/// Memory in which decoders store lists, texts and bytes. You supply it. Decoded values point into it,
+/// so it must stay valid while they are used. Set `used` to 0 to reuse it.
 typedef struct PerigeeMemory {
   void *data;
   size_t size; // bytes
   size_t used;
 } PerigeeMemory;
 
-/// What is wrong, with the path of the field, in one line.
+/// An error in one line, with the path of the field.
 typedef struct PerigeeFault {
   char text[320];
 } PerigeeFault;
 
-/// A text that ends with a NUL.
+/// Returns a text that ends with a NUL.
 static inline PerigeeText perigee_text(const char *text) {
   PerigeeText made = {text, strlen(text)};
   return made;
 }
 
-// What follows is for the functions of a game's messages.
+// The rest of this part is for the functions of a game's messages.
 
 #if defined(__GNUC__)
 #define PERIGEE_FORMAT __attribute__((format(printf, 2, 3)))
@@ -61,7 +61,7 @@ PERIGEE_FORMAT static inline int perigee_fail(PerigeeFault *fault, const char *f
   return -1;
 }
 
-// Without overlong forms, halves of surrogates and what is above U+10FFFF.
+// Refuses overlong forms, halves of surrogates, and code points above U+10FFFF.
 static inline bool perigee_is_utf8(const uint8_t *bytes, size_t size) {
   for (size_t at = 0; at < size; at++) {
     uint8_t first = bytes[at], least = 0x80, most = 0xbf;
@@ -87,7 +87,8 @@ static inline bool perigee_is_text(PerigeeText text, size_t most) {
          perigee_is_utf8((const uint8_t *)text.data, text.size);
 }
 
-// Of enums: C++ compilers warn of a comparison with what is none of the values, and this is one.
+// Checks enums. A function, because C++ compilers would warn of a direct comparison with a number that is
+// not a value of the enum.
 static inline bool perigee_is_below(size_t value, size_t count) { return value < count; }
 
 static inline bool perigee_is_f32(float value) {
@@ -102,8 +103,8 @@ static inline bool perigee_is_f64(double value) {
   return (bits & UINT64_C(0x7ff0000000000000)) != UINT64_C(0x7ff0000000000000);
 }
 
-// The whole number next to one below 2^53, the greater one from the middle between two. A compiler that
-// made one operation of the product and the sum would round otherwise than other languages do.
+// Returns the whole number nearest to a number below 2^53; rounds halves up. `product` is volatile, because
+// a compiler that fuses product and sum into one operation would round differently from other languages.
 static inline int64_t perigee_round(double value) {
   volatile double product = value;
   double sum = product + 0.5;
@@ -111,11 +112,11 @@ static inline int64_t perigee_round(double value) {
   return (double)whole > sum ? whole - 1 : whole;
 }
 
-/// Counts on where there is no room any more, and writes nothing there.
+/// The state of an encoder. When no room is left, it continues to count bytes without writing them.
 typedef struct PerigeeWriter {
   uint8_t *data;
   size_t size, room;
-  uint64_t bits; // that are no whole byte yet
+  uint64_t bits; // bits that do not fill a byte yet
   unsigned bit_count;
   PerigeeFault *fault;
 } PerigeeWriter;
@@ -194,7 +195,7 @@ typedef struct PerigeeReader {
 
 static inline bool perigee_has(const PerigeeReader *r, size_t size) { return size <= r->size - r->at; }
 
-// The following take what perigee_has has found.
+// The following functions read bytes. perigee_has must have checked that they exist.
 static inline uint64_t perigee_get_int(PerigeeReader *r, unsigned size) {
   uint64_t value = 0;
   for (unsigned i = 0; i < size; i++) value |= (uint64_t)r->data[r->at + i] << 8 * i;
@@ -224,13 +225,13 @@ static inline uint64_t perigee_get_bits(PerigeeReader *r, unsigned count) {
   return value;
 }
 
-// Whether those that fill up the last byte are zeros.
+// Returns whether the unused bits of the last byte are zeros.
 static inline bool perigee_no_bits(PerigeeReader *r) {
   r->bit_count = 0;
   return r->bits == 0;
 }
 
-// False for one that is larger than 2^53 - 1, longer than it need be, or cut off.
+// Returns false for a varint that is larger than 2^53 - 1, longer than necessary, or cut off.
 static inline bool perigee_get_uvarint(PerigeeReader *r, uint64_t *value) {
   *value = 0;
   for (unsigned i = 0; i < 8 && perigee_has(r, 1); i++) {
@@ -245,7 +246,7 @@ static inline int64_t perigee_unzigzag(uint64_t value) {
   return value % 2 == 0 ? (int64_t)(value / 2) : -(int64_t)(value / 2) - 1;
 }
 
-// Zeros for so many things of a size; NULL where there is no memory for them, and for none.
+// Returns zeroed memory for `count` items; NULL if the memory is used up, or `count` is 0.
 static inline void *perigee_take(PerigeeMemory *memory, size_t count, size_t size,
                                  size_t alignment) {
   if (memory == NULL || count == 0 || memory->used > memory->size) return NULL;
@@ -257,7 +258,7 @@ static inline void *perigee_take(PerigeeMemory *memory, size_t count, size_t siz
   return memset(next + skipped, 0, count * size);
 }
 
-// A copy of the next bytes and a NUL; NULL where there is no memory for them.
+// Returns a copy of the next bytes with a NUL; NULL if the memory is used up.
 static inline const uint8_t *perigee_copy(PerigeeReader *r, size_t size) {
   uint8_t *copy = (uint8_t *)perigee_take(r->memory, size + 1, 1, 1);
   if (copy != NULL && size > 0) memcpy(copy, r->data + r->at, size);

@@ -1,5 +1,5 @@
 --- Names for the parts of a schema in C and C++. Types, functions and constants begin with the prefix of the
---- game. A name that is used already or is a keyword gets an underscore or a number at its end.
+--- game. If a name is already used or is a keyword, an underscore or a number is appended.
 
 local c_names = {}
 
@@ -26,7 +26,7 @@ local function is_word(name)
 end
 
 
---- `moved_far` as MovedFar.
+--- Returns `moved_far` as MovedFar.
 local function camel(text)
   return (text:gsub("^%l", string.upper):gsub("_+(%w)", string.upper):gsub("_", ""))
 end
@@ -35,7 +35,7 @@ local Names = {}
 Names.__index = Names
 
 
---- The names of one header.
+--- Returns the set of names for one header.
 ---@param prefix string of letters, digits and underscores
 ---@return table
 function c_names.new(prefix)
@@ -77,7 +77,7 @@ local function clean(name)
   return (name:gsub("[^%w_]+", "_"):gsub("^_+", ""):gsub("_+$", ""))
 end
 
--- Returns the names of a message or of an answer. The type gets a name only if it is not a struct that has a
+-- Returns the names of a message or of an answer. The type gets a name, unless it is a struct with its own
 -- name.
 local function forms(self, word, has_type)
   return {
@@ -121,9 +121,9 @@ local function take_message(self, word, message)
 end
 
 
---- Chooses the names of messages: `number`, and `type`, `encode`, `decode`, `most`, `memory` of each one's
---- `value` and `answer`. If one of them is used already, all names of the message contain its number.
---- Messages whose names are plain words choose first.
+--- Chooses the names of messages: `number`, and for the `value` and `answer` of each message `type`,
+--- `encode`, `decode`, `most`, `memory`. If one of these is already used, all names of the message contain
+--- its number. Messages whose names are plain words choose first.
 ---@param messages perigee.schema.Message[]
 ---@return table<perigee.schema.Message, table>
 function Names:messages(messages)

@@ -1,5 +1,5 @@
---- The types of a schema in C: structs for records, messages and lists, enums. They are declared when needed,
---- inner types first.
+--- The types of a schema in C: structs for records, messages and lists, and enums. Each type is declared when
+--- it is first needed, after its inner types.
 
 local layout = require "perigee.schema.layout"
 
@@ -9,13 +9,13 @@ Types.__index = Types
 local c_types = {}
 
 
----@param names table as c_names.new makes them
+---@param names table result of c_names.new
 ---@return table
 function c_types.new(names)
   return setmetatable({
-    names = names, parts = {}, -- of the text
+    names = names, parts = {}, -- parts of the text
     declared = {}, -- names of types, by record or enum
-    lists = {}, -- and of lists, and of arrays that are elements
+    lists = {}, -- names of lists, and of arrays that are elements
     fields = {}, -- { { name, has, type } }, by record
     words = {}, -- constants of enums
   }, Types)
@@ -36,7 +36,7 @@ local function int_name(of)
   return ("%s%d_t"):format(of.signed and "int" or "uint", (of.bytes or 8) * 8)
 end
 
--- The name of a type in C, and its part in the names of lists.
+-- Names of types in C, and their parts in the names of lists.
 local PLAIN = {
   bool = function() return "bool", "Bool" end,
   float = function(of) return of.bytes == 4 and "float" or "double", of.bytes == 4 and "F32" or "F64" end,
@@ -54,7 +54,7 @@ local function declare_enum(self, of)
   end
   self:emit("typedef enum %s {\n  %s\n} %s;\n", name, table.concat(words, ",\n  "), name)
   self:emit([[
-/// The word of a value; "" for what is none.
+/// Returns the word of a value; "" for a number that is not a value of the enum.
 static inline const char *%s(%s value) {
   static const char *const words[] = {%s};
   return perigee_is_below((size_t)value, %d) ? words[(size_t)value] : "";
@@ -64,7 +64,7 @@ static inline const char *%s(%s value) {
   return name
 end
 
--- Whether the name of a C type describes its values.
+-- Whether the name of a C type describes the type's values.
 local IS_PLAIN = { bool = true, float = true, record = true, enum = true }
 
 local function remark(of)
@@ -141,7 +141,7 @@ local function word_of(self, of)
   return plain and select(2, plain(of)) or self:name(of):sub(#self.names.types + 1)
 end
 
--- Returns a key that is equal for types that are equal in C.
+-- Returns a key that is equal for types with the same C type.
 local function key_of(self, of)
   if of.kind == "list" then
     return key_of(self, of.of) .. "[]"
@@ -175,7 +175,7 @@ end
 
 --- Declares the type of a value or an answer, and returns it.
 ---@param of table
----@param name string? for the type; nil: the type is a struct with a name
+---@param name string? name for the type; nil: the type is a struct with a name
 ---@return string
 function Types:value(of, name)
   if of.kind ~= "record" then

@@ -1,6 +1,6 @@
---- The canonical form of a schema: one line for each message, in the order of their numbers, with structs
---- and enums written out. It has no comments, no names of structs and no order of declarations, so
---- schemas with the same form encode messages in the same way. Its hash is the protocol hash.
+--- The canonical form of a schema: one line for each message, in the order of their numbers, with structs and
+--- enums expanded. It contains no comments, no names of structs and no order of declarations. Therefore
+--- schemas with the same form encode messages in the same way. The hash of the form is the protocol hash.
 
 local bit = require "bit"
 local sorted_keys = require "perigee.util.sorted_keys"
@@ -54,7 +54,7 @@ function write(type)
 end
 
 
---- Returns the line of one message, without its end.
+--- Returns the line of one message, without its end of line.
 ---@param message table
 ---@return string
 function canonical.line(message)
@@ -77,7 +77,7 @@ function canonical.text(messages, lines)
 end
 
 
---- Returns the protocol hash of a canonical form: 16 hexadecimal digits, never all 0.
+--- Returns the protocol hash of a canonical form: 16 hexadecimal digits that are not all 0.
 ---@param text string
 ---@return string
 function canonical.hash(text)
@@ -99,10 +99,10 @@ end
 
 
 --- Returns why programs with the lines of one schema do not understand programs with the lines of another;
---- nil if they do.
+--- nil if they understand each other.
 ---@param before table<string, string> by name
 ---@param after table<string, string>
----@param needed table<string, string> lines that must still exist
+---@param needed table<string, string> lines that must also be in `after`
 ---@return string?
 function canonical.conflict(before, after, needed)
   local numbers = by_number(after)

@@ -1,4 +1,4 @@
---- Encoders and decoders of a schema's types, as functions: the generated Lua and the functions that it
+--- Encoders and decoders of a schema's types as functions: the generated Lua, and the functions that it
 --- calls. Errors of an encoder name the path of the field and the expected value.
 
 local bit = require "bit"
@@ -14,13 +14,13 @@ local cast, copy, floor, text_of = ffi.cast, ffi.copy, math.floor, ffi.string
 local load, next, rawget, type = load, next, rawget, type
 local band, bor, sub = bit.band, bit.bor, string.sub
 
---- `raise` gets the error text for a value, and does not return.
+--- `raise` gets the error text for a value, and must not return.
 local codec = {
   raise = function(text) error(describe.where() .. text, 0) end,
 }
 
-local START_BYTES = 64 * 1024 -- of the buffer; grows for what is larger
-local BYTES_MAX = 8 * 2 ^ 20 -- of one message: more than max_payload can be
+local START_BYTES = 64 * 1024 -- first size of the buffer, which grows for larger messages
+local BYTES_MAX = 8 * 2 ^ 20 -- bytes of one message, above any max_payload
 local VARINT_BYTES = 8
 local CHUNK = "@lua/perigee/schema/generated.lua"
 local SHOWN_MAX = 40 -- bytes of a text in an error
@@ -30,7 +30,7 @@ assert(ffi.abi "le", "the encoders of schemas write in the machine's order, whic
 local pointer, reading = ffi.typeof "uint8_t *", ffi.typeof "const uint8_t *"
 local i32, u32 = ffi.typeof "int32_t *", ffi.typeof "uint32_t *"
 
--- The message that is being encoded. Encoders call no function that encodes another message.
+-- Buffer of the message that is being encoded. Encoders call no function that encodes another message.
 local base = ffi.new("uint8_t[?]", START_BYTES)
 local buffer = base
 
@@ -53,9 +53,9 @@ local function begin()
   return cast(pointer, base), START_BYTES
 end
 
--- Writes a varint of two or more bytes; varints of one byte are written in place. Most have two to four
--- bytes. These lengths need no loop, because a loop would keep the JIT from compiling the surrounding code in
--- one piece.
+-- Writes a varint of two or more bytes; generated code writes varints of one byte itself. Most have two to
+-- four bytes. These sizes are handled without a loop, because a loop would keep the JIT from compiling the
+-- surrounding code in one piece.
 local function put_varint(p, at, value)
   p[at] = value % 128 + 128
   value = floor(value / 128)
@@ -91,8 +91,8 @@ local function get_long_varint(p, at, size, value)
   return nil, at
 end
 
--- Returns the number of a varint of several bytes, and where it ends; nil for one that is too large, longer
--- than necessary, or cut off.
+-- Returns the number in a varint of several bytes, and the position behind it; nil if the varint is too
+-- large, longer than necessary, or cut off.
 local function get_varint(p, at, size)
   if at + 1 >= size then
     return nil, at
@@ -122,7 +122,7 @@ local function put_long(p, value)
   cast(u32, p)[0] = value - high * 4294967296
 end
 
--- Returns how many bytes follow a first byte, and the range of the second.
+-- Returns the number of bytes behind a first byte of UTF-8, and the range of the second byte.
 local function tail_of(byte)
   if byte >= 0xc2 and byte < 0xe0 then
     return 1, 0x80, 0xbf
@@ -153,8 +153,8 @@ local function is_wide_utf8(p, at, size)
   return true
 end
 
--- Returns whether 4 to 16 bytes are ASCII, using words that overlap. Most names are that short, and a loop
--- would be slower.
+-- Returns whether 4 to 16 bytes are ASCII, by comparing overlapping words. Most names have this size, and a
+-- loop would be slower.
 local function is_short_ascii(p, size)
   local word = bor(cast(i32, p)[0], cast(i32, p + (size - 4))[0])
   if size > 8 then
@@ -201,8 +201,8 @@ local bad, wrong, short, more, ENUMS, INDEXES = bad, wrong, short, more, ENUMS, 
 local F32_MAX = 3.4028235677973362e38
 ]]
 
--- All in one line, because compiled code with interrupts has a test in each line. Encoders and decoders end
--- soon and need none.
+-- All code is in one line, because compiled code with interrupts has a test in each line. Encoders and
+-- decoders end soon and need no such test.
 local ENCODER = "return function(x) local p, cap = begin() local at = 0 %s return text_of(p, at) end"
 local DECODER = "return function(body) local p, at, size = cast(reading, body), 0, #body %s end"
 
@@ -227,7 +227,8 @@ local function indexes_of(enums)
   return list
 end
 
--- Returns the functions that report errors: the first raises, the others return what a decoder returns.
+-- Returns the functions that report errors: the first one raises; the others return the result of a failed
+-- decoder.
 local function problems(places)
   local function path(number, ...)
     return places[number].path:format(...)
@@ -257,7 +258,7 @@ local function make(body, template, tables)
   return assert(load(text, CHUNK, "t", environment))()
 end
 
--- Encodes a message without a value; the value is ignored.
+-- Encodes a message without a value, and ignores the value.
 local function encode_nothing()
   return ""
 end
@@ -272,8 +273,8 @@ end
 
 --- Returns the functions for a type, or for a message without a value. `encode(value)` returns the bytes, or
 --- raises a text that names the field. `decode(bytes)` returns true and the value, or false and an error.
----@param of table? a type, as schema.types makes it
----@param name string the beginning of paths
+---@param of table? type from schema.types
+---@param name string beginning of paths in errors
 ---@return fun(value: any): string encode
 ---@return fun(body: string): boolean, any decode
 function codec.make(of, name)

@@ -1,13 +1,13 @@
---- Writes decoders: see generator.lua.
+--- Writes decoders; see generator.lua.
 
 local generator = require "perigee.schema.generator"
 local layout = require "perigee.schema.layout"
 
-jit.off(true, true) -- as generator.lua
+jit.off(true, true) -- as in generator.lua
 
 local Decoder = generator.class "read"
 
--- Kinds that begin with a varint.
+-- Kinds whose bytes begin with a varint.
 local BEGINS = { varint = true, string = true, bytes = true, list = true }
 
 -- The greatest number that the bits of a kind can express.
@@ -126,11 +126,11 @@ end
 
 --- Returns the body of a function that decodes a value, up to the `return`.
 ---@param dialect table
----@param of table a type, as schema.types makes it
----@param path string of the value, for errors
----@param tables table filled; see generator.new
+---@param of table type from schema.types
+---@param path string path of the value in errors
+---@param tables table filled here; see generator.new
 ---@param x string? the target; nil: a new value
----@param present string? the expression that tests for an optional value, if separate from it
+---@param present string? expression that tests for an optional value, if separate
 ---@return string
 return function(dialect, of, path, tables, x, present)
   local self, scope = generator.new(Decoder, dialect, tables), layout.scope(of, path, dialect)

@@ -1,9 +1,9 @@
---- Writes encoders: see generator.lua.
+--- Writes encoders; see generator.lua.
 
 local generator = require "perigee.schema.generator"
 local layout = require "perigee.schema.layout"
 
-jit.off(true, true) -- as generator.lua
+jit.off(true, true) -- as in generator.lua
 
 local Encoder = generator.class "write"
 
@@ -40,7 +40,7 @@ function Encoder:bytes(leaf)
   end
 end
 
--- Sets `room` of each leaf: the most bytes that the later parts of the scope may take.
+-- Sets `room` of each leaf to the largest number of bytes that the later parts of the scope need.
 local function measure_rooms(scope)
   local room = 0
   for i = #scope.bytes, 1, -1 do
@@ -67,11 +67,11 @@ end
 
 --- Returns the body of a function that encodes a value.
 ---@param dialect table
----@param of table a type, as schema.types makes it
----@param path string of the value, for errors
----@param tables table filled; see generator.new
+---@param of table type from schema.types
+---@param path string path of the value in errors
+---@param tables table filled here; see generator.new
 ---@param x string? the value
----@param present string? the expression that tests for an optional value, if separate from it
+---@param present string? expression that tests for an optional value, if separate
 ---@return string
 return function(dialect, of, path, tables, x, present)
   local self, scope = generator.new(Encoder, dialect, tables), layout.scope(of, path, dialect)

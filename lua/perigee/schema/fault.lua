@@ -2,7 +2,7 @@
 
 local fault = {}
 
-local SHOWN_BEFORE, SHOWN_MAX = 60, 120 -- bytes of a line: before the caret, and in all
+local SHOWN_BEFORE, SHOWN_MAX = 60, 120 -- bytes of a line: before the caret, and in total
 
 local function line_at(text, at)
   local number, first = 1, 1
@@ -24,7 +24,7 @@ end
 function fault.raise(source, at, message, ...)
   local number, first, line = line_at(source.text, at)
   local from = math.max(0, at - first - SHOWN_BEFORE)
-  -- Characters of several bytes take one place.
+  -- A character of several bytes takes one place.
   local margin = line:sub(from + 1, at - first):gsub("[\128-\191]", ""):gsub("[^\t]", " ")
   error(("%s:%d:%d: %s\n  %s\n  %s^"):format(source.path, number, at - first + 1,
     message:format(...), line:sub(from + 1, from + SHOWN_MAX), margin), 0)
@@ -39,8 +39,8 @@ function fault.line(source, at)
   return (line_at(source.text, at))
 end
 
--- Returns how many letters have to be changed, inserted or removed to turn one word into the other. Two
--- swapped letters count once.
+-- Returns how many letters must be changed, inserted or removed to turn one word into the other. Two swapped
+-- letters count as one.
 local function distance(a, b)
   local before, last, row = {}, {}, {}
   for j = 0, #b do
@@ -61,7 +61,7 @@ local function distance(a, b)
 end
 
 
---- "; did you mean x?", or "".
+--- Returns "; did you mean x?", or "".
 ---@param word string
 ---@param words string[]
 ---@return string

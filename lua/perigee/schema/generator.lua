@@ -1,15 +1,15 @@
 --- Writes encoders and decoders in any language. This file, encoder.lua and decoder.lua decide the order, the
---- positions and the checks; a dialect (lua_dialect, js_dialect, c_dialect) has the statements. The generated
---- code is one statement after the other, with a loop for each list, and looks up nothing that depends on the
---- type. docs/protocol.md, section 18, describes the bytes; layout.lua has their places.
+--- positions and the checks. A dialect (lua_dialect, js_dialect, c_dialect) has the statements. The generated
+--- code consists of one statement after the other, with a loop for each list, and never looks up the type.
+--- docs/protocol.md, section 18, describes the bytes; layout.lua computes their places.
 ---
---- The templates of a dialect are in `write` and `read`, by step and by kind of type. A template is a text
---- in which `@x` stands for a value of the leaf that is written or read (see DERIVED), a function that gets
---- the generator and the leaf, a list of templates, or nil where a language needs nothing.
+--- The templates of a dialect are in `write` and `read`, by step and by kind of type. A template is a text in
+--- which `@x` means a value of the leaf that is written or read (see DERIVED); or a function that gets the
+--- generator and the leaf; or a list of templates; or nil if the language needs no statement.
 
 local layout = require "perigee.schema.layout"
 
--- Not compiled, because each message takes different paths through this code, so compiling takes longer than
+-- Not compiled, because each message takes other paths through this code, so compiling takes longer than
 -- running.
 jit.off(true, true)
 
@@ -19,19 +19,19 @@ Generator.__index = Generator
 local generator = {}
 
 
---- Tables that generated code needs, filled while it is written.
+--- Tables that the generated code needs. They are filled while the code is written.
 ---@class perigee.schema.Tables
----@field places { path: string, expected: string }[] that errors name
+---@field places { path: string, expected: string }[] places that errors name
 ---@field enums string[][] lists of words
 ---@field records string[][] lists of names of fields
----@field numbers table<table, integer> of what is in the lists already
+---@field numbers table<table, integer> numbers of the items that the lists already contain
 
 ---@return perigee.schema.Tables
 function generator.tables()
   return { places = {}, enums = {}, records = {}, numbers = {} }
 end
 
--- Returns the index of a type's item in one of the tables, which has each item once.
+-- Returns the index of a type's item in one of the tables. Each table contains an item only once.
 local function number_in(self, list, of, items)
   local numbers = self.tables.numbers
   if not numbers[of] then
@@ -41,22 +41,22 @@ local function number_in(self, list, of, items)
   return numbers[of]
 end
 
--- Values that templates name and that are fields of neither the leaf nor its type. Keys of one letter give
--- new, unique names; each is created when a template first uses it.
+-- Values in templates that are fields of neither the leaf nor its type. Keys of one letter are new, unique
+-- names; each is created when a template first uses it.
 local DERIVED = {
   expected = function(_, leaf) return leaf.type and layout.expected(leaf.type) end,
   least = function(_, leaf) return (layout.limits(leaf.type)) end,
   greatest = function(_, leaf) return select(2, layout.limits(leaf.type)) end,
   here = function(self) return self.offset == 0 and "at" or "at + " .. self.offset end,
   offset = function(self) return self.offset end,
-  space = function(_, leaf) return leaf.room + 12 end, -- space for a varint and the values behind it
-  e = function(self) return self:fresh "x" end, -- an element
+  space = function(_, leaf) return leaf.room + 12 end, -- room for a varint and the values behind it
+  e = function(self) return self:fresh "x" end, -- name of an element
   upper = function(self) return self.offset + 4 end, -- position of the upper half of a number of 8 bytes
   minimum = function(self, leaf) return self.dialect.number(leaf.type.min) end,
   maximum = function(self, leaf) return self.dialect.number(leaf.type.max) end,
   lowest = function(_, leaf) return ("%.0f"):format(leaf.type.low) end,
   raise = function(_, leaf) return ("%.0f"):format(-leaf.type.low) end,
-  scale = function(self, leaf) -- from a value to steps
+  scale = function(self, leaf) -- converts a value to steps
     local type = leaf.type
     return (type.per and "* " or "/ ") .. self.dialect.number(type.per or type.by)
   end,
@@ -101,7 +101,7 @@ function Generator:fresh(letter)
 end
 
 
--- A template as a list: a text, a key, a text and so on.
+-- Splits templates into lists: a text, a key, a text and so on.
 local pieces_of = setmetatable({}, {
   __index = function(self, template)
     local pieces, last = {}, 1
@@ -117,7 +117,7 @@ local pieces_of = setmetatable({}, {
 
 --- Returns the text of a template, filled with the values of a leaf.
 function Generator:fill(template, leaf)
-  local pieces, place = pieces_of[template], nil -- one place for the whole template
+  local pieces, place = pieces_of[template], nil -- `place`: one place for the whole template
   local texts = { pieces[1] }
   for i = 2, #pieces, 2 do
     local key = pieces[i]
@@ -149,7 +149,7 @@ function Generator:add(text)
 end
 
 
---- Adds the statements of a template. `expected` replaces the type's description in errors.
+--- Adds the statements of a template. `expected` replaces the description of the type in errors.
 function Generator:emit(template, leaf, expected)
   if leaf then
     leaf.expected = expected
@@ -166,7 +166,7 @@ function Generator:emit(template, leaf, expected)
 end
 
 
--- Advances past the numbers of fixed size that have been written or read.
+-- Advances the position past numbers of fixed size that have been written or read.
 function Generator:advance()
   if self.offset > 0 then
     self:emit(self.dialect.advance, { offset = self.offset })
@@ -175,7 +175,7 @@ function Generator:advance()
 end
 
 
---- Visits the leaves of a shape that are in a part of the scope, "bits" or "bytes".
+--- Visits the leaves of a shape in one part of the scope, "bits" or "bytes".
 function Generator:visit(shape, x, part)
   if not shape.has[part] then
     return
@@ -197,7 +197,7 @@ function Generator:visit(shape, x, part)
 end
 
 
---- Writes a loop for the elements of a leaf; a template begins the loop.
+--- Writes a loop over the elements of a leaf. A template begins the loop.
 function Generator:loop(leaf)
   self:emit(self.steps[leaf.type.kind], leaf)
   local element = self:fill(self.steps.element, leaf)
@@ -212,7 +212,7 @@ function Generator:loop(leaf)
 end
 
 
---- Returns a class of generators of encoders or decoders. The caller adds the methods `scope(scope, x)`, and
+--- Returns a class of generators for encoders or decoders. The caller adds the method `scope(scope, x)`, and
 --- for the parts of a leaf `bits(leaf)` and `bytes(leaf)`.
 ---@param direction string "write" or "read", the direction of the dialect's templates
 ---@return table class
@@ -225,13 +225,13 @@ end
 
 ---@param class table
 ---@param dialect table
----@param tables perigee.schema.Tables, or in C the types (see c_types)
+---@param tables perigee.schema.Tables, for C the types (see c_types)
 ---@return table
 function generator.new(class, dialect, tables)
   return setmetatable({
     dialect = dialect, steps = dialect[class.direction], tables = tables,
-    lines = {}, indent = "  ", count = 0, -- of names
-    offset = 0, -- of the next byte, from `at`
+    lines = {}, indent = "  ", count = 0, -- number of names
+    offset = 0, -- offset of the next byte from `at`
     indexes = {}, -- indexes of the elements that contain the leaf
   }, class)
 end

@@ -1,5 +1,5 @@
---- The statements of generated JavaScript: the same as those of lua_dialect, with lists that begin at 0. `b`
---- is the array that is written or read, `v` a view of it.
+--- The statements of generated JavaScript. They are the same as those of lua_dialect, but lists begin at 0.
+--- `b` is the array that is written or read, `v` a view of it.
 
 local words = require "perigee.schema.words"
 
@@ -57,7 +57,7 @@ local read = {
   take_bits = words.take,
   end_bits = "}",
 
-  mark = "var @m = @n !== 0;", -- a variable of its own, because the object lacks absent fields
+  mark = "var @m = @n !== 0;", -- a separate variable, because the object lacks absent fields
   refuse_over = "if (@n > @most) wrong(@place);",
   refuse_rest = "if (w >>> @count !== 0) wrong(@place);",
   value = { bool = "@n !== 0", enum = "ENUMS[@enum][@n]", steps = "(@n + @lowest) @unscale" },

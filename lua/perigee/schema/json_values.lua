@@ -1,5 +1,5 @@
---- Converts values to and from JSON, for clients that do not know the schema: only the fields that the schema
---- names, and bytes as base64.
+--- Converts values to and from JSON, for clients without the schema. Only the fields that the schema names
+--- are converted; bytes become base64.
 
 local floor = math.floor
 
@@ -84,7 +84,7 @@ end
 
 CONVERT.array = CONVERT.list
 
--- Values of the wrong type stay as they are: the encoder reports them.
+-- Leaves values of the wrong type unchanged, because the encoder reports them.
 function convert(of, value, bytes)
   local kind = of.kind
   local with = CONVERT[kind]
@@ -96,7 +96,7 @@ end
 
 
 --- Returns the JSON form of a valid value.
----@param of table a type, see schema/types.lua
+---@param of table type, see schema/types.lua
 ---@param value any
 ---@return any
 function json_values.to(of, value)
@@ -104,7 +104,7 @@ function json_values.to(of, value)
 end
 
 
---- Returns the value of a JSON form. The encoder checks the value.
+--- Returns the value for a JSON form. The encoder checks the value.
 ---@param of table
 ---@param value any
 ---@return any

@@ -1,22 +1,22 @@
---- The position of each value in the bytes, for the generators of encoders and decoders. A *scope* has bits
---- of its own. It is the value of a message, the content of an optional, or an element. Its bits come first,
---- in the order of declaration, filled up with zeros to whole bytes. The parts that consist of bytes follow,
---- in the same order.
+--- The position of each value in the bytes, for the generators of encoders and decoders. A *scope* is a part
+--- with separate bits: the value of a message, the content of an optional, or an element. Its bits come
+--- first, in the order of declaration, padded with zeros to whole bytes. The parts that consist of bytes
+--- follow, in the same order.
 ---
 ---   scope = { path, bits = { leaf }, bit_count, bit_bytes, bytes = { leaf }, shape, room }
 ---   leaf = { type, path, scope, has, at (first bit), bits, size (bytes, if fixed),
 ---            position (in scope.bytes), inner (scope), element (shape, of an array in the bits) }
 ---
---- `shape` is how the parts make one value: a leaf, or { type, path, has, fields = { { key, shape } } }.
---- `has` lists which of `bits` and `bytes` the shape has. `room` is the most bytes that the scope's own parts
---- take, without the contents of strings and inner scopes.
+--- `shape` describes how the parts form one value: a leaf, or { type, path, has, fields = { { key, shape } }
+--- }. `has` lists which of `bits` and `bytes` the shape has. `room` is the largest number of bytes of the
+--- scope's own parts, without the contents of strings and inner scopes.
 
-jit.off(true, true) -- as generator.lua
+jit.off(true, true) -- as in generator.lua
 
 local layout = {}
 
 local VARINT_MAX = 8 -- bytes of 2^53
-local LENGTH_MAX = 4 -- bytes of a length or count: at most 2^24
+local LENGTH_MAX = 4 -- bytes of a length or count, which is at most 2^24
 local SHOWN_MAX = 12 -- words of an enum in an error
 
 local BITS = { bool = 1, optional = 1 }
@@ -26,7 +26,7 @@ local function bits_of(type)
 end
 
 
---- Returns whether a type consists of bits alone, so that its array belongs to the bits of the scope.
+--- Returns whether a type consists only of bits. An array of such a type belongs to the bits of its scope.
 ---@param type table
 ---@return boolean
 function layout.is_bits(type)
@@ -42,8 +42,8 @@ function layout.is_bits(type)
     or type.kind ~= "optional" and type.kind ~= "array" and bits_of(type) ~= nil
 end
 
--- A short array of numbers or of bits is written out, as a record is, unless the dialect prefers loops. It
--- makes no difference on the wire.
+-- A short array of numbers or of bits is written without a loop, like a record, unless the dialect prefers
+-- loops. The bytes are the same in both cases.
 local WRITTEN_OUT = { int = 8, varint = 4, float = 8 }
 
 local function is_written_out(scope, type)
@@ -112,8 +112,8 @@ end
 
 
 --- Returns the scope of a type.
----@param type table as schema.types makes it
----@param path string of its value, for messages; `index` in it stands for the index of an element
+---@param type table type from schema.types
+---@param path string path of the value in messages; `index` in it means the index of an element
 ---@param dialect { first: integer, index: string, has_loops: boolean? } `first`: a list's first index
 ---@return table
 function layout.scope(type, path, dialect)
@@ -133,7 +133,7 @@ local function varint_size(most)
 end
 
 
---- Returns the most bytes that a scope takes, with its whole contents.
+--- Returns the largest number of bytes of a scope, with all its contents.
 ---@param scope table
 ---@return integer
 function layout.size(scope)

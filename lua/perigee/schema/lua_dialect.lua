@@ -1,5 +1,5 @@
---- The statements of generated Lua, in the form that LuaJIT compiles best: no closures, calls of known
---- functions only, stores through pointers. `bad(value, place, ...)` of an encoder raises an error; that of a
+--- The statements of generated Lua, in the form that LuaJIT compiles best: no closures, only calls of known
+--- functions, and stores through pointers. `bad(value, place, ...)` of an encoder raises an error; that of a
 --- decoder returns false and the error.
 
 local words = require "perigee.schema.words"
@@ -14,7 +14,7 @@ local STORE_SIZED = "if at + #@x + @space > cap then p, cap = grow(at, #@x + @sp
 local LOAD_SIZED = "if @n > @most or @n > size - at then return wrong(@place) end\n"
   .. "local @n = sub(body, at + 1, at + @n)\nat = at + #@n\n"
 
--- `p` is the buffer, of `cap` bytes; `at` is where the next byte goes.
+-- `p` is the buffer, which has `cap` bytes; `at` is the position of the next byte.
 local write = {
   reserve = "if at + @need > cap then p, cap = grow(at, @need) end",
   begin_bits = "do local w",
@@ -52,7 +52,7 @@ local write = {
   element = "@e",
 }
 
--- `p` is the body, of `size` bytes; `at` is where the next byte is.
+-- `p` is the body, which has `size` bytes; `at` is the position of the next byte.
 local read = {
   new = "local @x = @value",
   none = "nil",
@@ -68,7 +68,7 @@ local read = {
   value = { bool = "@n ~= 0", enum = "ENUMS[@enum][@n + 1]", steps = "(@n + @lowest) @unscale" },
 
   -- Checks the bits of floats before they become numbers, because LuaJIT stores other types in NaNs. It would
-  -- treat a NaN of an attacker as a value of another type, with an address of the attacker's choice.
+  -- treat an attacker's NaN as a value of another type, with an address that the attacker has chosen.
   f32 = "if band(cast(i32, p + @here)[0], 0x7f800000) == 0x7f800000 then return wrong(@place) end\n"
     .. "local @n = cast(f32, p + @here)[0]\n@x = @n",
   f64 = "if band(cast(i32, p + @here + 4)[0], 0x7ff00000) == 0x7ff00000 then return wrong(@place) end\n"
@@ -148,7 +148,7 @@ function read.load_word(at, size)
   return "w = " .. table.concat(bytes, " + ")
 end
 
--- Returns the low bits of a number that has more bits, as a signed number if all 32 bits are wanted.
+-- Returns the low bits of a longer number; if all 32 bits are wanted, as a signed number.
 local function low_bits(value, bits)
   return bits == 32 and ("%s %% 4294967296"):format(value) or ("band(%s, %d)"):format(value, 2 ^ bits - 1)
 end
@@ -164,7 +164,7 @@ function read.add_bits(name, shift, bits)
 end
 
 
---- Returns the constructor of a record, with room for all its fields.
+--- Returns the constructor of a record with room for all its fields.
 function read.template(shape)
   local fields = {}
   for i, field in ipairs(shape.fields) do
@@ -177,9 +177,9 @@ end
 
 return {
   write = write, read = read,
-  first = 1, -- a list's first index in errors
+  first = 1, -- first index of a list in errors
   index = "[%d]",
-  open = "do", close = "end", -- around a field
+  open = "do", close = "end", -- before and after a field
   done = "end", -- end of a loop and of a condition
   advance = "at = at + @offset",
   set = "@x = @value",

@@ -1,10 +1,10 @@
---- Finds fields of a value that its type does not have. These are misspelt and would not be sent.
+--- Finds the fields of a value that its type lacks. These are misspelt and would not be sent.
 
 local fault = require "perigee.schema.fault"
 
 local names = {}
 
-local fields_of = setmetatable({}, { __mode = "k" }) -- fields of a record, by name
+local fields_of = setmetatable({}, { __mode = "k" }) -- fields of records, by name
 
 local function fields_by_name(of)
   local fields = fields_of[of]
@@ -71,17 +71,17 @@ function find(of, value)
   end
 end
 
--- Not compiled, because a compiled loop over the keys of a new value has given keys of another table, once in
--- some thousand messages.
+-- Not compiled: a compiled loop over the keys of a new value sometimes returned keys of another table, once
+-- in some thousand messages.
 for _, fn in ipairs { FIND.list, FIND.record, find } do
   jit.off(fn)
 end
 
 
---- Returns the error in the field names of a value that can be encoded, or nil.
----@param of table a type, see schema/types.lua
+--- Returns the error in the field names of a value that can be encoded; nil without an error.
+---@param of table type, see schema/types.lua
 ---@param value any
----@param path string of the value
+---@param path string path of the value
 ---@return string? problem
 function names.check(of, value, path)
   local inner, problem = find(of, value)

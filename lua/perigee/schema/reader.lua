@@ -1,4 +1,4 @@
---- Reads the text of a schema into declarations, by the grammar in docs/schema.md. lpeg finds the words; this
+--- Parses the text of a schema to declarations, by the grammar in docs/schema.md. lpeg finds the words. This
 --- file checks their order, so that errors can name the expected word.
 
 local fault = require "perigee.schema.fault"
@@ -8,7 +8,7 @@ local C, Cc, Cp, Ct, P, R, S = lpeg.C, lpeg.Cc, lpeg.Cp, lpeg.Ct, lpeg.P, lpeg.R
 
 local TEXT_MAX = 256 * 1024 -- bytes
 local NAME_MAX = 255 -- bytes of a message's name, as for all messages
-local WORD_MAX = 64 -- bytes of the other names
+local WORD_MAX = 64 -- bytes of other names
 local SHOWN_MAX = 40 -- bytes of a word in an error
 
 local blank = S " \t\r\n" + P "--" * (1 - S "\r\n") ^ 0
@@ -102,7 +102,7 @@ end
 
 -- Types --------------------------------------------------------------------------------------
 
--- `string(32)`, `f32(-1..1, 0.01)`: reads the arguments in the parentheses.
+-- Reads the arguments in parentheses, as in `string(32)` or `f32(-1..1, 0.01)`.
 local function read_arguments(reader, node)
   reader:expect("(", "here")
   node.arguments_at = reader.tokens[reader.at][1]
@@ -238,7 +238,7 @@ end
 local reader = {}
 
 
---- Returns the declarations in a text, in their order. Raises an error for wrong text.
+--- Returns the declarations in a text, in their order. Raises an error if the text is wrong.
 ---@param source { text: string, path: string }
 ---@return table[]
 function reader.read(source)

@@ -1,4 +1,5 @@
---- A schema as a header in C11 and C++17: a struct for each message, and functions that encode and decode it.
+--- Converts a schema to a header in C11 and C++17: a struct for each message, and functions that encode and
+--- decode it.
 
 local c_names = require "perigee.schema.c_names"
 local c_types = require "perigee.schema.c_types"
@@ -11,11 +12,11 @@ local layout = require "perigee.schema.layout"
 local to_c = {}
 
 local SIZE_MAX = 8 * 2 ^ 20 -- bytes of a message
-local MEMORY_MAX = 2 ^ 26 -- the most bytes for which a constant is written
+local MEMORY_MAX = 2 ^ 26 -- largest number of bytes for which a constant is written
 local LEAF_BYTES = 24 -- approximate bytes of a struct for each of its values
 
--- Returns the memory that a decoded value needs besides its struct: an expression in C, or nil for none,
--- and the approximate bytes.
+-- Returns the memory that a decoded value needs besides its struct: an expression in C (nil: none), and the
+-- approximate bytes.
 local memory_of
 
 local MEMORY = {}
@@ -63,7 +64,7 @@ end
 
 local FUNCTIONS = [[
 
-#define @most @bytes // bytes, at most@memory
+#define @most @bytes // largest size in bytes@memory
 
 static inline int @encode(const @type *value, void *data, size_t room, PerigeeFault *fault) {
   PerigeeWriter writer = {(uint8_t *)data, 0, room, 0, 0, fault};
@@ -111,8 +112,8 @@ local function message_part(types, message, names)
 end
 
 local HEADER = [[
-// The messages of this game, made from its schema.perigee by `perigee schema --c`. docs/schema.md of
-// Perigee says how to use them.
+// The messages of this game, generated from its schema.perigee by `perigee schema --c`. docs/schema.md of
+// Perigee explains their use.
 #ifndef @guard
 #define @guard
 
@@ -132,7 +133,7 @@ enum {
 
 --- Returns the header's text.
 ---@param schema perigee.schema.Schema
----@param prefix string the beginning of names, in lower case
+---@param prefix string beginning of names, in lower case
 ---@return string
 function to_c.header(schema, prefix)
   local names = c_names.new(prefix)

@@ -1,6 +1,6 @@
---- A schema as a JavaScript module, /schema.js: it exports `schema`, with the protocol hash and, for each
---- message, its name, number, `encode(value)` to a Uint8Array and `decode(bytes)`. A message with an answer
---- also has `encodeAnswer` and `decodeAnswer`. perigee.js uses this object directly.
+--- Converts a schema to a JavaScript module, /schema.js. The module exports `schema`, with the protocol hash
+--- and, for each message, its name, number, `encode(value)` to a Uint8Array and `decode(bytes)`. A message
+--- with an answer also has `encodeAnswer` and `decodeAnswer`. perigee.js uses this object directly.
 
 local decoder = require "perigee.schema.decoder"
 local dialect = require "perigee.schema.js_dialect"
@@ -17,10 +17,10 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const F32_MAX = 3.4028235677973362e38;
 const BYTES_MAX = 8 * 1024 * 1024;
 
-// What is written to; encoders take a copy of it.
+// The buffer for encoders, which return a copy.
 let b = new Uint8Array(1024);
 let v = new DataView(b.buffer);
-let after = 0; // where the last varint ended
+let after = 0; // end of the last varint
 
 function grow(at, need) {
   let size = b.length;
@@ -119,7 +119,7 @@ let at = 0;
 
 local NOTHING = { encode = "(x) => none(x, %s)", decode = "(b) => b.length > 0 ? more() : undefined" }
 
--- Returns a name or text of a schema as a JavaScript string.
+-- Returns a name or a text as a JavaScript string.
 local function quote(text)
   return '"' .. text:gsub('[%c"\\\127]', function(char)
     return ("\\x%02x"):format(char:byte())

@@ -1,4 +1,4 @@
---- A schema as TypeScript: the types of its messages' values, and the exports of /schema.js.
+--- Converts a schema to TypeScript: the types of its messages' values, and the exports of /schema.js.
 
 local to_ts = {}
 
@@ -49,7 +49,7 @@ function WRITE.record(of, named)
   return "{ " .. table.concat(fields, "; ") .. " }"
 end
 
--- Names with another meaning in the file.
+-- Names that have another meaning in the file.
 local TAKEN = { Array = true, Uint8Array = true, Messages = true, Answers = true }
 
 local function new_name(of, named)
@@ -61,7 +61,7 @@ local function new_name(of, named)
   return name
 end
 
--- Structs and enums are declared once, under their names.
+-- Declares structs and enums once, under their names.
 function write(of, named)
   local is_declared = of.kind == "record" or of.kind == "enum"
   if not is_declared or not of.name then
@@ -91,7 +91,7 @@ end
 ---@param schema perigee.schema.Schema
 ---@return string
 function to_ts.declarations(schema)
-  local named = { names = {}, taken = {} } -- declarations; the names of types; names in use
+  local named = { names = {}, taken = {} } -- declarations; names of types; used names
   local values, answers = map(schema, "value", named), map(schema, "answer", named)
   local types = #named > 0 and table.concat(named, "\n") .. "\n\n" or ""
   return ([[

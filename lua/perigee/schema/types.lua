@@ -1,5 +1,5 @@
---- Resolves declarations: the types that names stand for, their limits, and the numbers of messages. In the
---- result, structs and enums are expanded, so that the files that use it need no names:
+--- Resolves declarations: finds the types that names mean, their limits, and the numbers of messages. In the
+--- result, structs and enums are expanded, so that its users need no names:
 ---
 ---   { kind = "bool" }                         one bit
 ---   { kind = "int", bytes, signed }           u8 to i64
@@ -12,7 +12,7 @@
 ---   { kind = "array", of, count }, { kind = "list", of, most }
 ---   { kind = "record", fields = { { name, type } } }
 ---
---- Types of the same struct or enum share one table, which has its name for listings.
+--- Types of the same struct or enum share one table, which contains the name for listings.
 
 local bit = require "bit"
 local fault = require "perigee.schema.fault"
@@ -21,14 +21,14 @@ local sorted_keys = require "perigee.util.sorted_keys"
 local types = {}
 
 local LEAVES_MAX = 1000 -- values in one message when everything is expanded
-local INNER_MAX = 250 -- of these in an element or an optional: Lua compiles no larger loop
-local ALL_MAX = 20000 -- in all messages
-local WORDS_MAX = 1000 -- of an enum
-local DEPTH_MAX = 16 -- of types within types
-local BYTES_MAX = 65535 -- bytes of a string or of bytes without a limit
+local INNER_MAX = 250 -- values in one message, with everything expanded
+local ALL_MAX = 20000 -- values in an element or an optional, because Lua compiles no larger loop
+local WORDS_MAX = 1000 -- values in all messages
+local DEPTH_MAX = 16 -- words of an enum
+local BYTES_MAX = 65535 -- depth of nested types
 local COUNT_MAX = 65535 -- elements of a list without a limit
 local STEPS_MAX = 2 ^ 32
-local FAR = 2 ^ 40 -- steps from 0, because numbers beyond are less exact than steps
+local FAR = 2 ^ 40 -- largest number of steps from 0, because numbers beyond it are less exact than steps
 
 local function int(name)
   return {
@@ -47,7 +47,7 @@ for _, name in ipairs { "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64" } d
   BASES[name] = int(name)
 end
 
--- Names of types in other languages, and the right names.
+-- Right names for the names of types in other languages.
 local MEANT = {
   int = "i32, or varint for any whole number", integer = "i32, or varint for any whole number",
   uint = "u32, or uvarint", byte = "u8", short = "i16", long = "i64",
@@ -58,7 +58,7 @@ local MEANT = {
 }
 
 
---- Returns the number of bits for the numbers from 0 to `most`; at least one.
+--- Returns the number of bits for the numbers from 0 to `most`, at least 1.
 ---@param most integer below 2^32
 ---@return integer
 function types.bits_for(most)
@@ -76,8 +76,8 @@ local function near_whole(value)
   return math.abs(value - whole) < 1e-9 * math.max(1, math.abs(value)) and whole or nil
 end
 
--- A step is a whole number or 1 divided by a whole number, so that a number of steps is exactly a number in
--- decimal digits.
+-- A step is a whole number, or 1 divided by a whole number. A number of steps is therefore exactly a number
+-- in decimal digits.
 local function make_steps(context, node)
   local min, max, step, at = node.first, node.last, node.step, node.arguments_at
   local function fail(...)
@@ -100,7 +100,7 @@ local function make_steps(context, node)
   end
   return {
     kind = "steps", low = low, high = high, per = per, by = by or nil,
-    -- the range as the decoder gives it
+    -- the range that the decoder returns
     min = per and low / per or low * by, max = per and high / per or high * by,
     bits = types.bits_for(high - low),
   }
@@ -201,8 +201,8 @@ function RESOLVE.record(context, node, depth)
 end
 
 
--- Sets the depth of a type, and its number of values when everything is expanded. A struct itself counts as
--- one. All elements of an array count, but the elements of a list count once.
+-- Sets the depth of a type, and its number of values with everything expanded. A struct itself counts as one
+-- value. All elements of an array count; the elements of a list count once.
 local function measure(type)
   local depth, leaves = 0, 1
   for _, field in ipairs(type.fields or {}) do
@@ -280,7 +280,7 @@ end
 
 -- Numbers ------------------------------------------------------------------------------------
 
-local GIVEN_MAX = 1023 -- higher numbers are made from names
+local GIVEN_MAX = 1023 -- numbers above this are derived from names
 
 
 --- Returns the 64-bit FNV-1a of a text.
@@ -294,7 +294,7 @@ function types.hash(text)
   return hash
 end
 
--- Returns a number from the hash of a name.
+-- Returns a number derived from the hash of a name.
 local function number_of(name)
   return GIVEN_MAX + 1 + tonumber(types.hash(name) % (65535 - GIVEN_MAX))
 end
@@ -315,7 +315,7 @@ local function assign_numbers(context, messages)
   end
 end
 
--- All together ---------------------------------------------------------------------------------
+-- The whole schema -----------------------------------------------------------------------------
 
 local function know(context, declared)
   local known = declared.what == "message" and context.messages or context.named
@@ -331,9 +331,9 @@ end
 
 
 --- Returns the messages of a schema, sorted by number: { name, number, is_given, value?, answer? }. Raises an
---- error for a wrong schema.
+--- error if the schema is wrong.
 ---@param source { text: string, path: string }
----@param declarations table[] as schema.reader gives them
+---@param declarations table[] result of schema.reader
 ---@return table[]
 function types.resolve(source, declarations)
   local context = { source = source, named = {}, messages = {}, leaves = 0 }

@@ -1,4 +1,4 @@
---- Bits in words of 32: shifts fill a word before it is stored, and take it apart after it is loaded. For
+--- Bits in words of 32 bits. Shifts fill a word before it is stored, and split it after it is loaded. For
 --- dialects without a state that counts bits.
 
 local floor = math.floor
@@ -6,7 +6,7 @@ local floor = math.floor
 local words = {}
 
 
---- Puts the bits of a leaf into the word that is being filled, and stores the word when it is.
+--- Puts the bits of a leaf into the current word, and stores the word when it is full.
 function words.put(self, leaf)
   local steps, shift = self.steps, leaf.at % 32
   local part = { value = steps.shift_left(leaf.value, shift) }
@@ -20,7 +20,7 @@ function words.put(self, leaf)
 end
 
 
---- Stores the last word of a scope, when it is not full.
+--- Stores the last word of a scope if it is not full.
 function words.finish(self, scope)
   if scope.bit_count % 32 > 0 then
     self:emit(self.steps.store_word, { offset = floor(scope.bit_count / 32) * 4 })

@@ -1,6 +1,6 @@
---- A client that speaks packets: perigee.client on a simulated network. The same calls do the same things;
---- the protocol is libperigee's, without sockets (perigee.client.core). A call such as `join` fails the spec
---- when it does not succeed; `try_join` and the like return nil, message, code, as in perigee.client.
+--- A client that speaks packets: perigee.client on a simulated network, with the same calls. libperigee
+--- implements the protocol, without sockets (perigee.client.core). A failed call such as `join` fails the
+--- spec; `try_join` and similar calls return nil, message, code, as in perigee.client.
 
 local calls = require "perigee.client.calls"
 local Client = require "perigee.testing.client"
@@ -53,7 +53,7 @@ end
 --- Connects and waits for the server's decision.
 ---@param server perigee.testing.Server
 ---@param options table name, token, network
----@param server_end table as link.new has it
+---@param server_end table see link.new
 ---@return perigee.testing.BinaryClient?, string? message, string? code, integer? retry
 function binary_client.connect(server, options, server_end)
   local self = setmetatable({ text = false, _options = options }, BinaryClient)
@@ -66,7 +66,7 @@ function binary_client.connect(server, options, server_end)
 end
 
 
--- Says HELLO and waits for the answer.
+-- Sends HELLO and waits for the answer.
 function BinaryClient:_open()
   self._core:opened(self._clock.now / 1000)
   self:_work()
@@ -109,7 +109,7 @@ local function drain(self)
 end
 
 
--- Sends the core's output, and takes its events.
+-- Sends the core's output, and handles its events.
 function BinaryClient:_work()
   local now = self._clock.now / 1000
   self._core:advance(now)
@@ -117,7 +117,7 @@ function BinaryClient:_work()
   if output ~= "" then self._link:send(output) end
   if self._is_draining then return end
   drain(self)
-  -- The output that the events have caused.
+  -- Adds the output that the events have caused.
   output = self._core and self._core:output(now) or ""
   if output ~= "" then self._link:send(output) end
   arm(self)
@@ -128,7 +128,7 @@ BinaryClient._flush = BinaryClient._work
 
 
 --- Connects again, as real clients do by themselves. Returns true if the session still waits and continues;
---- false if a new session begins. An event "resumed" or "lost" reports the same.
+--- false if a new session begins. The event "resumed" or "lost" reports the same.
 ---@return boolean? resumed, string? message, string? code, integer? retry
 function BinaryClient:reconnect()
   if not self._ended.is_filled then
@@ -136,7 +136,7 @@ function BinaryClient:reconnect()
     self:_lose("ConnectionReset", "the client connects again")
   end
   self._core = self._core or new_core(self)
-  if self._core:connection() ~= 0 then -- the core wants a connection already
+  if self._core:connection() ~= 0 then -- the core already wants a connection
     self._core:ended(CODES.ConnectionReset, "the client connects again", self._clock.now / 1000)
     drain(self)
   end
@@ -182,7 +182,7 @@ end
 local TAKE = {}
 
 
--- Reports the loss of a session that could not be resumed, because the core then knows this client as a new
+-- Reports the loss of a session that could not be resumed, because the core then treats this client as a new
 -- one.
 function TAKE.connected(self)
   if self.session then self:_publish { type = "lost", dropped = 0 } end
@@ -220,7 +220,7 @@ end
 function BinaryClient:_take(event)
   local take = TAKE[event.type]
   if take and take(self, event) then return end
-  if event.answers then self:_tell() end -- events that came before the answer are reported before it
+  if event.answers then self:_tell() end -- reports events that came before the answer first
   calls._take(self, event)
 end
 
@@ -250,14 +250,14 @@ function BinaryClient:try_join(name)
 end
 
 
---- Sends raw bytes: for specs about clients that break the protocol.
+--- Sends raw bytes, for specs about clients that break the protocol.
 ---@param data string
 function BinaryClient:write(data)
   self._link:send(data)
 end
 
 
---- Says BYE and waits until the server has received it.
+--- Sends BYE and waits until the server has received it.
 function BinaryClient:close()
   if self._ended.is_filled then return end
   if self.connected then

@@ -12,22 +12,22 @@ local report = require "perigee.testing.report"
 local HUGE = math.huge
 local EXPECT_SECONDS = 5 -- seconds that an expectation waits
 local NOTHING_SECONDS = 1 -- seconds in which nothing may arrive
-local TIMEOUT = 10 -- seconds, for a call that names none
+local TIMEOUT = 10 -- seconds, for a call without a timeout
 local IS_MESSAGE = { message = true, ask = true, line = true }
 
 ---@class perigee.testing.Client
 ---@field id integer its peer id
 ---@field name string
----@field text boolean whether it is a text peer
----@field connected boolean as far as the client knows
----@field reason? table { code, message }: why the connection ended
----@field timeout number seconds that a call waits when it names no timeout
+---@field text boolean whether the client is a text peer
+---@field connected boolean whether the client considers itself connected
+---@field reason? table { code, message }: reason of the connection's end
+---@field timeout number seconds that a call without a timeout waits
 ---@field server perigee.testing.Server
 local Client = {}
 Client.__index = Client
 
 
---- The fields that both kinds begin with. `server_end` as link.new has it.
+--- Sets the fields with which both kinds begin. For `server_end`, see link.new.
 ---@param self table
 ---@param server perigee.testing.Server
 ---@param options table name, and network conditions
@@ -39,14 +39,14 @@ function Client.init(self, server, options, server_end, decode)
   self._clock = server._clock
   self._inbox = inboxes.new(decode)
   self._handlers = {}
-  self._waiters = {} -- the tasks that wait for something to arrive
+  self._waiters = {} -- tasks that wait for an event
   self._arrived_to = 0 -- index up to which handlers have received events
   self:_attach(server_end, options.network)
   return self
 end
 
 
---- Attaches the first or the next connection. The previous one delivers nothing any more.
+--- Attaches the first or the next connection. The previous connection delivers nothing any more.
 function Client:_attach(server_end, network)
   local own
   self._opening, self._ended = clocks.slot(), clocks.slot()
@@ -59,7 +59,7 @@ function Client:_attach(server_end, network)
 end
 
 
--- What arrives ----------------------------------------------------------------------------------
+-- Events -----------------------------------------------------------------------------------------
 
 local function give_to_handlers(self)
   local handlers, inbox = self._handlers, self._inbox
@@ -92,7 +92,7 @@ function Client:_tell()
 end
 
 
---- Handles the end of the connection, for the reason that is known by now.
+--- Handles the end of the connection, whose reason is already known.
 function Client:_finish(code, message)
   if self._ended.is_filled then return end
   self.connected = false
@@ -120,7 +120,7 @@ function Client:_on_end(ending)
 end
 
 
---- Waits until an event that `accept` wants arrives or has arrived.
+--- Waits for an event that `accept` accepts; the event may have arrived already.
 ---@return integer? index, string? problem
 function Client:_await(topic, accept, seconds)
   local inbox = self._inbox
@@ -141,7 +141,7 @@ end
 
 --- An expectation: its topic, the events that it concerns, and words for reports.
 ---@class perigee.testing.Wish
----@field topic string expectations of the same topic check events in order
+---@field topic string topic; expectations of the same topic check events in order
 ---@field what string
 ---@field is_candidate fun(event: table): boolean whether the expectation concerns an event
 ---@field value any the expected value
@@ -190,8 +190,8 @@ local function message_wish(name, value)
 end
 
 
---- Waits for a message of that name with the expected value. Tables are compared only by the fields that
---- `value` names; a function decides about the value. Skips earlier messages of that name.
+--- Waits for a message of that name with the expected value. Only the fields that `value` names are compared;
+--- a function decides about the value. Skips earlier messages of that name.
 ---@param name string
 ---@param value? any nil: any value
 ---@param seconds? number default 5
@@ -202,10 +202,10 @@ function Client:expect(name, value, seconds)
 end
 
 
---- Fails if such a message waits unread, or arrives within some seconds.
+--- Fails if such a message has arrived unread, or arrives within some seconds.
 ---@param name string
 ---@param value? any
----@param seconds? number default 1; may also be given in place of the value
+---@param seconds? number default 1; may also replace the argument `value`
 function Client:expect_nothing(name, value, seconds)
   if type(value) == "number" and seconds == nil then value, seconds = nil, value end
   expect_nothing(self, message_wish(name, value), seconds)
@@ -246,7 +246,7 @@ end
 
 
 --- Waits for the end of the connection.
----@param code? string "Kicked" and the like
+---@param code? string code such as "Kicked"
 ---@param seconds? number
 ---@return table reason { code, message }
 function Client:expect_closed(code, seconds)
@@ -254,7 +254,7 @@ function Client:expect_closed(code, seconds)
 end
 
 
--- Of text peers.
+-- Implements expect_line, which only text peers have.
 function Client:_expect_line(line, seconds)
   local event = expect(self, {
     topic = "line",
@@ -267,8 +267,8 @@ function Client:_expect_line(line, seconds)
 end
 
 
---- Returns the values of all messages of that name that have arrived since `clear`, read or unread. A message
---- without a value gives false, so that each message has an entry.
+--- Returns the values of all messages of that name that have arrived since `clear`, read or unread. For a
+--- message without a value, the list contains false.
 ---@param name string
 ---@return any[]
 function Client:received(name)
@@ -290,9 +290,9 @@ function Client:clear()
 end
 
 
--- Events, as perigee.client has them ------------------------------------------------------------
+-- Events, as in perigee.client ------------------------------------------------------------------
 
---- Returns the next event that no handler takes; nil, "timeout"; or nil, "closed" after the last.
+--- Returns the next event without a handler; nil, "timeout"; or nil, "closed" after the last event.
 ---@param timeout? number seconds
 ---@return table? event, string? reason
 function Client:recv(timeout)
@@ -309,8 +309,8 @@ function Client:recv(timeout)
 end
 
 
---- Calls `fn(event)` for every event of a type, in a task, so it may wait; "*" stands for all types without a
---- handler of their own. Waiting events of that type go to the new handler at once. nil removes the handler.
+--- Calls `fn(event)` for every event of a type, in a task, so that it may wait. "*" means all types without
+--- their own handler. Waiting events of that type go to the new handler at once. nil removes the handler.
 ---@param kind string
 ---@param fn? fun(event: table)
 function Client:on(kind, fn)
@@ -355,7 +355,8 @@ end
 
 -- The network -----------------------------------------------------------------------------------
 
---- Changes conditions of this client's network, from now on: latency, jitter, loss, bandwidth,
+--- Changes conditions of this client's network from now on: latency, jitter, loss, bandwidth, read_rate,
+--- window.
 --- read_rate, window.
 ---@param conditions perigee.testing.Conditions
 function Client:network(conditions)

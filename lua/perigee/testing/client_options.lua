@@ -8,13 +8,13 @@ local OPTIONS = {
 }
 for _, key in ipairs(link.KEYS) do OPTIONS[key] = "number" end
 
--- For clients without conditions of their own, when timing varies (seconds).
+-- Seconds, for clients without their own conditions, when timing varies.
 local FUZZ_LATENCY, FUZZ_JITTER = 0.08, 0.04
 
 local client_options = {}
 
 
--- Takes the network conditions out of the options.
+-- Removes the network conditions from the options and returns them.
 local function take_network(server, options)
   local network, has_own = {}, false
   for key, value in pairs(server._network) do network[key], has_own = value, true end
@@ -24,7 +24,7 @@ local function take_network(server, options)
   end
   if server._fuzz and not has_own then
     local numbers = server:_new_random()
-    if numbers:pick(4) > 1 then -- the others act in the same instant
+    if numbers:pick(4) > 1 then -- all other clients act in the same instant
       network.latency = numbers:fraction() * FUZZ_LATENCY
       network.jitter = numbers:fraction() * FUZZ_JITTER
     end

@@ -1,14 +1,14 @@
---- Virtual time: timed events, and the tasks that wait. Nothing here uses the real clock. Time is in
---- milliseconds and moves only while a task or the spec waits.
+--- Virtual time: timed events, and the tasks that wait. The real clock is never used. Time is in milliseconds
+--- and moves only while a task or the spec waits.
 ---
 --- A call that waits outside a coroutine moves time from one due event to the next until its result exists. A
---- task (a coroutine started by `spawn`) yields to that call when it waits, so any number of tasks run at the
+--- task (a coroutine started by `spawn`) that waits yields to that call, so any number of tasks run at the
 --- same time.
 
 local failure = require "perigee.testing.failure"
 local timers = require "perigee.client.timers"
 
-local ROUNDS_MAX = 20000 -- rounds in one instant and one wait; with more, time would never go on
+local ROUNDS_MAX = 20000 -- rounds in one instant and one wait; with more, time would never advance
 local HUGE = math.huge
 
 ---@class perigee.testing.Clock
@@ -20,7 +20,7 @@ local clock = {}
 
 
 --- `turn(now)` makes the server do its due work; `due()` returns the time of its next work. `random`, if
---- given, decides the order of events that are due at the same time.
+--- given, decides the order of events with the same time.
 ---@param turn fun(now: integer)
 ---@param due fun(): integer?
 ---@param random? perigee.testing.Random
@@ -35,7 +35,7 @@ function clock.new(turn, due, random)
     _tasks = {}, -- coroutine -> task
     _task_count = 0,
     _failures = {},
-    _rounds = 0, -- in this instant
+    _rounds = 0, -- rounds in this instant
   }, Clock)
 end
 
@@ -71,7 +71,7 @@ end
 local function run_due(self)
   local entry, last = self._timers:next(), self._timers.added
   while entry and entry.due <= self.now do
-    -- earlier entries are bounded in number, but those that follow from them need not be
+    -- earlier entries are limited in number, but entries that they cause need not be
     if entry.number > last then count_round(self) end
     self._timers:call()
     entry = self._timers:next()
@@ -79,8 +79,8 @@ local function run_due(self)
 end
 
 
---- Moves time to the next due event, but not beyond `limit`, and runs the event. Returns whether one was due;
---- if not, moves time to `limit`.
+--- If an event is due before `limit`, moves time to it, runs the event, and returns true. Otherwise moves
+--- time to `limit` and returns false.
 ---@param limit integer
 ---@return boolean
 function Clock:step(limit)
@@ -165,7 +165,7 @@ function Clock:wait(slot, milliseconds)
     while not slot.is_filled and self:step(limit) do end
   end
   if not slot.is_filled then
-    slot.is_filled = true -- later results must not fill it
+    slot.is_filled = true -- later results must not fill the future
     return nil, "timeout"
   end
   return unpack(slot.results, 1, slot.count)
@@ -187,7 +187,7 @@ function Clock:sleep(milliseconds)
 end
 
 
---- Starts a task: `fn(...)` in a coroutine, until it first waits.
+--- Starts a task: runs `fn(...)` in a coroutine until it first waits.
 ---@param fn function
 ---@return perigee.testing.Slot ended filled with the results of `fn`
 function Clock:spawn(fn, ...)

@@ -1,4 +1,4 @@
---- Failures of expectations. They name the line of the spec, not that of Perigee's code, and count as
+--- Failures of expectations. They name the line of the spec, not a line of Perigee's code, and count as
 --- failures of the test, not as errors in it.
 
 local sorted_keys = require "perigee.util.sorted_keys"
@@ -47,7 +47,7 @@ end
 
 
 --- Raises an error if a value is not a number of seconds of at least 0.
----@param call string with its arguments: "server:advance(seconds)"
+---@param call string call with its arguments, such as "server:advance(seconds)"
 ---@param seconds any
 function failure.check_seconds(call, seconds)
   if type(seconds) == "number" and seconds >= 0 then return end

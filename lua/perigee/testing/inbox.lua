@@ -3,8 +3,8 @@
 
 ---@class perigee.testing.Inbox
 ---@field count integer
----@field first integer the oldest that `clear` has not forgotten
----@field read_to integer index up to which recv has been
+---@field first integer index of the oldest item since `clear`
+---@field read_to integer index up to which recv has returned events
 local Inbox = {}
 Inbox.__index = Inbox
 
@@ -48,10 +48,10 @@ function Inbox:get(index)
 end
 
 
---- Finds an event that `accept(event)` wants, among those that expectations of `topic` have not skipped.
+--- Finds an event that `accept(event)` accepts, among those that expectations of `topic` have not skipped.
 ---@param topic string
 ---@param accept fun(event: table): boolean
----@param from? integer index, of the first to look at
+---@param from? integer index of the first event to check
 ---@return integer? index
 function Inbox:find(topic, accept, from)
   local first = math.max(self.first, (self._passed[topic] or 0) + 1, from or 1)
@@ -63,7 +63,7 @@ function Inbox:find(topic, accept, from)
 end
 
 
---- Marks a found event as read: no later search finds it, and expectations of the same topic continue after
+--- Marks a found event as read: no later search finds it, and expectations of the same topic continue behind
 --- it.
 ---@param topic string
 ---@param index integer

@@ -1,6 +1,6 @@
 --- The library that specs, and the modules of a game that they require, get from `require "perigee"`. It has
---- no server: functions that only compute work, declarations are accepted, and calls of all others raise an
---- error that names the cause.
+--- no server. Functions that only compute work; declarations are accepted; calls of all others raise an error
+--- that names the cause.
 
 local annotations = require "perigee.tools.check.annotations"
 local env = require "perigee.api.env"

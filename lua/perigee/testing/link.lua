@@ -5,17 +5,17 @@ local failure = require "perigee.testing.failure"
 local wire = require "perigee.testing.wire"
 
 local HUGE = math.huge
-local WINDOW_MIN = 512 -- the fewest bytes that a slow client's side accepts at a time
+local WINDOW_MIN = 512 -- least bytes that a slow client's side accepts at a time
 local WINDOW_DEFAULT = 256 * 1024
 
---- The conditions of a network. All may change at any time.
+--- The conditions of a network. Each may change at any time.
 ---@class perigee.testing.Conditions
 ---@field latency? number seconds of latency, each way
----@field jitter? number the most seconds of additional latency
----@field loss? number share (0 to 1) of the unreliable packets that get lost, each way
+---@field jitter? number largest additional latency in seconds
+---@field loss? number share (0 to 1) of lost unreliable packets, each way
 ---@field bandwidth? number bytes a second, each way
 ---@field read_rate? number bytes a second that a slow client reads
----@field window? integer bytes that wait on the client's side before output waits in the server
+---@field window? integer bytes that may wait at the client before output waits in the server
 
 local KEYS = { "latency", "jitter", "loss", "bandwidth", "read_rate", "window" }
 local IS_KEY = {}
@@ -86,8 +86,8 @@ function link.new(clock, random, server_end, client_end, is_packets)
     _conditions = {},
     _up = {}, _up_first = 1, _up_last = 0, -- operations in transit, oldest first
     _down = {}, _down_first = 1, _down_last = 0,
-    _up_at = 0, _down_at = 0, -- when the newest of them arrives
-    _up_free = 0, _down_free = 0, -- when the line has sent everything so far
+    _up_at = 0, _down_at = 0, -- arrival times of the newest operations
+    _up_free = 0, _down_free = 0, -- times at which the line has sent everything so far
     _held = {}, -- operations of a stalled client
     _rest = "", -- an incomplete packet, if packets are recognised
   }, Link)
@@ -120,7 +120,7 @@ end
 
 local function arrive_up(self)
   local first = self._up_first
-  if first > self._up_last then return end -- dropped meanwhile
+  if first > self._up_last then return end -- the operation was dropped meanwhile
   local operation = self._up[first]
   self._up[first], self._up_first = nil, first + 1
   carry_out(self, operation)
@@ -180,7 +180,7 @@ end
 
 -- To the client ---------------------------------------------------------------------------------
 
--- After an orderly end the client may still close its own side.
+-- Delivers bytes and end. After an orderly end, the client may still close its own side.
 local function deliver(self, bytes, ending)
   if self.state == "vanished" or self.state == "over" then return end
   if bytes ~= "" then self._client.on_bytes(bytes) end
@@ -195,7 +195,7 @@ local function arrive_down(self)
   local first = self._down_first
   if self.state == "stalled" or first > self._down_last then return end
   local item = self._down[first]
-  if item.at > self._clock.now then return end -- `resume` has delivered the bytes already
+  if item.at > self._clock.now then return end -- `resume` has already delivered the bytes
   self._down[first], self._down_first = nil, first + 1
   deliver(self, item.bytes, item.ending)
 end
@@ -206,7 +206,7 @@ local function pull_later(self)
 end
 
 
--- Keeps the line busy for the bytes that were read, so that output fills the server's side meanwhile.
+-- Keeps the line busy for the time of the bytes, so that output fills the server's side meanwhile.
 local function slow_down(self, size)
   if self._down_rate == HUGE or size == 0 then return self._clock.now end
   self._down_free = math.ceil(self._clock.now + size / self._down_rate * 1000)
@@ -215,7 +215,7 @@ local function slow_down(self, size)
 end
 
 
---- Takes the server's new output, if the client reads.
+--- Takes the server's new output if the client reads.
 function Link:pull()
   local now = self._clock.now
   if self.state ~= "open" or self._has_ended or now < self._down_free then return end

@@ -1,12 +1,12 @@
---- Compares values with what a spec expects: tables only by the fields that the spec names, functions by
---- calling them, other values by equality. Also shows values as short text.
+--- Compares values with the values that a spec expects: tables only by the fields that the spec names,
+--- functions by calling them, other values by equality. Also converts values to short text.
 
 local match = {}
 
-local TEXT_MAX = 240 -- bytes of a value that are shown
+local TEXT_MAX = 240 -- bytes of a value in a text
 
 
--- Numbers first, then text: the order in which fields are compared and shown.
+-- Numbers come first, then texts, in the order in which fields are compared and shown.
 local function is_before(a, b)
   if type(a) == type(b) and (type(a) == "number" or type(a) == "string") then return a < b end
   return type(a) == "number" and type(b) ~= "number"
@@ -63,7 +63,7 @@ function write(value, out, seen)
 end
 
 
---- Returns a value as a spec would write it, cut when it is long.
+--- Returns a value in the form in which a spec would write it, cut if it is long.
 ---@param value any
 ---@return string
 function match.show(value)
@@ -77,7 +77,7 @@ end
 -- Comparison ------------------------------------------------------------------------------------
 
 ---@class perigee.testing.Difference
----@field path string[] the path of the wrong field, outermost name first
+---@field path string[] path of the wrong field, outermost name first
 ---@field expected any
 ---@field actual any
 
@@ -108,7 +108,7 @@ end
 
 
 --- Compares a value with the expected one (nil: any). Returns whether they agree, the first difference, and a
---- score by which the closest of several values can be found.
+--- score. With the score, the closest of several values can be found.
 ---@param expected any
 ---@param actual any
 ---@return boolean ok, perigee.testing.Difference? difference, integer score
@@ -119,7 +119,7 @@ function match.compare(expected, actual)
 end
 
 
---- Returns whether a value is as expected: the same without a difference, for many values.
+--- Returns whether a value is as expected. Faster than `compare`, because it finds no difference.
 ---@param expected any
 ---@param actual any
 ---@return boolean

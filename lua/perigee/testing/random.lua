@@ -1,5 +1,5 @@
---- Pseudo-random numbers from a seed, for the conditions of the simulated network. Every user has a generator
---- of its own, so that one more client does not change the conditions of the others.
+--- Pseudo-random numbers from a seed, for the conditions of the simulated network. Every user has a separate
+--- generator, so that another client does not change the conditions of the others.
 
 local bit = require "bit"
 
@@ -12,7 +12,7 @@ Random.__index = Random
 local random = {}
 
 
--- Mixes a number's bits, so that adjacent seeds give unrelated streams.
+-- Mixes the bits of a number, so that adjacent seeds give unrelated streams.
 local function mix(value)
   value = tobit(value)
   for _ = 1, 3 do

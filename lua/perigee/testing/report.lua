@@ -3,9 +3,9 @@
 
 local match = require "perigee.testing.match"
 
-local EVENTS_MAX = 12 -- that are shown
+local EVENTS_MAX = 12 -- events in a report
 local ERRORS_MAX = 3
-local LINES_MAX = 10 -- of the log
+local LINES_MAX = 10 -- lines of the log in a report
 
 local report = {}
 
@@ -143,11 +143,11 @@ end
 
 -- Reports ---------------------------------------------------------------------------------------
 
---- Reports that the expected event did not come.
+--- Reports that the expected event did not arrive.
 ---@param client perigee.testing.Client
 ---@param wish perigee.testing.Wish
 ---@param waited number seconds
----@param problem string? "closed" when the connection ended
+---@param problem string? "closed" if the connection ended
 ---@return string
 function report.missing(client, wish, waited, problem)
   local reason = ("in %g s, up to %s"):format(waited, seconds(client._clock.now))

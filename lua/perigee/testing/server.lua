@@ -1,5 +1,5 @@
---- A server with simulated sockets, clock and randomness. Everything else is real: the host loads the game,
---- and clients' bytes go through session and relay. The server lives until the end of its test.
+--- A server with simulated sockets, clock and randomness. Everything else is as in production: the host loads
+--- the game, and clients' bytes pass through session and relay. The server exists until the end of its test.
 
 local binary_client = require "perigee.testing.binary_client"
 local client_options = require "perigee.testing.client_options"
@@ -19,7 +19,7 @@ local traces = require "perigee.testing.trace"
 
 local HUGE = math.huge
 local RUN_SECONDS = 24 * 60 * 60 -- longest time of a task
-local PATIENCE = 60 -- seconds for which a client that gets Unavailable tries again,
+local PATIENCE = 60 -- seconds for which a client tries again after Unavailable
 local PAUSE = 0.25 -- shortest pause between two tries
 local STOP_SECONDS = 2 -- seconds for notifying all clients of the stop
 local NAMES = { "ann", "bob", "cid", "dan", "eve", "fay", "gil", "hal", "ida", "jon", "kim", "leo" }
@@ -59,15 +59,15 @@ local function folder_of(game)
 end
 
 
--- Texts replace files of the game under test. Modules that they require are found in the game's folder,
--- wherever the command is run.
+-- Returns the main file of a game given as texts. The texts replace files of the game under test. Modules
+-- that they require are found in the game's folder, independent of the working directory.
 local function main_of(game)
   return folder_of(game) .. "game.lua"
 end
 
 
--- A path is relative to the working directory, or if nothing exists there, to the folder of the game under
--- test.
+-- Finds a path relative to the working directory; if nothing exists there, relative to the folder of the game
+-- under test.
 local function find(path, under_test)
   local tool, beside = require "perigee.tool", folder_of(under_test) .. path
   return not tool.kind(path) and tool.kind(beside) and beside or path
@@ -95,7 +95,7 @@ local function new_clock(self)
 end
 
 
---- Loads a game and starts it. `defaults` has game, seed and fuzz, for options that leave them out.
+--- Loads a game and starts it. `defaults` has game, seed and fuzz, for missing options.
 ---@param options table
 ---@param defaults table
 ---@return perigee.testing.Server
@@ -115,7 +115,7 @@ function servers.open(options, defaults)
     _clients = {},
     _links = {},
     _written = {}, -- connections with input since the last iteration
-    _streams = 0, -- of random numbers
+    _streams = 0, -- streams of random numbers
     _echo = defaults.echo,
     _asked = {}, -- patterns of errors that the spec expects
     _waiters = {},
@@ -150,7 +150,7 @@ function Server:_schema()
 end
 
 
---- Returns a generator of its own for each caller.
+--- Returns a separate generator for each caller.
 ---@return perigee.testing.Random
 function Server:_new_random()
   self._streams = self._streams + 1
@@ -164,7 +164,7 @@ function Server:_check_open()
 end
 
 
---- Ends the server at once, without on_stop. The end of a test does this too.
+--- Ends the server at once, without on_stop. The end of a test also does this.
 function Server:close()
   if self._is_closed then return end
   self._is_closed = true
@@ -172,8 +172,8 @@ function Server:close()
 end
 
 
---- Returns a report of unexpected errors at the end of a test. Raises an error of a task that has not been
---- reported yet.
+--- Returns a report of unexpected errors, at the end of a test. If a task has an error that was not reported
+--- yet, raises that.
 ---@return string? problem
 function Server:_verdict()
   local raised, unasked = self._clock:take_failure(), {}
@@ -193,7 +193,7 @@ function Server:stop()
 end
 
 
--- The turn --------------------------------------------------------------------------------------
+-- The iteration -----------------------------------------------------------------------------------
 
 function Server:_take_logs()
   local entries = sim.log(self._id)
@@ -244,16 +244,16 @@ end
 
 -- Clients ---------------------------------------------------------------------------------------
 
---- Registers a client as soon as it connects.
+--- Registers a client when it connects.
 function Server:_add_client(client)
   table.insert(self._clients, client)
   table.insert(self._links, client._link)
 end
 
 
---- Connects a client: its name, or options: name, token, text (a text peer), address, and the conditions of
---- its network. Returns nil, message, code when the server refuses the client; with Unavailable also the
---- seconds after which the client may try again.
+--- Connects a client. The argument is its name, or a table of options: name, token, text (a text peer),
+--- address, and the conditions of its network. If the server refuses the client, returns nil, message, code;
+--- with Unavailable also the seconds after which the client may try again.
 ---@param options? string|table
 ---@return perigee.testing.Client?, string? message, string? code, integer? retry
 function Server:try_client(options)
@@ -272,8 +272,8 @@ function Server:_new_end(options)
 end
 
 
---- Connects a client. Like a real client, it tries again by itself while the server is unavailable. Fails the
---- spec when the server refuses the client.
+--- Connects a client. Like a real client, it tries again while the server is unavailable. Fails the spec if
+--- the server refuses the client.
 ---@param options? string|table
 ---@return perigee.testing.Client
 function Server:client(options)
@@ -291,7 +291,7 @@ function Server:client(options)
 end
 
 
---- Connects several: ann, bob, cid, dan, ...
+--- Connects several clients: ann, bob, cid, dan, ...
 ---@param count integer
 ---@param options? table the common options
 ---@return perigee.testing.Client ...
@@ -322,7 +322,7 @@ function Server:_pass(seconds)
 end
 
 
---- Lets time pass: everything that is due happens.
+--- Lets time pass; everything that is due in this time happens.
 ---@param seconds number
 function Server:advance(seconds)
   failure.check_seconds("server:advance(seconds)", seconds)
@@ -330,7 +330,7 @@ function Server:advance(seconds)
 end
 
 
---- The same under the name that clients use.
+--- Does the same as `advance`, under the name that clients use.
 ---@param seconds number
 function Server:sleep(seconds)
   failure.check_seconds("server:sleep(seconds)", seconds)
@@ -338,7 +338,7 @@ function Server:sleep(seconds)
 end
 
 
---- Starts a task: `fn(...)` runs beside the spec. While the task waits, others go on.
+--- Starts a task: `fn(...)` runs beside the spec. While the task waits, others continue.
 ---@param fn function
 function Server:spawn(fn, ...)
   failure.check("a task", fn, "function")
@@ -346,8 +346,8 @@ function Server:spawn(fn, ...)
 end
 
 
---- With a function: runs it as a task, waits until it ends, and returns its results. Without: waits until all
---- tasks have ended.
+--- With a function, runs it as a task, waits until it ends, and returns its results. Without a function,
+--- waits until all tasks have ended.
 ---@param fn? function
 function Server:run(fn, ...)
   if fn then return self._clock:wait(self:spawn(fn, ...), HUGE) end
@@ -359,10 +359,10 @@ function Server:run(fn, ...)
 end
 
 
--- Looking inside --------------------------------------------------------------------------------
+-- Inspection -------------------------------------------------------------------------------------
 
---- Returns a copy of a room's present data: id, name, kind, count, state, meta, peers (id and name of each);
---- nil if no such room exists.
+--- Returns a copy of a room's current data: id, name, kind, count, state, meta, peers (id and name of each);
+--- nil if the room does not exist.
 ---@param name string
 ---@return table?
 function Server:room(name)
@@ -388,8 +388,8 @@ function Server:state()
 end
 
 
---- Returns a copy of perigee.world: `entities`, by number, each with its components by name; `singletons`;
---- and `systems`, in their order.
+--- Returns a copy of perigee.world: `entities` by number, each with its components by name; `singletons`; and
+--- `systems` in their order.
 ---@return table
 function Server:world()
   self:_check_open()
@@ -398,7 +398,7 @@ end
 
 
 --- Returns the server's data about a client: id, name, address, transport, latency_ms, state, rooms, stats;
---- nil when it is gone.
+--- nil if the client is gone.
 ---@param client perigee.testing.Client
 ---@return table?
 function Server:peer(client)
@@ -415,7 +415,7 @@ local function peer_stat(self, client, name)
 end
 
 
---- Returns the number of messages for a client that were dropped because the client did not keep up.
+--- Returns the number of messages for a client that were dropped because the client was too slow.
 ---@param client perigee.testing.Client
 ---@return integer
 function Server:dropped(client)
@@ -431,7 +431,7 @@ function Server:queued(client)
 end
 
 
---- The relay's figures.
+--- Returns the relay's figures.
 ---@return table
 function Server:stats()
   self:_check_open()
@@ -459,8 +459,9 @@ local function merge(files, newer)
 end
 
 
---- Reloads the game, and all clients stay connected. The source is the text of its main file, texts by file
---- name, or the disk. Returns a report; or nil and an error when the game does not load.
+--- Reloads the game, while all clients stay connected. The source is the text of its main file, or texts by
+--- file name; without a source, the files on the disk. Returns a report; or nil and an error if the game does
+--- not load.
 ---@param source? string|table<string, string>
 ---@return any report, string? problem
 function Server:try_reload(source)
@@ -471,12 +472,12 @@ function Server:try_reload(source)
   local result, problem = sim.reload(self._id, self._files)
   self:_take_logs()
   if result then return result end
-  for i = logged + 1, #self.logs do self.logs[i].is_asked = true end -- the spec gets the error as a result
+  for i = logged + 1, #self.logs do self.logs[i].is_asked = true end -- the spec gets these errors as a result
   return nil, problem
 end
 
 
---- Does the same as try_reload; fails the spec when the new version does not load.
+--- Does the same as try_reload. Fails the spec if the new version does not load.
 ---@param source? string|table<string, string>
 ---@return any report
 function Server:reload(source)

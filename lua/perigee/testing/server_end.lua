@@ -1,11 +1,11 @@
---- The server's side of a client's link, as link.new has it. All bytes that pass it are in the trace.
+--- The server's side of a client's link (see link.new). The trace contains all bytes that pass it.
 
 local sim = require "perigee.sim"
 
 local server_end = {}
 
 
---- `conn` is the simulated connection, `label` the client's name in the trace.
+--- `conn` is the simulated connection, `label` is the client's name in the trace.
 ---@param server perigee.testing.Server
 ---@param conn integer
 ---@param label string

@@ -4,9 +4,9 @@ local clocks = require "perigee.testing.clock"
 local failure = require "perigee.testing.failure"
 local report = require "perigee.testing.report"
 
-local LOG_SECONDS = 5 -- that expect_error and expect_log wait
+local LOG_SECONDS = 5 -- seconds that expect_error and expect_log wait
 
--- Returns whether a text contains another, literally or as a Lua pattern.
+-- Returns whether a text contains another text, which is literal or a Lua pattern.
 local function holds(text, pattern)
   if text:find(pattern, 1, true) then return true end
   local ok, found = pcall(string.find, text, pattern)
@@ -22,7 +22,7 @@ local function find_log(self, pattern, from, level)
 end
 
 
--- Waits for a line of the log, after the last line that an expectation found.
+-- Waits for a line of the log behind the last line that an expectation found.
 local function await_log(self, pattern, seconds, level)
   failure.check("what the log is to say", pattern, "string")
   local limit, from = self._clock.now + (seconds or LOG_SECONDS) * 1000, 1
@@ -61,8 +61,8 @@ return function(Server)
   end
 
 
-  --- Waits for an error of the game whose text contains `pattern`, literally or as a Lua pattern. All errors
-  --- like it are expected and do not fail the test.
+  --- Waits for an error of the game whose text contains `pattern`, literally or as a Lua pattern. All similar
+  --- errors are expected and do not fail the test.
   ---@param pattern string
   ---@param seconds? number default 5
   ---@return string text
@@ -77,7 +77,7 @@ return function(Server)
 
 
   --- Waits for a line of the log.
-  ---@param pattern string a part of the line, literally or as a Lua pattern
+  ---@param pattern string part of the line, literally or as a Lua pattern
   ---@param seconds? number
   ---@return perigee.testing.LogEntry
   function Server:expect_log(pattern, seconds)

@@ -1,11 +1,11 @@
---- Makes it an error to read an unknown name of an object. The error names the nearest name; a misspelt
---- method would otherwise be only "a nil value".
+--- Makes reading an unknown name of an object an error that suggests the nearest name. Otherwise a misspelt
+--- method would only be "a nil value".
 
 local failure = require "perigee.testing.failure"
 local sorted_keys = require "perigee.util.sorted_keys"
 
 
--- Returns the names for specs of a class and of those that it inherits from.
+-- Returns the names that specs may use, of a class and of the classes that it inherits from.
 local function names_of(class, fields)
   local names = {}
   for _, field in ipairs(fields) do names[field] = true end
@@ -23,7 +23,7 @@ end
 --- Completes a class, which is the metatable of its objects and may inherit from another.
 ---@param class table
 ---@param name string the name of its objects in errors
----@param fields string[] fields, other than methods, that objects may have, also those that are sometimes nil
+---@param fields string[] fields, other than methods, that objects may have, even if sometimes nil
 return function(class, name, fields)
   local names, meta = names_of(class, fields), getmetatable(class)
   local parent = meta and meta.__index

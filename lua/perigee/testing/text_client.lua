@@ -1,5 +1,5 @@
---- A text peer, like netcat with a real server. It has the same calls as the other clients for the same
---- purposes. `line` and `expect_line` send and receive raw lines.
+--- A text peer, like netcat with a real server. It has the same calls as the other clients. `line` and
+--- `expect_line` send and receive raw lines.
 
 local Client = require "perigee.testing.client"
 local check_methods = require "perigee.client.methods"
@@ -9,7 +9,7 @@ local sim = require "perigee.sim"
 local strict = require "perigee.testing.strict"
 
 local CLOSE_SECONDS = 1
-local ANSWER = "answer to a command" -- the topic of answers
+local ANSWER = "answer to a command" -- topic of the expectations of answers
 
 ---@class perigee.testing.TextClient: perigee.testing.Client
 local TextClient = setmetatable({}, { __index = Client })
@@ -17,7 +17,7 @@ TextClient.__index = TextClient
 
 local text_client = {}
 
---- A room that a text peer is in.
+--- A room in which a text peer is.
 ---@class perigee.testing.TextRoom
 ---@field name string
 ---@field joined boolean
@@ -26,9 +26,9 @@ local TextRoom = {}
 TextRoom.__index = TextRoom
 
 
--- What arrives ----------------------------------------------------------------------------------
+-- Receiving ---------------------------------------------------------------------------------------
 
--- Returns a line as an event, with `name` and `value` if it may be a message.
+-- Converts a line to an event, with `name` and `value` if it may be a message.
 local function decode(line)
   local event = { type = "line", line = line }
   local name, rest = line:match "^([^%s*!][^%s]*) ?(.*)$"
@@ -110,7 +110,7 @@ end
 --- Connects, waits for the greeting, and takes its name.
 ---@param server perigee.testing.Server
 ---@param options table name (nil: the name that the server gives), network
----@param server_end table as link.new has it
+---@param server_end table see link.new
 ---@return perigee.testing.TextClient?, string? message, string? code
 function text_client.connect(server, options, server_end)
   local self = setmetatable({ text = true, _rest = "" }, TextClient)
@@ -157,9 +157,9 @@ function TextClient:try_join(name)
 end
 
 
---- Sends a message, about the room joined last.
+--- Sends a message about the room joined last.
 ---@param name string
----@param value? any a value that JSON can hold
+---@param value? any a value that JSON can express
 ---@return true? sent, string? message, string? code
 function TextClient:send(name, value)
   local rest = value == nil and "" or " " .. json.encode(value)
@@ -177,7 +177,7 @@ function TextClient:expect_line(line, seconds)
 end
 
 
---- Quits and waits until the server has received that.
+--- Sends /quit and waits until the server has received it.
 function TextClient:close()
   if self._ended.is_filled then return end
   self:line "/quit"
@@ -207,7 +207,7 @@ local function check_is_last(self)
 end
 
 
---- Says something to the other members.
+--- Sends text to the other members.
 ---@param data string
 function TextRoom:broadcast(data)
   check_is_last(self)

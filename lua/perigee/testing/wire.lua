@@ -1,4 +1,4 @@
---- Finds the ends of packets in a stream and which packets may be lost, without decoding them
+--- Finds the ends of packets in a stream, and the packets that may be lost, without decoding them
 --- (docs/protocol.md).
 
 local bit = require "bit"
@@ -12,10 +12,10 @@ local BROADCAST_UP, BROADCAST_DOWN = 4, 132
 local wire = {}
 
 
---- Returns the fields of the header that begins at `at`; nothing when the data ends before the packet does.
+--- Returns the fields of the header that begins at `at`; nothing if the data ends before the packet does.
 ---@param data string
 ---@param at integer
----@return integer? stop where the packet ends
+---@return integer? stop end of the packet
 ---@return integer channel
 ---@return integer number
 ---@return integer flags
@@ -29,8 +29,8 @@ function wire.scan(data, at)
 end
 
 
---- Returns whether a packet may be lost on the way. Reliable packets, questions, answers, and packets of the
---- control channel except relayed ones may not.
+--- Returns whether a packet may be lost on the way. Reliable packets, requests, answers, and packets of the
+--- control channel (except relayed ones) may not.
 ---@param channel integer
 ---@param number integer
 ---@param flags integer

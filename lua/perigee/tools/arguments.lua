@@ -8,7 +8,7 @@ local EXIT_GOOD, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
 
 local has_tool, tool = pcall(require, "perigee.tool") -- a part of the perigee command
 
--- Returns the word of a list that is nearest to a misspelt word, or nil.
+-- Returns the word of a list that is most similar to a misspelt word, or nil.
 local function meant(word, list)
   return has_tool and tool.nearest(word, list) or nil
 end
@@ -21,7 +21,7 @@ local function unknown_option(argument, rules)
 end
 
 
--- Sets the option to one of a few words; without a word, to the first of them.
+-- Sets the option to one of a few words. Without a word, sets it to the first of them.
 local function choose(result, name, choices, value, next_argument)
   for _, choice in ipairs(choices) do
     if choice == (value or next_argument) then
@@ -36,7 +36,7 @@ local function choose(result, name, choices, value, next_argument)
 end
 
 
--- Reads the first argument. Returns the number of words that it used, or nil; and an error.
+-- Reads the first argument. Returns the number of arguments that it used, or nil; and an error.
 local function take(result, argument, next_argument, rules)
   local name, value = argument:match("^(%-%-[^=]+)=(.*)$")
   name = name or argument
@@ -96,14 +96,14 @@ function arguments.number(key, limits)
 end
 
 
---- Reads all arguments into `result`. `--name VALUE` and `--name=VALUE` call
---- `set["--name"](result, value, "--name")`. A flag sets `result[flags[flag]]` to true. `--name` of `choices`
---- sets `result[choices["--name"].key]` to the word that follows if it is one of the choices, else to the
---- first choice. All other arguments go to `word(result, text)`. `set` and `word` return an error or nil.
+--- Reads all arguments into `result`. `--name VALUE` and `--name=VALUE` call `set["--name"](result, value,
+--- "--name")`. A flag sets `result[flags[flag]]` to true. An option `--name` in `choices` sets
+--- `result[choices["--name"].key]` to the next word if that is one of the choices, otherwise to the first
+--- choice. All other arguments go to `word(result, text)`. `set` and `word` return an error or nil.
 ---@param result table
 ---@param given string[]
----@param rules table { set, flags, word, choices?, needed? }, `needed`: names an option's value
----@return string? problem the first
+---@param rules table { set, flags, word, choices?, needed? }, `needed`: name of each option's value
+---@return string? problem the first error
 function arguments.read(result, given, rules)
   local at = 1
   while given[at] do
@@ -124,7 +124,7 @@ end
 
 
 --- Reports an error in a command line on standard error; returns the exit code for it.
----@param command string its name
+---@param command string name of the command
 ---@param problem string
 ---@return integer
 function arguments.fail_usage(command, problem)
@@ -133,9 +133,9 @@ function arguments.fail_usage(command, problem)
 end
 
 
---- A command: a function of the arguments behind its name that returns the exit code. `options` has
---- `parse(given)`, which returns the options (this function handles `help`) or nil and an error, `USAGE` (a
---- line) and `HELP`.
+--- Returns a command: a function that gets the arguments behind the command's name and returns the exit code.
+--- `options` has `USAGE` (a line), `HELP`, and `parse(given)`, which returns the options, or nil and an
+--- error. The command itself handles `help`.
 ---@param options table
 ---@param run fun(chosen: table): integer
 ---@return fun(...: string): integer

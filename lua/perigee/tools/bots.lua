@@ -14,12 +14,13 @@ local on_signals = require "perigee.tools.signals"
 local uv = require "perigee.tools.uv"
 
 local EXIT_GOOD, EXIT_FAILED = 0, 1
-local PARTS = { on_message = "table", on_ask = "table", run = "function" } -- of a script that is a table
+local PARTS = { on_message = "table", on_ask = "table", run = "function" } -- fields of a script that is a
+                                                                           -- table
 local PING_EVERY, MEASURE_STEP = 1, 0.01 -- seconds
-local END_TIMEOUT = 2 -- seconds that bots have to end by themselves
+local END_TIMEOUT = 2 -- seconds in which bots may end by themselves
 
 
--- Returns an error with the part of the traceback that lies in the script.
+-- Returns an error with the part of the traceback that is in the script.
 local function tell(problem)
   problem = problem:gsub("\n%s*%[C%]: in function 'xpcall'.*", ""):gsub("\n%s*stack traceback:", "")
   return (problem:gsub("\n%s+", "\n      "))
@@ -60,7 +61,7 @@ local function load_script(path)
 end
 
 
---- Prints status lines: on a terminal each replaces the one before, in a pipe they follow each other.
+--- Prints status lines. On a terminal each line replaces the previous one; in a pipe they follow each other.
 local function show_status(run, chosen)
   local is_terminal = uv.guess_handle(1) == "tty"
   local every = chosen.every or (is_terminal and 1 or 5)
@@ -74,7 +75,7 @@ local function show_status(run, chosen)
 end
 
 
---- Ends the run: bots learn of it, and all their waits end.
+--- Ends the run: notifies the bots, and ends all their waits.
 local function finish(run)
   if run.is_over then return end
   run.is_over = true
@@ -88,8 +89,8 @@ local function new_run(chosen, script)
     script = script, is_over = false, ending = loop.slot(), done = loop.slot(), playing = 0,
     clients = {}, figures = figures.new(chosen.count, chosen.udp),
   }
-  local waits = {} -- slot -> the client that the wait concerns, or true
-  --- Lets time pass; returns early if the run ends, or the connection of client `c`.
+  local waits = {} -- future -> the client that the wait concerns, or true
+  --- Lets time pass. Returns early if the run ends, or the connection of client `c`.
   function run.wait(seconds, c)
     if run.is_over then return end
     local slot = loop.slot()
@@ -97,7 +98,7 @@ local function new_run(chosen, script)
     loop.wait(slot, seconds)
     waits[slot] = nil
   end
-  --- Ends the waits for a client, or all.
+  --- Ends the waits for a client, or all waits.
   function run.wake(c)
     local ended = {}
     for slot, about in pairs(waits) do
@@ -110,7 +111,7 @@ local function new_run(chosen, script)
   function run.line(number)
     return is_worse and line.new(chosen, chosen.seed, number) or nil
   end
-  --- Calls a function of the script and returns its results; counts an error in it as an error of the bot.
+  --- Calls a function of the script and returns its results. Counts an error in it as an error of the bot.
   function run.try(self, fn, ...)
     local ok, problem = xpcall(fn, function(text)
       return type(text) == "string" and debug.traceback(text, 2) or text
@@ -243,6 +244,6 @@ end
 --- The command.
 return arguments.command(options, function(chosen)
   local code = client.run(command, chosen)
-  uv.run "nowait" -- luv crashes when the program ends while a handle is closing
+  uv.run "nowait" -- luv crashes if the program ends while a handle is closing
   return code
 end)

@@ -1,5 +1,5 @@
---- `perigee check [GAME]`: reports the errors in a game without serving it. Loads the game as `perigee run`
---- does, and adds the findings that a load cannot have (check/files.lua).
+--- `perigee check [GAME]`: reports the errors in a game without serving the game. Loads the game as `perigee
+--- run` does, and adds findings that a load cannot have (check/files.lua).
 
 local arguments = require "perigee.tools.arguments"
 local files = require "perigee.tools.check.files"
@@ -18,8 +18,8 @@ end
 -- Lines --------------------------------------------------------------------------------------
 
 
--- Patterns that find the name in a message without a line, the most reliable first: `on_jion` in "there is no
--- handler duel.on_jion; did you mean ...".
+-- Patterns that find the name in a message without a line number, the most reliable first. Example: `on_jion`
+-- in "there is no handler duel.on_jion; did you mean ...".
 local SUBJECTS = {
   "[%w_]%.([%w_]+)%f[^%w_.]", "%f[%w_](%l+_[%w_]+)", '"([%w_]+)"', "(%l+) is ",
 }
@@ -56,7 +56,7 @@ local function find_line(text, message)
   end
 end
 
--- Splits a message of the server into place and message, and finds the line if it has none.
+-- Splits a message of the server into place and message. If it has no place, finds the line.
 local function read_finding(text, kind, main, given)
   local path, line, message = text:match "^([^\n]-%.lua):(%d+): (.*)$"
   if not path then
@@ -74,8 +74,8 @@ end
 -- Findings -----------------------------------------------------------------------------------
 
 
--- Returns the findings of a load. A text from standard input may come from an LLM that must not read the
--- environment's secrets or the files that .perigeeignore names.
+-- Returns the findings of a load. If the text comes from standard input, its author may be an LLM that must
+-- not read the environment's secrets or the files that .perigeeignore names.
 local function load_game(game, given)
   local findings, main = {}, files.main(game)
   local ok, problem, lines = sim.check { game = game, files = given, env = given and {}, hide = given ~= nil }
@@ -86,7 +86,7 @@ local function load_game(game, given)
     end
   end
   if not ok then
-    problem = problem:gsub("\nstack traceback:\n.*$", "") -- a finding is only a place and an error
+    problem = problem:gsub("\nstack traceback:\n.*$", "") -- a finding consists only of a place and an error
     findings[#findings + 1] = read_finding(problem, "error", main, given)
   end
   return findings
@@ -96,7 +96,8 @@ local function place(finding)
   return shown(finding.path) .. (finding.line and ":" .. finding.line or "")
 end
 
--- Merges two lists, sorted by place. The error that ended the load replaces other findings at its place.
+-- Merges two lists and sorts them by place. The error that ended the load replaces other findings at its
+-- place.
 local function merge(of_load, of_files)
   local merged, failed_at = {}, {}
   for _, finding in ipairs(of_load) do
@@ -147,7 +148,7 @@ end
 -- The command --------------------------------------------------------------------------------
 
 
--- Returns the error of `perigee run` for this path; nil if it is a game.
+-- Returns the error of `perigee run` for this path; nil if the path is a game.
 local function problem_of(path)
   local kind = tool.kind(path)
   if not kind then
@@ -160,8 +161,8 @@ local function problem_of(path)
   end
 end
 
--- For a server that is about to reload the game (loader.read_check): the files with their signatures, and the
--- errors. The reload itself loads the game in the server.
+-- Prints the result for a server that will reload the game (loader.read_check): the files with their
+-- signatures, and the errors. The server itself then loads the game.
 local function report_to_server(game)
   local findings, used = files.check_used(game)
   for _, path in ipairs(sorted_keys(used.signatures)) do
@@ -178,7 +179,7 @@ local function report_to_server(game)
   return code
 end
 
--- Returns whether a path leads to a possible file of the game.
+-- Returns whether a path can be a file of the game.
 local function is_inside(name)
   return name ~= "" and not name:find "[%z\\]" and not ("/" .. name .. "/"):find("//", 1, true)
     and not ("/" .. name .. "/"):find "/%.%.?/"

@@ -14,7 +14,7 @@ local uv = require "perigee.tools.uv"
 
 local EXIT_GOOD = 0
 local QUIET = 0.2 -- seconds without an event that end the wait for answers
-local QUIET_MAX = 2 -- the longest time of this wait in seconds
+local QUIET_MAX = 2 -- longest time of this wait in seconds
 
 local ADVICE = {
   ECONNREFUSED = "is the server running? start one with `perigee run`",
@@ -26,7 +26,7 @@ local ADVICE = {
   ServerFull = "try again later",
 }
 
--- With --udp alone.
+-- Advice for --udp alone.
 local UDP_ADVICE = {
   ECONNREFUSED = "is the server running, with udp_ports of 1 or more? without --udp alone it is tried by TCP",
   timeout = "are the address and the port right? without --udp alone it is tried by TCP",
@@ -64,7 +64,7 @@ function Session:_update_prompt()
 end
 
 
---- Makes the room the one joined last.
+--- Makes the room the one that was joined last.
 function Session:enter(room)
   self:leave(room)
   table.insert(self.rooms, room)
@@ -81,7 +81,7 @@ function Session:leave(room)
 end
 
 
---- Forgets the rooms, because a new session is in none; the client joins its rooms again.
+--- Clears the list of rooms, because a new session is in none. The client joins its rooms again.
 function Session:_begin_anew()
   self.rooms, self.questions = {}, {}
   self:_update_prompt()
@@ -110,7 +110,7 @@ function Session:_take(event)
   if event.type == "joined" then return self:enter(event.room) end
   if event.type == "left" and event.room then self:leave(event.room) end
   if event.type == "ask" then table.insert(self.questions, event) end
-  -- Once the connection is lost, nothing more is reported of a try of UDP.
+  -- When the connection is lost, nothing more is reported about the attempt to use UDP.
   if event.type == "udp_up" or event.type == "udp_down" or event.type == "disconnected" then
     loop.fill(self.udp_known)
   end
@@ -119,7 +119,7 @@ function Session:_take(event)
 end
 
 
---- Waits after the last line for the answers to all requests.
+--- After the last line, waits for the answers to all requests.
 function Session:_settle()
   local deadline = client.now() + QUIET_MAX
   while self.pending > 0 and self.client.connected do client.sleep(0.01) end
@@ -132,7 +132,7 @@ function Session:_settle()
 end
 
 
---- Joins the rooms of the command line; returns false if one refuses.
+--- Joins the rooms of the command line; returns false if a join is refused.
 function Session:_join_rooms(names)
   for _, name in ipairs(names) do
     local room, message, code = self.client:join(name)
@@ -173,7 +173,7 @@ function Session:_finish()
 end
 
 
--- Reports that the server runs, but does not accept clients yet.
+-- Reports that the server is running, but does not accept clients yet.
 local function wait(event)
   io.stderr:write(("the server is not available yet; trying again in %.1f s\n"):format(event.delay))
 end
@@ -188,7 +188,7 @@ local function connect(chosen)
     on = { reconnecting = wait },
   })
   if c then
-    c:on("reconnecting", nil) -- the session shows this event like all others
+    c:on("reconnecting", nil) -- from now on, the session shows this event like all others
     return c
   end
   local advice = chosen.udp == "alone" and UDP_ADVICE[code] or ADVICE[code]

@@ -44,7 +44,7 @@ local function check_log(id)
 end
 
 
--- Loads a game whose on_turn simulates, in a server of its own with the recorded duration of turns.
+-- Loads a game whose on_turn simulates, in a separate server with the recorded duration of turns.
 local function load_game(path, head)
   local id, problem = sim.open { game = path, seed = 1 }
   if not id then return nil, problem end
@@ -91,8 +91,8 @@ local function describe(read)
 end
 
 
--- Returns the number of compared hashes, and the first that differs. Turns for which `hash` returns nil are
--- not compared.
+-- Returns the number of compared hashes, and the first one that differs. Turns for which `hash` returns nil
+-- are not compared.
 local function compare(read, player)
   local compared = 0
   if player.start then
@@ -125,7 +125,7 @@ local function play(read, player)
 end
 
 
---- The command. Takes the arguments after `perigee lockstep`; returns the exit code.
+--- The command. Gets the arguments behind `perigee lockstep`; returns the exit code.
 ---@param ... string
 ---@return integer
 return function(...)
@@ -138,7 +138,7 @@ return function(...)
   local path, game = arguments[1], arguments[2]
   local file, problem = io.open(path, "rb")
   if not file then return fail("%s", problem) end
-  local _, unreadable = file:read(0) -- a folder, say
+  local _, unreadable = file:read(0) -- for example because it is a folder
   if unreadable then return fail("%s: %s", path, unreadable) end
   local read, wrong = recording.read(file:lines())
   file:close()

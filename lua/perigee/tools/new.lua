@@ -1,5 +1,5 @@
---- `perigee new NAME`: makes a small game that works and has tests. Its files are in new/game/; it also
---- writes the annotations in meta/ for editors.
+--- `perigee new NAME`: makes a small game that works and has tests. Copies the files of new/game/, and writes
+--- the annotations in meta/ for editors.
 
 local arguments = require "perigee.tools.arguments"
 local sorted_keys = require "perigee.util.sorted_keys"
@@ -10,7 +10,7 @@ local NAME_MAX = 64
 
 local GAME, META = "perigee/tools/new/game/", "perigee/meta/"
 local LUARC = ".luarc.json"
-local RENAMED = { ["luarc.json"] = LUARC } -- a hidden file is easily overlooked among sources
+local RENAMED = { ["luarc.json"] = LUARC } -- among sources, a hidden file is easily overlooked
 
 local ANNOTATIONS_HEAD =
   "-- Written by `perigee new`; `perigee new --annotations` brings it up to date. Changes are lost.\n"
@@ -50,7 +50,7 @@ end
 -- Writing ----------------------------------------------------------------------------------
 
 
--- Makes a folder and those above it. Returns nil and an error if that fails.
+-- Makes a folder and its parents. Returns nil and an error on failure.
 local function make_folder(path)
   if path == "" or tool.kind(path) == "folder" then
     return true
@@ -94,7 +94,7 @@ end
 -- The commands -----------------------------------------------------------------------------
 
 
--- Returns a text for a shell: unchanged if that is safe, else in quotes.
+-- Returns a text for a shell, in quotes if necessary.
 local function quoted(text)
   return text:find "[^%w_./@%%+=:,-]" and "'" .. text:gsub("'", "'\\''") .. "'" or text
 end

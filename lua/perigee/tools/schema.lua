@@ -10,7 +10,7 @@ local tool = require "perigee.tool"
 
 local EXIT_GOOD, EXIT_FAILED = 0, 1
 local FILE = "schema.perigee"
-local PREFIX = "game" -- of the names in C
+local PREFIX = "game" -- prefix of the names in C
 local FLAGS = { "--c", "--hash", "--js", "--ts" }
 
 local PRINT = {}

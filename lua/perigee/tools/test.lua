@@ -30,7 +30,7 @@ local function command(chosen, flag, seed)
 end
 
 
--- Adds the game's folder to the path, so that specs find modules by the names that the game uses.
+-- Adds the game's folder to the path, so that specs can require modules by the same names as the game.
 local function add_path(chosen)
   local game = chosen.game
   local root = game:find "%.lua$" and (game:match "^(.*)/[^/]*$" or ".") or game:gsub("/+$", "")

@@ -109,15 +109,15 @@ static void put_message(const UdpSocket *socket, Call *call, int32_t first,
   call->datagrams[at] = (uint16_t)count;
   call->bytes[at] = (struct iovec){egress->bytes + head->at, total};
   ControlRoom *control = &call->controls[at];
-  size_t told = local_put(socket, &head->to.local, control);
-  if (count > 1) told += put_segments(control, told, head->size);
+  size_t used = local_put(socket, &head->to.local, control);
+  if (count > 1) used += put_segments(control, used, head->size);
   call->messages[at].msg_hdr =
       (struct msghdr){.msg_name = &head->to.remote,
                       .msg_namelen = address_size(&head->to.remote),
                       .msg_iov = &call->bytes[at],
                       .msg_iovlen = 1,
-                      .msg_control = told ? control : NULL,
-                      .msg_controllen = told};
+                      .msg_control = used ? control : NULL,
+                      .msg_controllen = used};
 }
 
 static void put_messages(UdpServer *server, const UdpSocket *socket, Call *call) {

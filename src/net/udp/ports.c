@@ -79,7 +79,7 @@ static void take_message(UdpSocket *socket, int index) {
 
 static int read_batch(UdpSocket *socket) {
   Ingress *ingress = socket->server->ingress;
-  const size_t told = socket->family == AF_UNSPEC ? 0 : sizeof(ControlRoom);
+  const size_t room = socket->family == AF_UNSPEC ? 0 : sizeof(ControlRoom);
   for (int i = 0; i < READ_BATCH; i++) {
     ingress->iovecs[i] = (struct iovec){ingress->bytes[i], READ_DATAGRAM_BYTES};
     ingress->messages[i].msg_hdr = (struct msghdr){.msg_name = &ingress->from[i].remote,
@@ -87,7 +87,7 @@ static int read_batch(UdpSocket *socket) {
                                                    .msg_iov = &ingress->iovecs[i],
                                                    .msg_iovlen = 1,
                                                    .msg_control = &ingress->controls[i],
-                                                   .msg_controllen = told};
+                                                   .msg_controllen = room};
   }
   int count = recvmmsg(socket->fd, ingress->messages, READ_BATCH, 0, NULL);
   for (int i = 0; i < count; i++) take_message(socket, i);

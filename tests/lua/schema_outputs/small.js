@@ -5,10 +5,10 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const F32_MAX = 3.4028235677973362e38;
 const BYTES_MAX = 8 * 1024 * 1024;
 
-// What is written to; encoders take a copy of it.
+// The buffer for encoders, which return a copy.
 let b = new Uint8Array(1024);
 let v = new DataView(b.buffer);
-let after = 0; // where the last varint ended
+let after = 0; // end of the last varint
 
 function grow(at, need) {
   let size = b.length;

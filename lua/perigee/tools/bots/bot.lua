@@ -1,5 +1,5 @@
---- One bot: a client that a script drives. It has all fields and methods of a client (docs/lua-client.md) and
---- those below. All its packets are counted.
+--- One bot: a client that a script controls. It has all fields and methods of a client (docs/lua-client.md)
+--- and the methods below. All its packets are counted.
 
 local client = require "perigee.client"
 local check_methods = require "perigee.client.methods"
@@ -15,13 +15,13 @@ local IS_SENT = { join = true, leave = true, list_rooms = true, send = true, sen
 local IS_MESSAGE = { message = true, ask = true, broadcast = true, packet = true }
 
 ---@class perigee.Bot : perigee.Client
----@field number integer from 1 up
+---@field number integer number, from 1 up
 ---@field name string
 ---@field client perigee.Client
 local Bot = {}
 
 local bots = {
-  --- The error for a script that continues without end after the run is over.
+  --- The error for a script that continues endlessly after the end of the run.
   OVER = {},
 }
 
@@ -36,14 +36,14 @@ local function index(self, key)
 end
 
 
---- Returns whether the bot should go on: neither the run nor its connection has ended for good.
+--- Returns whether the bot should continue: neither the run nor its connection has finally ended.
 ---@return boolean
 function Bot:is_running()
   return not self._run.is_over and not self.client.reason
 end
 
 
---- Lets time pass; returns early if the run ends. Returns the result of `is_running`.
+--- Lets time pass. Returns early if the run ends. Returns the result of `is_running`.
 ---@param seconds number
 ---@return boolean
 function Bot:wait(seconds)
@@ -60,8 +60,8 @@ function Bot:wait(seconds)
 end
 
 
---- Returns a number from 0 to just below 1, or a whole one from 1 to `count`. Each bot has numbers of its
---- own, and the same numbers in each run with the same seed.
+--- Returns a number from 0 to just below 1, or a whole number from 1 to `count`. Each bot has its own
+--- sequence, which is the same in each run with the same seed.
 ---@param count? integer
 ---@return number
 function Bot:random(count)
@@ -74,7 +74,7 @@ function Bot:random(count)
 end
 
 
---- The same as for a client; an error in the handler counts as an error of the bot.
+--- Does the same as for a client. An error in the handler counts as an error of the bot.
 ---@param type string
 ---@param fn? fun(event: table)
 function Bot:on(type, fn)
@@ -82,7 +82,7 @@ function Bot:on(type, fn)
 end
 
 
---- The same for questions.
+--- Does the same for requests.
 ---@param name string
 ---@param fn? fun(value: any, room: perigee.client.Room?): any
 function Bot:on_ask(name, fn)
@@ -113,7 +113,7 @@ function Counted:_begin(method, ...)
 end
 
 
--- Counts an event, and notices the end of the connection.
+-- Counts an event, and handles the end of the connection.
 function Counted:_take(event)
   local figures = self._run.figures
   if IS_MESSAGE[event.type] then
@@ -141,7 +141,7 @@ local function count(c, run)
   c._run = run
   if not Plain then
     Plain = getmetatable(c)
-    check_methods(Counted, "client") -- its objects are clients too
+    check_methods(Counted, "client") -- its objects are also called "client"
     for name, value in pairs(Plain) do Counted[name] = Counted[name] or value end
     Counted.__index = Counted
   end
@@ -160,7 +160,7 @@ function bots.measure(c, figures)
 end
 
 
--- Sets the handlers of a script that is a table: by name, beside its `run`.
+-- Sets the handlers of a script that is a table, by name, except its `run`.
 local function set_handlers(self, script)
   local on_message = script.on_message
   if on_message then
@@ -175,7 +175,7 @@ local function set_handlers(self, script)
 end
 
 
---- Runs a bot from its connection to its end, in the coroutine that calls it. `run` has is_over,
+--- Runs a bot from its connection to its end, in the coroutine that calls this function. `run` has is_over,
 --- figures, script (a function, or a table), try, wait, wake, line.
 ---@param number integer
 ---@param chosen table options

@@ -1,15 +1,15 @@
---- Counts what happens while bots run, and reports it.
+--- Counts events while bots run, and reports the figures.
 
 local client = require "perigee.client"
 local safe = require("perigee.tools.connect.text").safe
 
--- Latencies are counted in classes, each wider than the one below by this factor, because reports are exact
--- to 2 %.
+-- Latencies are counted in classes. Each class is wider than the one below by this factor, because reports
+-- are exact to 2 %.
 local FACTOR = 1.02
 local LEAST = 1e-6 -- seconds
-local TEXTS_MAX = 100 -- different errors that are reported
+local TEXTS_MAX = 100 -- different errors in a report
 
---- Latencies, counted.
+--- Counted latencies.
 ---@class perigee.bots.Latencies
 ---@field count integer samples
 local Latencies = {}
@@ -46,7 +46,7 @@ end
 
 
 ---@class perigee.bots.Figures
----@field connected integer bots that are in at the moment
+---@field connected integer bots that are connected now
 ---@field pings perigee.bots.Latencies
 ---@field datagrams perigee.bots.Latencies
 local Figures = {}
@@ -69,13 +69,13 @@ function figures.new(count, udp)
     failures = 0,
     pings = latencies(), datagrams = latencies(),
     with_udp = 0, datagrams_sent = 0, datagrams_lost = 0, datagrams_settled = 0,
-    _errors = {}, _fallbacks = {}, -- texts in their order, and text -> how often
+    _errors = {}, _fallbacks = {}, -- texts in their order, and text -> count
     _last = { time = client.now(), sent = 0, received = 0 },
   }, Figures)
 end
 
 
--- Counts a text; each text is reported once. Because the text may come from the server, it is made safe for a
+-- Counts a text; each text is reported only once. The text may come from the server, so it is made safe for a
 -- terminal, and its later lines are indented.
 local function count_text(texts, text)
   local lines = {}
@@ -142,7 +142,7 @@ function Figures:status()
 end
 
 
---- Adds up a bot's datagrams, before its client is closed.
+--- Adds the counters of a bot's datagrams, before its client is closed.
 ---@param c perigee.Client
 function Figures:add_udp(c)
   local udp = c:stats().udp
@@ -154,7 +154,7 @@ function Figures:add_udp(c)
 end
 
 
--- Names of the two paths of each kind of --udp.
+-- Names of the two paths for each kind of --udp.
 local WAYS = {
   attached = { "TCP: ", "UDP: ", share = "by UDP" },
   alone = { "reliable:  ", "datagrams: ", share = "unreliable" },
@@ -212,7 +212,7 @@ local function rows(self)
 end
 
 
---- Returns the report at the end: several lines.
+--- Returns the final report, which has several lines.
 ---@return string
 function Figures:summary()
   local list = { ("-- %.1f s --"):format(client.now() - self.start) }

@@ -1,4 +1,4 @@
---- Serves a game for a run of bots: `perigee run` in a process of its own, on a free port, and without
+--- Serves a game for a run of bots: starts `perigee run` as a separate process, on a free port, and without
 --- listeners that could collide with those of another server on this machine.
 
 local client = require "perigee.client"
@@ -13,7 +13,7 @@ local FLAGS = {
 local game = {}
 
 
---- Returns whether this is a game and not an address.
+--- Returns whether the name is a game and not an address.
 ---@param name string
 ---@return boolean
 function game.is_one(name)
@@ -44,15 +44,15 @@ local function read_lines(pipe, take)
 end
 
 
---- Starts the server. Returns its address and a function that ends it and waits for the end; or nil and an
---- error.
+--- Starts the server. Returns its address and a function that ends the server and waits for its end; or nil
+--- and an error.
 ---@param path string
 ---@return string? address, fun()|string stop
 function game.serve(path)
   local out, ready, ended = uv.new_pipe(false), loop.slot(), loop.slot()
-  local args = { "--child-of", tostring(uv.os_getpid()), "run", path } -- and does not outlive it
+  local args = { "--child-of", tostring(uv.os_getpid()), "run", path } -- ends when this process ends
   for _, flag in ipairs(FLAGS) do args[#args + 1] = flag end
-  -- In a group of its own: Ctrl-C is for the bots, which say goodbye first.
+  -- Uses a separate process group, because Ctrl-C is for the bots, which first say goodbye.
   local process, problem = uv.spawn(uv.exepath(), {
     args = args, stdio = { nil, out, 2 }, detached = true,
   }, function() loop.fill(ended) end)

@@ -1,6 +1,6 @@
---- A worse network than the real one, between one bot and its server. A lost piece of a stream is sent again,
---- as TCP does: it arrives later, and so does everything behind it. Lost datagrams are not sent again, and
---- datagrams may overtake each other.
+--- Simulates a bad network between one bot and its server. A lost piece of a stream is sent again, as in TCP,
+--- so it and everything behind it arrive later. Lost datagrams are not sent again, and datagrams may overtake
+--- each other.
 
 local core = require "perigee.client.core"
 local loop = require "perigee.client.loop"
@@ -8,7 +8,7 @@ local random = require "perigee.testing.random"
 local uv = require "perigee.tools.uv"
 
 local SEGMENT = 1400 -- bytes of a stream that are lost together
-local RESEND = 0.2 -- the fewest seconds until a lost piece is sent again
+local RESEND = 0.2 -- least time in seconds until a lost piece is sent again
 
 ---@class perigee.bots.Line
 local Line = {}
@@ -17,7 +17,7 @@ Line.__index = Line
 local line = {}
 
 
---- Returns the line of bot `number`. Its random numbers follow from the seed.
+--- Returns the line of bot `number`. Its random numbers are derived from the seed.
 ---@param conditions { latency: number, jitter: number, loss: number } seconds, each way; 0 to 1
 ---@param seed integer
 ---@param number integer
@@ -32,7 +32,7 @@ end
 
 -- Datagrams --------------------------------------------------------------------------------------
 
-local due = {} -- millisecond -> functions: many datagrams share a timer
+local due = {} -- millisecond -> functions; many datagrams share a timer
 
 local function later(seconds, fn)
   local at = math.ceil((loop.now() + seconds) * 1000)
@@ -123,12 +123,12 @@ local REASONS = {
 }
 
 
---- Begins a client over this line: its half in C without sockets, and luv's sockets at the other
---- end of the line.
+--- Begins a client on this line: the core of the client without sockets, and luv's sockets at the other end
+--- of the line.
 ---@param client perigee.Client
 ---@param host string
 ---@param port integer
----@param options table as perigee.client.core has them
+---@param options table options of perigee.client.core
 ---@return userdata? core, string? code
 function Line:open(client, host, port, options)
   local conditions, chance = self._conditions, self._chance
@@ -261,7 +261,7 @@ local function arm(self)
 end
 
 
---- Carries the client's output, and takes its events.
+--- Carries the client's output, and handles its events.
 function Line:work()
   if not self._core or self._is_working then return end
   local now = loop.now()
@@ -269,7 +269,7 @@ function Line:work()
   self._core:advance(now)
   local number = self._core:connection()
   if number ~= self._connection then
-    self:_send(now) -- the last datagram
+    self:_send(now) -- sends the last datagram
     self:_close()
     self._connection = number
     if number ~= 0 then self:_connect(number) end
@@ -278,14 +278,14 @@ function Line:work()
   local ok, problem = pcall(self._client._drain, self._client)
   self._is_working = false
   if self._core then
-    self:_send(now) -- what the handlers of the events have sent
+    self:_send(now) -- sends the output of the events' handlers
     arm(self)
   end
-  if not ok then loop.enter(error, problem, 0) end -- the loop raises it
+  if not ok then loop.enter(error, problem, 0) end -- the loop raises the error
 end
 
 
---- Closes the line with its client.
+--- Closes the line together with its client.
 function Line:close()
   if self._stop then self._stop() end
   self:_send(loop.now())

@@ -1,5 +1,5 @@
 --- Reads the API from the annotations for editors (lua/perigee/meta): classes with their fields and methods,
---- and types. A value that may be of several types has the type nil.
+--- and types. The type of a value with several possible types is nil.
 
 local sorted_keys = require "perigee.util.sorted_keys"
 local tool = require "perigee.tool"
@@ -13,20 +13,20 @@ local annotations = {}
 ---@class perigee.check.Type
 ---@field kind "class"|"list"|"map"|"function"|"union"|"alias"|"string"
 ---@field class? perigee.check.Class
----@field element? perigee.check.Type of lists and maps
----@field parameters? { type: perigee.check.Type? }[] of functions
----@field is_variadic? boolean of functions: they get any number of values of any types
----@field returns? (perigee.check.Type|false)[] of functions
----@field parts? (perigee.check.Type|false)[] of unions
----@field name? string of aliases
+---@field element? perigee.check.Type type of the elements of lists and maps
+---@field parameters? { type: perigee.check.Type? }[] parameters of functions
+---@field is_variadic? boolean for functions: accepts any number of values of any types
+---@field returns? (perigee.check.Type|false)[] results of functions
+---@field parts? (perigee.check.Type|false)[] parts of unions
+---@field name? string name of aliases
 
 --- A class of the annotations.
 ---@class perigee.check.Class
 ---@field name string such as "perigee.Peer"
----@field word string "peer"
----@field shown string for messages: "a peer", "perigee.rooms"
----@field is_library boolean whether it is the library or a part of it
----@field fields table<string, string> the texts of the fields' types
+---@field word string last part of the name, such as "peer"
+---@field shown string name in messages, such as "a peer" or "perigee.rooms"
+---@field is_library boolean whether the class is the library or a part of it
+---@field fields table<string, string> texts of the fields' types
 ---@field functions table<string, table> methods and functions: parameters, returns, is_method
 ---@field is_open boolean whether any other field is possible
 
@@ -107,7 +107,7 @@ function Reader:match(pattern)
   return word
 end
 
--- Returns the object of a type, which is the same for all types with the same text.
+-- Returns the object of a type. Types with the same text have the same object.
 function Reader:known(first, make)
   local written = self.text:sub(first, self.at - 1):gsub("%s", "")
   local types = self.api.types
@@ -198,7 +198,7 @@ function Reader:union()
 end
 
 
---- Returns the type at the beginning of a text; nil for any.
+--- Returns the type at the beginning of a text; nil for any type.
 ---@param api table
 ---@param written string
 ---@return perigee.check.Type?

@@ -1,11 +1,11 @@
---- Finds certain errors in the use of the API, on all lines of the files that a game runs: see rules.lua.
+--- Finds certain errors in the use of the API, in all lines of the files that a game runs; see rules.lua.
 
 local flow = require "perigee.tools.check.flow"
 local rules = require "perigee.tools.check.rules"
 
 local api = {}
 
--- Calls fn(node) for each node of a syntax tree that flow.lua has not seen yet.
+-- Calls fn(node) for each node of a syntax tree that flow.lua has not visited.
 local function each_node(tree, fn)
   local waiting = { tree }
   while #waiting > 0 do
@@ -19,7 +19,7 @@ local function each_node(tree, fn)
   end
 end
 
--- Returns the names of fields that the game sets somewhere.
+-- Returns the names of fields that the game sets anywhere.
 local function assigned_names(trees)
   local names = {}
   for _, tree in pairs(trees) do
@@ -35,7 +35,8 @@ local function assigned_names(trees)
 end
 
 
---- Returns the names that a game may set with rawset: all texts in its files if it uses rawset.
+--- Returns the names that a game may set with rawset. If the game uses rawset, these are all texts in its
+--- files.
 ---@param trees table<string, table[]> by path, see parser.lua
 ---@return table<string, true>
 function api.raw_names(trees)
@@ -54,9 +55,9 @@ end
 
 --- Returns the findings about files that a game runs: { path, line, kind, message }.
 ---@param trees table<string, table[]> by path, see parser.lua
----@param main string the path of the main file
+---@param main string path of the main file
 ---@param modules table<string, string> paths by name
----@param raw_names table<string, true> see above
+---@param raw_names table<string, true> result of api.raw_names
 ---@return table[]
 function api.check(trees, main, modules, raw_names)
   local files, by_path = {}, {}

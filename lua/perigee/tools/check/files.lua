@@ -1,5 +1,5 @@
---- Finds mistakes in a game's files without running them: files that do not parse, and globals, modules
---- and functions of the library that do not exist. A load meets these only on the lines that it runs.
+--- Finds errors in a game's files without running them: files that do not parse, and unknown globals, modules
+--- and functions of the library. A load finds these only in the lines that it runs.
 
 local allowed = require "perigee.guard.allowed"
 local api = require "perigee.tools.check.api"
@@ -8,7 +8,7 @@ local parser = require "perigee.tools.check.parser"
 local source = require "perigee.tools.check.source"
 local tool = require "perigee.tool"
 
-local DEPTH_MAX = 12 -- folders in folders; links may form cycles
+local DEPTH_MAX = 12 -- depth of nested folders; links may form cycles
 local FILES_MAX = 5000
 
 local files = {}
@@ -26,7 +26,7 @@ end
 
 
 ---@param path string
----@param texts? table<string, string> by path, the texts of files that differ from those on the disk
+---@param texts? table<string, string> texts that replace files on the disk, by path
 ---@return string? text
 function files.read(path, texts)
   if texts and texts[path] then
@@ -42,7 +42,7 @@ function files.read(path, texts)
 end
 
 
--- Compiles a file. Returns nil and a finding when it does not parse.
+-- Compiles a file. Returns nil and a finding if the file does not parse.
 local function compile(path, text, kind, remark)
   local fn, problem = tool.parse(path, text)
   if fn then
@@ -58,7 +58,7 @@ end
 -- Files of the game -----------------------------------------------------------------------
 
 
--- Returns the present text of a file, and a signature that changes when the file is written.
+-- Returns the current text of a file, and a signature that changes when the file is written.
 local function read_used(game, path)
   game.signatures[path] = game.signatures[path] or tool.signature(path)
   return files.read(path, game.given)
@@ -134,7 +134,7 @@ local function known_globals()
   return known
 end
 
--- Returns the nearest name among globals, or among the fields of the global that the prefix names.
+-- Returns the nearest name among the globals, or among the fields of the global in the prefix.
 local function nearest(name, known, prefix)
   local words = {}
   for word in pairs(known) do
@@ -202,7 +202,7 @@ local function check_globals(game, found)
   end
 end
 
--- Files that nothing requires ----------------------------------------------------------------
+-- Unused files -----------------------------------------------------------------------------
 
 
 local function walk(folder, depth, paths)
@@ -237,7 +237,7 @@ end
 
 
 --- Returns the findings about the files that a game runs: { path, line, kind, message }; and the signatures
---- of these files by path, with those of missing files.
+--- of these files by path, including missing ones.
 ---@param path string a folder with a game.lua, or a .lua file
 ---@param given? table<string, string> see files.read
 ---@return table[] findings
@@ -247,14 +247,14 @@ function files.check_used(path, given)
   local game = {
     root = main:match "^.*/" or "",
     given = given,
-    used = {}, -- by path: see source.read; false for a file that does not parse
-    trees = {}, -- by path, for files that parse: see parser.lua
+    used = {}, -- by path, see source.read; false for a file that does not parse
+    trees = {}, -- by path, for files that parse; see parser.lua
     modules = {}, -- paths by name
     signatures = {}, -- by path
   }
   local found = {}
   visit(game, main, read_used(game, main) or "", found)
-  game.raw_names = api.raw_names(game.trees) -- those of globals that are declared after all
+  game.raw_names = api.raw_names(game.trees) -- names of globals that are declared by rawset
   for _, finding in ipairs(api.check(game.trees, main, game.modules, game.raw_names)) do
     found[#found + 1] = finding
   end

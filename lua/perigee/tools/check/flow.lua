@@ -1,7 +1,7 @@
---- Finds the API types of a game's values: the arguments of handlers, the results of API functions, and the
---- values that come from these through locals, local functions, loops and modules.
+--- Finds the API types of a game's values: the arguments of handlers, the results of API functions, and
+--- values that reach other places through locals, local functions, loops and modules.
 ---
---- Only a certain value has a type. A local has the type on which all its assignments agree. The files are
+--- Only certain knowledge counts. A local has a type if all its assignments have that type. The files are
 --- walked repeatedly until nothing new is learned. In one more walk, rules.lua gets each use of a value.
 
 local annotations = require "perigee.tools.check.annotations"
@@ -37,11 +37,11 @@ local function is_table(type)
   return type.kind == "class" or type.kind == "map"
 end
 
--- Types that are learned ----------------------------------------------------------------------------
+-- Learning types -----------------------------------------------------------------------------
 
 
--- Variables, fields and results are slots. The type of a slot is the common type of all values that were put
--- into it in the previous pass.
+-- Variables, fields and results are slots. The type of a slot is the common type of all values that the
+-- previous pass put into it.
 function Flow:slot(owner, key)
   local slot = owner[key]
   if not slot then
@@ -56,7 +56,7 @@ function Flow:variable(variable)
   return self:slot(variable, "slot")
 end
 
--- Ends a pass. Returns whether it has learned something new.
+-- Ends a pass. Returns whether the pass has learned anything new.
 function Flow:settle()
   local is_new = self.is_new
   for _, slot in ipairs(self.slots) do
@@ -71,7 +71,7 @@ end
 -- Functions ----------------------------------------------------------------------------------
 
 
--- Notes that a function of the game is called with these arguments, followed by `rest`: no value or any
+-- Stores that a function of the game is called with these arguments, followed by `rest`: no value or any
 -- values.
 function Flow:bind(fn, arguments, rest)
   for i, parameter in ipairs(fn.parameters) do
@@ -79,20 +79,21 @@ function Flow:bind(fn, arguments, rest)
   end
 end
 
--- Other code may put anything into a table.
+-- Marks a table into which other code may put anything.
 function Flow:open(node)
   node.opened_in = self.number
 end
 
 
---- Returns whether a table may have fields that are not known.
+--- Returns whether a table may have unknown fields.
 ---@param node table
 ---@return boolean
 function Flow:is_open(node)
   return node.opened_in ~= nil and node.opened_in >= self.number - 1
 end
 
--- Assigns a value to a local. Uses under that name count for the value only if the local has no other value.
+-- Assigns a value to a local. Uses of the local count as uses of the value only if the local has no other
+-- value.
 function Flow:hold(variable, type)
   local slot = self:variable(variable)
   put(slot, type)
@@ -110,7 +111,7 @@ function Flow:lose(type)
   end
 end
 
--- Notes the use of a value where a type, or any, is expected.
+-- Stores the use of a value in a place that expects a type, or any type.
 function Flow:use(type, wanted)
   if type.kind == "code" then
     local signature = part(wanted, is_function)
@@ -173,7 +174,7 @@ function Flow:hand_out(list)
   return UNKNOWN
 end
 
--- Visits a call of a function of the API. Returns the type of its first result.
+-- Visits a call of an API function. Returns the type of its first result.
 function Flow:call_api(node, parameters, returns, name)
   for i, argument in ipairs(node.arguments) do
     local parameter = parameters[i]
@@ -213,7 +214,7 @@ function GLOBALS.require(self, node)
   return file and self:slot(file, "result").type or UNKNOWN
 end
 
--- Calls in a pcall may fail on purpose.
+-- Handles pcall, in which calls may fail on purpose.
 function GLOBALS.pcall(self, node)
   self.tried = self.tried + 1
   self:hand_out(node.arguments)
@@ -296,7 +297,7 @@ function EVALUATE.unary(self, node)
   return UNKNOWN
 end
 
--- Long chains of operators nest in the left operand.
+-- Handles the left operand with a loop, because long chains of operators nest there.
 function EVALUATE.binary(self, node)
   local chain = {}
   while node.tag == "binary" do
@@ -314,7 +315,7 @@ function EVALUATE.binary(self, node)
   return type
 end
 
--- A function of a class, as a value.
+-- Returns the type of a function of a class, used as a value.
 local function api_type(class, name, fn)
   fn.type = fn.type or {
     kind = "api", fn = fn, name = (class.is_library and class.shown .. "." or class.word .. ":") .. name,
@@ -402,15 +403,15 @@ function Flow:pass(rules)
   return self:settle()
 end
 
--- For the passes before the last.
+-- Rules without effect, for all passes but the last one.
 local SILENT = setmetatable({}, { __index = function() return function() end end })
 
 local flow = {}
 
 
 --- Walks the files of a game.
----@param files { path: string, body: table[] }[] the main file first
----@param find fun(module: string): table? the file of a module
+---@param files { path: string, body: table[] }[] files, the main file first
+---@param find fun(module: string): table? returns the file of a module
 ---@param rules table perigee.check.rules, which get each use of a value
 function flow.run(files, find, rules)
   local api = annotations.read()

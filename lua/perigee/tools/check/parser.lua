@@ -1,11 +1,12 @@
---- The syntax tree of a Lua file that is known to parse. Names are resolved: a name's `variable` is the local
---- that it means, nil for a global.
+--- The syntax tree of a Lua file that is known to parse. Names are resolved: the `variable` of a name is the
+--- local that it means, or nil for a global.
 ---
 --- Nodes have a `tag` and a `line`. Expressions: name (name, variable), string (value), nil, value (numbers,
 --- true, false), vararg, function (parameters, body), index (object, key or name), call (object, arguments),
 --- method (object, name, arguments), table (items of key or name, and value), binary (operator, left, right),
---- unary (operand), first (inner: what stands in parentheses). Statements: local (variables, values), assign
---- (targets, values), do (body), loop (condition, body), if (conditions, bodies), for (variables, values,
+--- unary (operand), first (inner: the expression in parentheses). Statements: local (variables, values),
+--- assign (targets, values), do (body), loop (condition, body), if (conditions, bodies), for (variables,
+--- values, body; is_numeric), return (values), run (call).
 --- body; is_numeric), return (values), run (call).
 
 local tokens = require "perigee.tools.check.tokens"
@@ -32,7 +33,7 @@ function Parser:take()
   return token
 end
 
--- Takes the token of this type if it is next.
+-- If the next token has this type, advances past it and returns it.
 function Parser:accept(kind)
   if self:is(kind) then
     return self:take()
@@ -186,7 +187,7 @@ function Parser:primary()
   return node
 end
 
--- `object.name`, `object[key]`.
+-- Parses `object.name` and `object[key]`.
 function Parser:index(object)
   local node = self:node "index"
   node.object = object
@@ -288,7 +289,7 @@ STATEMENTS["while"] = function(self, node)
   self:expect "end"
 end
 
--- The condition sees the locals of the body.
+-- The condition can use the locals of the body.
 STATEMENTS["repeat"] = function(self, node)
   node.tag = "loop"
   self:open()
@@ -326,7 +327,7 @@ STATEMENTS["for"] = function(self, node)
   self:expect "end"
 end
 
--- `function a.b.c:d()` is parsed as an assignment.
+-- Parses `function a.b.c:d()` as an assignment.
 STATEMENTS["function"] = function(self, node)
   local target, has_self = self:named(self:name()), false
   while self:is "." do

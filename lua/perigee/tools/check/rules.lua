@@ -1,5 +1,5 @@
---- Finds mistakes in the uses of the API that flow.lua reports: methods, fields, options and function names
---- that do not exist.
+--- Finds errors in the uses of the API that flow.lua reports: unknown methods, fields, options and function
+--- names.
 
 local annotations = require "perigee.tools.check.annotations"
 local describe = require "perigee.util.describe"
@@ -10,7 +10,7 @@ local types = require "perigee.tools.check.types"
 
 local part = types.part
 
--- Classes whose objects raise an error for every missing field (perigee.class).
+-- Classes whose objects raise an error for every missing field (perigee.util.class).
 local STRICT = {}
 for class in ("Peer Room Lockstep McpSession"):gmatch "%a+" do
   STRICT["perigee." .. class] = true
@@ -38,7 +38,7 @@ end
 -- Fields and methods --------------------------------------------------------------------------
 
 
--- Returns whether a class is known not to have the name. The game may have added a name.
+-- Returns whether a class certainly lacks the name, which the game may have added.
 function Rules:is_missing(class, name)
   if class.is_open or class.fields[name] or class.functions[name] then
     return false
@@ -86,7 +86,7 @@ local function is_list(type)
   return type.kind == "list"
 end
 
--- Checks the options in a table that is written in the call itself.
+-- Checks the options in a table that the call itself contains.
 function Rules:options(flow, node, wanted)
   local list, options = part(wanted, is_list), part(wanted, is_options)
   for _, item in ipairs(node.items) do
@@ -102,7 +102,7 @@ function Rules:options(flow, node, wanted)
   end
 end
 
--- Returns the tables in which names of functions are looked up; nil if one of them is unknown.
+-- Returns the tables that are searched for names of functions; nil if one of them is unknown.
 local function tables_of(flow, name)
   local game = flow:slot(flow.files[1], "result").type
   local tables = { game }
@@ -161,7 +161,7 @@ local rules = {}
 
 
 --- Returns rules that collect findings: { path, line, kind, message }.
----@param is_assigned table<string, true> names of fields that the game sets somewhere
+---@param is_assigned table<string, true> names of fields that the game sets anywhere
 ---@param is_raw table<string, true> names that the game may set with rawset
 ---@return table
 function rules.new(is_assigned, is_raw)

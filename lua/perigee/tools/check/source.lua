@@ -1,5 +1,5 @@
---- Finds the globals that a Lua file reads and sets, the modules that it requires by name, and the fields
---- of globals that it calls. Reads the bytecode, in which all globals are certain.
+--- Finds the globals that a Lua file reads and sets, the modules that it requires by name, and the fields of
+--- globals that it calls. Reads the bytecode, which shows all globals with certainty.
 
 local bit = require "bit"
 local util = require "jit.util"
@@ -24,8 +24,8 @@ local function operand_d(instruction)
   return rshift(instruction, 16)
 end
 
--- Returns the number of an instruction, taken from a compiled program that contains it, because the numbers
--- differ between versions of LuaJIT.
+-- Returns the number of an instruction from a compiled program that contains it, because the numbers differ
+-- between versions of LuaJIT.
 local function learn(text, at)
   return opcode(util.funcbc(assert(loadstring(text)), at))
 end
@@ -40,12 +40,12 @@ local CALLS = {
   [learn("x(y())", 4)] = true, [learn("return x(y())", 4)] = true,
 }
 
--- Returns the text that an instruction names.
+-- Returns the text in an instruction.
 local function text_of(fn, instruction)
   return util.funck(fn, -operand_d(instruction) - 1)
 end
 
--- `require "name"` is three instructions: the function, the name, the call.
+-- Returns the module of `require "name"`, which is three instructions: the function, the name, the call.
 local function required(fn, at)
   local load, text, call = util.funcbc(fn, at), util.funcbc(fn, at + 1), util.funcbc(fn, at + 2)
   if call and opcode(call) == CLOSE then
@@ -71,7 +71,7 @@ local function is_called(fn, at, last)
   return false
 end
 
--- `string.trim` reads the global and a field of it.
+-- Returns the field in code such as `string.trim`, which reads the global and then a field of it.
 local function field_of(fn, at)
   local global, field = util.funcbc(fn, at), util.funcbc(fn, at + 1)
   if field and opcode(field) == FIELD and rshift(field, 24) == operand_a(global) then
@@ -85,7 +85,7 @@ end
 
 local scan
 
--- The functions inside are among the constants.
+-- Scans the inner functions, which are among the constants.
 local function scan_constants(fn, used)
   for i = -1, -65536, -1 do
     local constant = util.funck(fn, i)
@@ -123,9 +123,9 @@ function scan(fn, used)
 end
 
 
---- Returns the uses in a compiled file: `reads` and `writes` of globals, `modules`, and `calls` of fields
---- of globals ("string.rep"), each a list of { name, line }; and `asked`, the set of such fields that are
---- read but not called.
+--- Returns the uses in a compiled file: `reads` and `writes` of globals, `modules`, and `calls` of fields of
+--- globals ("string.rep"), each a list of { name, line }. Also returns `asked`, the set of such fields that
+--- are read but not called.
 ---@param fn function
 ---@return table
 function source.read(fn)

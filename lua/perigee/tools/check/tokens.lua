@@ -11,7 +11,7 @@ local tokens = {}
 --- their text.
 ---@class perigee.check.Token
 ---@field type string
----@field value string? of names, numbers and strings
+---@field value string? value of names, numbers and strings
 ---@field line integer
 
 local digit, letter = R "09", R("az", "AZ", "\128\255") + "_"
@@ -22,7 +22,7 @@ for word in ("and break do else elseif end false for function if in local nil no
   keyword = keyword + word * -(letter + digit)
 end
 
--- Has no captures, because lpeg keeps match-time captures on Lua's stack.
+-- Uses no captures, because lpeg keeps match-time captures on Lua's stack.
 local long_bracket = Cmt("[" * C(P "=" ^ 0) * "[", function(text, at, level)
   return select(2, text:find("]" .. level .. "]", at, true)) + 1
 end)
@@ -61,7 +61,7 @@ local all = Ct(("#" * (1 - P "\n") ^ 0) ^ -1 * space * (one * space) ^ 0)
 function tokens.read(text)
   local list, line, counted = all:match(text), 1, 1
   for _, found in ipairs(list) do
-    local at = found.line -- the position, until here
+    local at = found.line -- the position until here; the line afterwards
     for _ in text:sub(counted, at - 1):gmatch "\n" do
       line = line + 1
     end

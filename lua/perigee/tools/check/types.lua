@@ -1,9 +1,9 @@
---- Types as flow.lua knows them: those of the annotations, and "code" and "table" for functions and tables of
---- the game, with their `node`.
+--- The types of flow.lua: those of the annotations, and "code" and "table" for functions and tables of the
+--- game, with their `node`.
 
 local types = {}
 
---- Nil, and a value of any type; in the place of types.
+--- The types of nil, and of a value of unknown type.
 types.NIL, types.UNKNOWN = { kind = "nil" }, { kind = "unknown" }
 
 
@@ -23,7 +23,7 @@ function types.put(slot, type)
 end
 
 
---- Returns the first part of a type that satisfies a test; a type that is no union is its own part.
+--- Returns the first part of a type that passes a test. A type that is not a union is its only part.
 ---@param type perigee.check.Type?
 ---@param satisfies fun(type: perigee.check.Type): boolean
 ---@return perigee.check.Type?

@@ -85,7 +85,7 @@ walk["if"] = function(self, node)
   end
 end
 
--- Returns the types of the variables of `for ... in`, by their places.
+-- Returns the types of the variables of `for ... in`, in order.
 local function iterated(self, node)
   local source = node.values[1]
   local type = self:value(source)

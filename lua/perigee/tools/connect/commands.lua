@@ -1,4 +1,4 @@
---- Carries out typed lines: those that begin with / are commands, others are sent to the room joined last.
+--- Carries out typed lines. Lines that begin with / are commands; others are sent to the room joined last.
 --- Commands run one after the other; only /ask lets the next one run while it waits.
 
 local json = require "perigee.client.json"
@@ -21,7 +21,7 @@ local HELP = [[
 local commands = {}
 
 
---- Returns the room called `name`, or the one joined last.
+--- Returns the room with this name, or the room joined last.
 local function find_room(session, name)
   local room = name == "" and session.rooms[#session.rooms] or session.client:room(name)
   if room then return room end
@@ -33,7 +33,7 @@ local function find_room(session, name)
 end
 
 
---- Returns a typed JSON value; no text is null. Returns nil, true for invalid JSON.
+--- Returns a typed JSON value; an empty text means null. Returns nil, true for invalid JSON.
 local function read_value(session, typed)
   if typed == "" then return nil end
   local value, problem = json.raw(typed)
@@ -43,7 +43,7 @@ local function read_value(session, typed)
 end
 
 
---- Returns the name and the value of /send and /ask; nil if they are invalid.
+--- Returns the name and the value for /send and /ask; nil if they are invalid.
 local function read_message(session, command, rest)
   local name, typed = rest:match("^(%S+)%s*(.*)$")
   if not name then return session:fail("Usage", ("/%s NAME [JSON]"):format(command)) end
@@ -53,8 +53,8 @@ local function read_message(session, command, rest)
 end
 
 
---- Returns whether packets can be sent now, because without a connection a packet without an answer would be
---- lost unnoticed.
+--- Returns whether packets can be sent now. Without a connection, a packet without an answer would be lost
+--- silently.
 local function can_send(session)
   if session.client.connected then return true end
   session:fail("ConnectionClosed", "the connection is lost; say it again when it is back")
@@ -62,7 +62,7 @@ local function can_send(session)
 end
 
 
--- Sends a line reliably; waits if the network is slower than the input.
+-- Sends a line reliably. Waits if the network is slower than the input.
 local function say(client, room, line)
   local sent, message, code = room:broadcast(line, { reliable = true })
   if code == "QueueFull" and client:flush() then return room:broadcast(line, { reliable = true }) end

@@ -1,4 +1,5 @@
---- The line being typed, without any I/O: bytes of the keyboard in, whole lines and the terminal's row out.
+--- Edits the line that is being typed, without I/O: gets bytes of the keyboard, returns whole lines and the
+--- terminal's row.
 
 local text = require "perigee.tools.connect.text"
 
@@ -15,9 +16,9 @@ local editor = {}
 function editor.new()
   return setmetatable({
     _chars = {}, -- { bytes, width }
-    _cursor = 0, -- the number of characters to its left
+    _cursor = 0, -- number of characters to the left of the cursor
     _history = {},
-    _looking_at = nil, -- the index in the history, while the user browses it
+    _looking_at = nil, -- index in the history while the user browses it
     _input = "",
   }, Editor)
 end
@@ -139,8 +140,8 @@ local function read_escape(input)
 end
 
 
---- Returns the length (0: incomplete) of the key at the start of `input`, and its name, or the character with
---- its code point.
+--- Returns the length (0: incomplete) of the key at the start of `input`, and its name; for a character, the
+--- character with its code point.
 local function read_key(input)
   local first = input:byte()
   if first == 27 then return read_escape(input) end
@@ -152,8 +153,8 @@ local function read_key(input)
 end
 
 
---- Takes typed bytes. Returns the results in order: { type = "line", line = ... }, { type = "end" } (Ctrl-D,
---- or Ctrl-C on an empty line), { type = "clear" } (Ctrl-L).
+--- Handles typed bytes. Returns the results in order: { type = "line", line = ... }, { type = "end" }
+--- (Ctrl-D, or Ctrl-C on an empty line), { type = "clear" } (Ctrl-L).
 ---@param bytes string
 ---@return table[]
 function Editor:feed(bytes)

@@ -1,11 +1,11 @@
---- Standard input and output of `perigee connect`. On a terminal it edits the line being typed and prints
---- above that line. In a pipe it reads and prints lines one by one.
+--- Standard input and output of `perigee connect`. On a terminal, it edits the line that is being typed and
+--- prints above that line. In a pipe, it reads and prints lines one by one.
 
 local loop = require "perigee.client.loop"
 local editor = require "perigee.tools.connect.editor"
 local uv = require "perigee.tools.uv"
 
-local LINES_MAX = 256 -- lines read ahead of the reader
+local LINES_MAX = 256 -- lines that are read in advance
 local CHUNK = 65536
 
 ---@class perigee.connect.Screen
@@ -91,7 +91,7 @@ function Screen:_resume()
 end
 
 
---- Returns the next line; nil when there are no more, or `stop` was called.
+--- Returns the next line; nil if no line is left or `stop` was called.
 ---@return string?
 function Screen:read_line()
   while #self._lines == 0 and not self._input_ended do
@@ -125,7 +125,7 @@ function Screen:_draw()
 end
 
 
---- Prints a line; the line being typed moves down.
+--- Prints a line above the line that is being typed.
 ---@param line string
 function Screen:print(line)
   if not self._editor then return self:_write(line .. "\n") end

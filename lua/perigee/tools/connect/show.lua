@@ -1,5 +1,5 @@
---- Events as lines for people. They look as a text peer sees them: `* ` before events, `! ` before errors,
---- `NAME: ` before what a member said.
+--- Converts events to lines for people, in the form for text peers: `* ` before events, `! ` before errors,
+--- `NAME: ` before the text of a member.
 
 local text = require "perigee.tools.connect.text"
 
@@ -41,7 +41,7 @@ local function hex(data)
 end
 
 
---- `joined lobby: ann, bob`
+--- Returns a line such as `joined lobby: ann, bob`.
 ---@param room perigee.client.Room
 ---@return string
 function show.room(room)
@@ -108,8 +108,8 @@ local SHOW = {
 }
 
 
---- `UDP: round trip 0.4 ms; datagrams: 12 sent, 1 lost (8.3 %), ...`
----@param stats table of perigee.Client:stats, with `udp`
+--- Returns a line such as `UDP: round trip 0.4 ms; datagrams: 12 sent, 1 lost (8.3 %), ...`.
+---@param stats table result of perigee.Client:stats, with `udp`
 ---@return string
 function show.udp(stats)
   local udp = stats.udp
@@ -129,7 +129,7 @@ local function broadcast(event, paint)
 end
 
 
---- Returns an event as a line; with `room_shown` the line names its room.
+--- Returns an event as a line. With `room_shown`, the line names its room.
 ---@param event table
 ---@param paint fun(kind: string, text: string): string
 ---@param room_shown boolean

@@ -4,14 +4,14 @@ local text = {}
 
 local LENGTH_MAX = 8192 -- bytes of one text that are shown
 
---- Second bytes that keep a sequence from being overlong, a surrogate or past U+10FFFF.
+--- Valid second bytes, without overlong forms, surrogates and code points above U+10FFFF.
 local SECOND = {
   [0xe0] = { 0xa0, 0xbf }, [0xed] = { 0x80, 0x9f },
   [0xf0] = { 0x90, 0xbf }, [0xf4] = { 0x80, 0x8f },
 }
 
 
---- Returns the size of a sequence that begins with this byte; nil if none does.
+--- Returns the size of a sequence that begins with this byte; nil if the byte is invalid.
 local function sequence_length(first)
   if first < 0x80 then return 1 end
   if first < 0xc2 or first > 0xf4 then return nil end
@@ -62,7 +62,7 @@ local function is_in(ranges, code)
 end
 
 
---- Returns whether a code point may be shown as it is.
+--- Returns whether a code point may be shown unchanged.
 ---@param code integer
 ---@return boolean
 function text.is_safe(code)
@@ -70,7 +70,7 @@ function text.is_safe(code)
 end
 
 
---- Returns the columns that a code point takes: 0, 1 or 2.
+--- Returns the number of columns of a code point: 0, 1 or 2.
 ---@param code integer
 ---@return integer
 function text.width(code)
@@ -78,7 +78,7 @@ function text.width(code)
 end
 
 
---- Returns the columns that valid, safe text takes.
+--- Returns the number of columns of valid, safe text.
 ---@param line string
 ---@return integer
 function text.columns(line)
@@ -91,8 +91,8 @@ function text.columns(line)
 end
 
 
---- Returns bytes in a form that is safe to show on one line: control characters, characters that change the
---- direction of writing, and invalid UTF-8 are escaped (`\n`, `\x1b`, `\u{202e}`).
+--- Returns bytes in a form that is safe on one line. Control characters, characters that change the direction
+--- of writing, and invalid UTF-8 are escaped (`\n`, `\x1b`, `\u{202e}`).
 ---@param bytes string
 ---@return string
 function text.safe(bytes)

@@ -1,5 +1,5 @@
 --- `perigee test --fuzz N`: runs the specs repeatedly, with different timing and order of events each time,
---- until one fails. Seeds ascend, so the first failing seed is the smallest.
+--- until one fails. Seeds increase, so the first failing seed is the smallest.
 
 local runner = require "perigee.tools.test.runner"
 local term = require "term"
@@ -10,7 +10,7 @@ local fuzz = {}
 local CLEAR = "\r\27[K"
 
 
--- The line on the screen while it runs.
+-- Prints the line on the screen during the run.
 local function progress()
   local is_terminal = io.type(io.stdout) == "file" and term.isatty(io.stdout)
   local function show(format, ...)
@@ -33,7 +33,7 @@ local function full_name(busted, element)
 end
 
 
--- Sets the seed of each run, and remembers the first failure.
+-- Sets the seed of each run, and stores the first failure.
 local function listen(busted, found, seeds)
   local show = progress()
   busted.subscribe({ "suite", "start" }, function(_, run)
@@ -58,9 +58,9 @@ end
 
 
 --- Runs the specs under `chosen.fuzz` seeds, or until one fails.
----@param chosen table the command line's options
+---@param chosen table options of the command line
 ---@param specs string[]
----@return integer? seed of the failure; nil when there was none
+---@return integer? seed seed of the failure; nil without a failure
 ---@return { tests: integer } counts
 function fuzz.run(chosen, specs)
   local found = {}

@@ -1,8 +1,8 @@
---- Limits the processor time of a test: a test with an endless loop fails, and the next one runs.
+--- Limits the processor time of a test: a test with an endless loop fails, and the next test runs.
 ---
---- Only interpreted code can be interrupted, so functions with a loop that may be endless (while, repeat,
---- goto) are not compiled, in specs and in the modules that they require. All other code is compiled, because
---- the library returns to the specs, and games have deadlines of their own.
+--- Only interpreted code can be interrupted. Therefore functions with a loop that may be endless (while,
+--- repeat, goto) are not compiled, in specs and in the modules that they require. All other code is compiled,
+--- because the library always returns to the specs, and games have their own deadlines.
 
 local bit = require "bit"
 local failure = require "perigee.testing.failure"
@@ -13,7 +13,7 @@ local FILES = 3 -- index in package.loaders, after the loaders for preloaded mod
 
 local limit = {}
 
-local is_watched = {} -- by source
+local is_watched = {} -- watched sources
 
 
 local function operation(fn, at)
@@ -22,10 +22,10 @@ local function operation(fn, at)
 end
 
 
-local LOOP = operation(loadstring "while true do end", 1) -- its number
+local LOOP = operation(loadstring "while true do end", 1) -- number of the instruction LOOP
 
 
--- Turns compilation off for `fn` and the functions in it that have such a loop.
+-- Turns compilation off for `fn` and its inner functions with such a loop.
 local function interpret_loops(fn)
   for at = 1, jit_util.funcinfo(fn).bytecodes - 1 do
     if operation(fn, at) == LOOP then
@@ -47,7 +47,7 @@ end
 
 
 --- Makes the loops in modules of a folder interruptible, too, from now on.
----@param root string as it stands in package.path
+---@param root string folder in package.path
 function limit.watch_modules(root)
   local search, prefix = package.loaders[FILES], "@" .. root .. "/"
   package.loaders[FILES] = function(name)
@@ -60,7 +60,7 @@ function limit.watch_modules(root)
 end
 
 
--- "file:line: " of the innermost line of the spec's.
+-- Returns "file:line: " of the innermost line of the spec.
 local function where()
   for level = 2, math.huge do
     local info = debug.getinfo(level, "Sl")
@@ -70,7 +70,8 @@ local function where()
 end
 
 
--- Returns the function that replaces one that takes too long. Its first call finds the line for the message.
+-- Returns the function that replaces a test function that takes too long. Its first call finds the line for
+-- the message.
 local function over(seconds)
   local message
   return function()
@@ -87,9 +88,9 @@ local function place_of(element)
 end
 
 
---- Makes busted limit the functions of specs: tests, and those that run before and after them.
+--- Makes busted limit the functions of specs: tests, and the functions that run before and after them.
 ---@param busted table
----@param seconds number that each may take
+---@param seconds number limit for each function
 function limit.watch(busted, seconds)
   local safe = busted.safe
 

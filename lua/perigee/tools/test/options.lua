@@ -40,7 +40,7 @@ local FLAGS = {
 local OUTPUTS = { "utfTerminal", "plainTerminal", "TAP", "json", "junit", "gtest" }
 
 
--- Checks a pattern now, because busted would find an error only while it runs.
+-- Checks a pattern now, because busted would report an error only during the run.
 local function add_pattern(key)
   return function(result, text, flag)
     local ok, problem = pcall(string.find, "", text)

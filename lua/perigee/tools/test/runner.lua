@@ -1,4 +1,4 @@
---- Runs specs with parts of busted, because busted's own runner would read the arguments and end the program.
+--- Runs specs with parts of busted. busted's own runner would read the arguments and end the program.
 
 local busted_core = require "busted.core"
 local limit = require "perigee.tools.test.limit"
@@ -16,7 +16,7 @@ local function check_dependency(element, _, message)
 end
 
 
--- Checks a test's servers at its end: errors in the game count as a failure of the test.
+-- At the end of a test, checks its servers: errors in the game count as a failure of the test.
 local function watch_tests(busted)
   local wrapped = {}
   busted.subscribe({ "register", "it" }, function(name, fn, ...)
@@ -42,7 +42,7 @@ local function watch_tests(busted)
 end
 
 
--- Counts the results, and stops at a failure if the command line demands that.
+-- Counts the results, and stops at a failure if the command line requires that.
 local function count_results(busted, chosen, counts)
   local function count()
     counts.faults = counts.faults + 1
@@ -85,9 +85,9 @@ local function load_specs(busted, chosen, specs)
 end
 
 
---- Runs the specs; `runs` times, if given. With `output` (a function that gets busted) this takes
---- the place of busted's own output.
----@param chosen table the command line's options
+--- Runs the specs, repeatedly if `runs` is given. `output`, a function that gets busted, replaces busted's
+--- own output.
+---@param chosen table options of the command line
 ---@param specs string[]
 ---@param runs? integer
 ---@param output? fun(busted: table)

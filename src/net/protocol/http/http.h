@@ -66,7 +66,7 @@ typedef struct HttpServer {
   size_t reserved_bytes;  // bytes reserved for bodies that are being received
 } HttpServer;
 
-/// What follows the part of the body that is in HttpAnswer.body.
+/// The part of the body that follows HttpAnswer.body.
 typedef enum HttpRest {
   HTTP_NOTHING,
   HTTP_PIECES,  // `count` bytes, in pieces

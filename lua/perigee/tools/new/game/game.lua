@@ -1,27 +1,27 @@
--- The game: the server calls what this file returns. Change it while people play; it is reloaded
--- when you save it, and nobody is disconnected.
+-- The game: this file returns a table of handlers, which the server calls. You can change the file
+-- while people play: the server reloads it when you save it, and all players stay connected.
 local perigee = require "perigee"
 
 ---@class Game: perigee.Game
 local game = {
-  -- For nc, on this machine alone, and for players in nc, who may think for long: without idle_timeout,
-  -- 31 seconds of silence end a connection. All other settings have defaults.
+  -- A port for players with nc, on this machine only. They may think for a long time, so idle_timeout is
+  -- long; by default, 31 seconds of silence end a connection. All other settings have defaults.
   config = { text_port = 4000, text_host = "127.0.0.1", idle_timeout = 24 * 60 * 60 },
-  rooms = { guess = require "rooms.guess" }, -- rooms called guess:1, guess:red, ... are of this kind
+  rooms = { guess = require "rooms.guess" }, -- rooms of this kind are called guess:1, guess:red, ...
 }
 
--- Somebody wants in. `return false, "reason"` would keep them out.
+-- A player connects. To refuse the player, return false, "reason".
 function game.on_connect(peer)
   peer:join "guess:1" -- the join creates the room, because the kind has auto_create
 end
 
--- A player of nc asks for another name, with /name. Names are for show here: this game keeps wins in
--- peer.state, never under a name, because any peer may take a name. `return false, "reason"` would refuse.
+-- A player with nc requests another name, with /name. This game only shows names. It keeps wins in
+-- peer.state, never under a name, because any player may take a name. To refuse, return false, "reason".
 function game.on_rename() end
 
 game.on_message = {}
 
--- A client asks: the message "scores", without a value. What is returned is the answer.
+-- A client requests "scores", without a value. The returned list is the answer.
 function game.on_message.scores()
   local scores = {}
   for _, room in ipairs(perigee.rooms.all()) do
@@ -32,14 +32,15 @@ function game.on_message.scores()
   return scores
 end
 
--- Every minute, for everybody. Given by name, so that a reload changes what the timer does.
+-- Each minute, sends the number of players to all. The timer calls its function by name, so that a reload
+-- also replaces that function.
 function game.on_start()
-  perigee.every(60, "announce")
+  perigee.every(60, "report_players")
 end
 
-game.on_reload = game.on_start -- timers that on_start made end with their version of the game
+game.on_reload = game.on_start -- a reload ends the timers of the previous version
 
-function game.announce()
+function game.report_players()
   perigee.send(perigee.to.all, "players", perigee.stats().peers)
 end
 

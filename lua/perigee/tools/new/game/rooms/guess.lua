@@ -1,11 +1,11 @@
--- Guess the number: everybody in the room looks for the same one, and the first to say it wins.
+-- Guess the number: all players in a room search for the same number. The first to guess it wins.
 local HIGHEST = 100
 local PAUSE = 3 -- seconds from a win to the next number
 
 ---@class Guess: perigee.RoomKind
 local guess = { capacity = 8, auto_create = true, auto_delete = 60 }
 
--- A round begins. room.state is yours: plain data, which survives reloads.
+-- Begins a round. room.state is for your own data, which must be plain and survives reloads.
 function guess.begin(room)
   room.state.number = math.random(HIGHEST)
   room.state.guesses = 0
@@ -14,8 +14,8 @@ end
 
 guess.on_create = guess.begin
 
--- Somebody wants in. What is sent reaches them once they are; if this handler failed, nobody would
--- get anything and they would stay outside.
+-- A player joins. The message arrives after the join. If this handler fails, the player does not join, and
+-- no message is sent.
 function guess.on_join(_, peer)
   peer:send("welcome", { highest = HIGHEST })
 end
@@ -24,12 +24,12 @@ local function win(room, peer)
   peer.state.won = (peer.state.won or 0) + 1
   room:broadcast("won", { name = peer.name, number = room.state.number, guesses = room.state.guesses })
   room.state.number = nil
-  room:after(PAUSE, "begin") -- the function of that name in this table
+  room:after(PAUSE, "begin") -- calls the function of that name in this table
 end
 
 guess.on_message = {}
 
--- A message for the room: "guess" with a number; by hand, /send guess 50.
+-- Handles the message "guess" with a number. In `perigee connect`: /send guess 50.
 function guess.on_message.guess(room, peer, value)
   local state = room.state
   if type(value) ~= "number" or not state.number then return end -- clients may send anything
@@ -41,7 +41,7 @@ function guess.on_message.guess(room, peer, value)
   end
 end
 
--- Whatever a member says comes by here: a number is a guess, all else is relayed to the others.
+-- A member broadcasts a text: a number is a guess, any other text goes to the other members.
 function guess.on_broadcast(room, peer, data)
   local number = tonumber(data)
   if not number then return end
