@@ -286,7 +286,7 @@ typedef enum PerigeeEventType {
   PERIGEE_LEFT,    // the client has left a room (room, name, code, request)
   PERIGEE_PEER_JOINED,  // a peer has joined a room (room, peer, name)
   PERIGEE_PEER_LEFT,    // a peer has left a room (room, peer, name)
-  PERIGEE_RELAY,  // bytes from a member, or with peer 0 from the server (room, peer, name, data)
+  PERIGEE_RELAY,  // bytes from a member, or with peer 0 from the server (room or 0, peer, name, data)
   PERIGEE_MESSAGE,   // a message from the game (room or 0, name, number, data)
   PERIGEE_QUESTION,  // a message that the game wants answered (the same, and question)
   PERIGEE_ANSWER,  // an answer to perigee_ask or perigee_ask_packet (request, name, number, data)

@@ -276,8 +276,8 @@ PERIGEE_SERVER_API int perigee_server_send_packet(perigee_server *server,
                                                   const void *bytes, size_t size,
                                                   unsigned flags);
 
-/// Sends bytes to a room (PERIGEE_SERVER_TO_ROOM) as if a member had broadcast them; the
-/// sender is peer 0.
+/// Sends bytes as if a member had broadcast them; the sender is peer 0. Text peers get
+/// them as one line, others in packets of at most max_payload.
 PERIGEE_SERVER_API int perigee_server_relay(perigee_server *server,
                                             perigee_server_batch *batch,
                                             const perigee_server_target *target,

@@ -240,14 +240,16 @@ bool take_peer_left(PerigeeClient *client, const Packet *packet) {
 
 bool take_relayed(PerigeeClient *client, const Packet *packet) {
   Reader reader = reader_of(packet->payload, packet->length);
-  Room *room = rooms_find_id(&client->rooms, reader_u32(&reader));
+  uint32_t id = reader_u32(&reader);  // 0: to this client, about no room
+  Room *room = rooms_find_id(&client->rooms, id);
   uint32_t peer = reader_u32(&reader);
   size_t size = reader_left(&reader);
   const uint8_t *data = reader_bytes(&reader, size);
   if (reader.failed) return malformed(client);
-  if (!room) return true;
-  const Member *member = room_find_member(room, peer);
-  PerigeeEvent event = {.type = PERIGEE_RELAY, .room = room->number, .peer = peer};
+  if (!room && id != 0) return true;
+  const Member *member = room ? room_find_member(room, peer) : NULL;
+  PerigeeEvent event = {
+      .type = PERIGEE_RELAY, .room = room ? room->number : 0, .peer = peer};
   EventParts parts = {.name = text_of(member ? member->name : ""),
                       .data = {data, size}};
   events_add(&client->events, &event, &parts);

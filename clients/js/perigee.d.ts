@@ -178,6 +178,8 @@ export interface GameEvents {
   redirect: { host: string; port: number };
   /** The server has given this client another name. */
   peer_renamed: Renamed;
+  /** Bytes that the server sent to this client, about no room. */
+  relay: Relay;
 }
 
 interface Emitter<Events, M extends Messages> {

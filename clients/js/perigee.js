@@ -835,7 +835,7 @@ function priorityOf({ priority = "normal" }) {
 
 const GAME_EVENTS = new Set([
   "disconnected", "reconnecting", "resumed", "lost", "closed", "joined", "left", "error", "redirect",
-  "peer_renamed",
+  "peer_renamed", "relay",
 ]);
 
 /** A session with a server, over one connection after the other. */
@@ -1734,9 +1734,10 @@ const CONTROLS = {
     return () => game._takeLeft(packet, id, code);
   },
   [RELAYED]: (game, reader) => {
-    const room = game._roomsById.get(reader.u32());
-    const from = reader.u32(), data = reader.rest();
-    return () => room?._emit("relay", new Relay(from, room.members.get(from)?.name, data));
+    const id = reader.u32(), from = reader.u32(), data = reader.rest();
+    const room = game._roomsById.get(id);
+    const to = id === 0 ? game : room;
+    return () => to?._emit("relay", new Relay(from, room?.members.get(from)?.name, data));
   },
   [PEER_JOINED]: (game, reader) => {
     const room = game._roomsById.get(reader.u32());

@@ -22,6 +22,7 @@ local perigee = {
   rooms = rooms.api,
   to = targets.to,
   send = targets.send,
+  relay = targets.relay,
   env = env(core.env),
   events = events.poll,
   channel = channels.open,

@@ -11,7 +11,7 @@
 
 typedef enum CommandType {
   COMMAND_MESSAGE,  // target, id, room (of a TARGET_PEER), name, body, value_at, except
-  COMMAND_RELAY,    // room `id`, body, except
+  COMMAND_RELAY,    // target, id, body, except
   COMMAND_PACKET,   // target, id, channel, packet_type, body, except
   COMMAND_ERROR,    // peer `id`, code, flags and ref of the request, body: text
   COMMAND_CLOSE,    // peer `id`, code, body: text

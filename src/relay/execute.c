@@ -76,6 +76,20 @@ static Audience find_audience(Relay *relay, const Command *command, Room *room) 
   };
 }
 
+typedef void ToPeer(Relay *, const Command *);
+typedef void ToAudience(Relay *, const Command *, Room *);  // NULL: everybody
+
+static void to_target(Relay *relay, const Command *command, ToPeer *to_peer,
+                      ToAudience *to_audience) {
+  Room *room = room_find_open(relay, command->id);
+  if (command->target == TARGET_PEER)
+    to_peer(relay, command);
+  else if (command->target == TARGET_ALL)
+    to_audience(relay, command, NULL);
+  else if (room)
+    to_audience(relay, command, room);
+}
+
 static void message_to_audience(Relay *relay, const Command *command, Room *room) {
   Audience audience = find_audience(relay, command, room);
   uint32_t id = room ? room->id : 0;
@@ -88,16 +102,6 @@ static void message_to_audience(Relay *relay, const Command *command, Room *room
   }
   Outgoing json = message_of(command, id, false);
   audience_send(relay, &audience, &json);
-}
-
-static void do_relay(Relay *relay, const Command *command) {
-  Room *room = room_find_open(relay, command->id);
-  if (!room) return;
-  Audience audience = find_audience(relay, command, room);
-  Outgoing relayed = outgoing_of(command, CHANNEL_CONTROL, CONTROL_RELAYED);
-  relayed.ids[0] = room->id;
-  relayed.id_count = 2;
-  audience_send(relay, &audience, &relayed);
 }
 
 // --- To one peer ---
@@ -114,13 +118,49 @@ static void message_to_peer(Relay *relay, const Command *command) {
 }
 
 static void do_message(Relay *relay, const Command *command) {
-  Room *room = room_find_open(relay, command->id);
-  if (command->target == TARGET_PEER)
-    message_to_peer(relay, command);
-  else if (command->target == TARGET_ALL)
-    message_to_audience(relay, command, NULL);
-  else if (room)
-    message_to_audience(relay, command, room);
+  to_target(relay, command, message_to_peer, message_to_audience);
+}
+
+// Sends the bytes in packets of at most `most` bytes to a peer, or to an audience if
+// `peer` is NULL.
+static void relay_parts(Relay *relay, const Command *command, Peer *peer,
+                        const Audience *audience, uint32_t most) {
+  Outgoing relayed = outgoing_of(command, CHANNEL_CONTROL, CONTROL_RELAYED);
+  Text rest = command->body;
+  relayed.ids[0] = audience->room ? audience->room->id : 0;
+  relayed.id_count = 2;
+  if (rest.size > most) relayed.key = 0;  // a part does not replace another
+  do {
+    uint32_t size = rest.size < most ? rest.size : most;
+    relayed.packet.payload = (const uint8_t *)rest.bytes;
+    relayed.packet.length = size;
+    if (peer)
+      session_send(relay->session, peer, &relayed);
+    else
+      audience_send(relay, audience, &relayed);
+    rest = (Text){rest.bytes + size, rest.size - size};
+  } while (rest.size > 0);
+}
+
+static void relay_to_peer(Relay *relay, const Command *command) {
+  Peer *peer = session_find(relay->session, command->id);
+  if (!peer || !peer_has_session(peer)) return;
+  bool is_text = peer_form(peer) == FORM_TEXT;
+  relay->stats.deliveries++;
+  relay_parts(relay, command, peer, &(Audience){0},
+              is_text ? UINT32_MAX : relay->limits.max_payload);
+}
+
+static void relay_to_audience(Relay *relay, const Command *command, Room *room) {
+  Audience audience = find_audience(relay, command, room);
+  audience.forms = 1 << FORM_TEXT;
+  relay_parts(relay, command, NULL, &audience, UINT32_MAX);
+  audience.forms = FORMS_ALL & ~(1 << FORM_TEXT);
+  relay_parts(relay, command, NULL, &audience, relay->limits.max_payload);
+}
+
+static void do_relay(Relay *relay, const Command *command) {
+  to_target(relay, command, relay_to_peer, relay_to_audience);
 }
 
 static void packet_to_audience(Relay *relay, const Command *command, Room *room) {
@@ -141,13 +181,7 @@ static void packet_to_peer(Relay *relay, const Command *command) {
 }
 
 static void do_packet(Relay *relay, const Command *command) {
-  Room *room = room_find_open(relay, command->id);
-  if (command->target == TARGET_PEER)
-    packet_to_peer(relay, command);
-  else if (command->target == TARGET_ALL)
-    packet_to_audience(relay, command, NULL);
-  else if (room)
-    packet_to_audience(relay, command, room);
+  to_target(relay, command, packet_to_peer, packet_to_audience);
 }
 
 static void do_error(Relay *relay, const Command *command) {

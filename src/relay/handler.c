@@ -25,11 +25,16 @@ static int check_size(const Relay *relay, const Command *command) {
   return command->body.size > most || command->packed.size > most ? ERR_TOO_LARGE : 0;
 }
 
-static int check_message(const Relay *relay, const Command *command) {
+static int check_target(const Relay *relay, const Command *command) {
   bool is_there = command->target == TARGET_ALL ||
                   (command->target == TARGET_PEER && find_peer(relay, command->id)) ||
                   (command->target == TARGET_ROOM && find_room(relay, command->id));
-  return is_there ? check_size(relay, command) : ERR_NOT_FOUND;
+  return is_there ? 0 : ERR_NOT_FOUND;
+}
+
+static int check_message(const Relay *relay, const Command *command) {
+  int err = check_target(relay, command);
+  return err == 0 ? check_size(relay, command) : err;
 }
 
 static int check_packet(const Relay *relay, const Command *command) {
@@ -108,9 +113,8 @@ RoomKind relay_room_settings(const Relay *relay, const Room *room) {
 // --- The limit of deliveries ---
 
 static uint64_t count_receivers(const Relay *relay, const Command *command) {
-  if (command->type != COMMAND_RELAY && command->target == TARGET_PEER) return 1;
-  if (command->target == TARGET_ALL && command->type != COMMAND_RELAY)
-    return session_count(relay->session);
+  if (command->target == TARGET_PEER) return 1;
+  if (command->target == TARGET_ALL) return session_count(relay->session);
   const Room *room = find_room(relay, command->id);
   return room ? room->count : 0;
 }
@@ -120,7 +124,7 @@ static int count_delivery(Relay *relay, const Command *command) {
   bool is_message = command->type == COMMAND_MESSAGE ||
                     command->type == COMMAND_RELAY || command->type == COMMAND_PACKET;
   if (!is_message || relay->limits.delivery == 0) return 0;
-  bool is_to_room = command->type == COMMAND_RELAY || command->target == TARGET_ROOM;
+  bool is_to_room = command->target == TARGET_ROOM;
   uint32_t size = command->packed.size > command->body.size ? command->packed.size
                                                             : command->body.size;
   uint64_t bytes = count_receivers(relay, command) * (PACKET_HEADER_SIZE + size);
@@ -148,7 +152,7 @@ static int check(const Relay *relay, const Command *command) {
     case COMMAND_MESSAGE:
       return check_message(relay, command);
     case COMMAND_RELAY:
-      return find_room(relay, command->id) ? check_size(relay, command) : ERR_NOT_FOUND;
+      return check_target(relay, command);
     case COMMAND_PACKET:
       return check_packet(relay, command);
     case COMMAND_ERROR:

@@ -58,7 +58,8 @@ static void on_send(Relay *relay, Peer *peer, Text name, Text json) {
 
 static void on_text(Relay *relay, Peer *peer, Text text) {
   Room *room;
-  if (text.size == 0) return;
+  bool has_commands = session_has_text_commands(relay->session);
+  if (text.size == 0 && has_commands) return;
   relay->stats.messages_in++;
   if (!find_room(relay, peer, &room)) return;
   if (relay_has_hook(relay, room, HOOK_TEXT))
@@ -71,7 +72,8 @@ static void on_text(Relay *relay, Peer *peer, Text text) {
     broadcast_from(relay, peer, room, &NO_REQUEST, text);
   else
     session_error(relay->session, peer, NULL, CODE_NOT_IN_ROOM,
-                  "join a room first, with /join ROOM");
+                  has_commands ? "join a room first, with /join ROOM"
+                               : "no handler takes text, and you are in no room");
 }
 
 static void explain(Relay *relay, Peer *peer, const char *what, Text word,
@@ -85,6 +87,10 @@ static void explain(Relay *relay, Peer *peer, const char *what, Text word,
 }
 
 void relay_line(Relay *relay, Peer *peer, Text text) {
+  if (!session_has_text_commands(relay->session)) {
+    on_text(relay, peer, text);
+    return;
+  }
   Line line = line_read(text.bytes, text.size);
   switch (line.verb) {
     case LINE_TEXT:

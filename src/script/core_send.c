@@ -82,18 +82,19 @@ static int core_needs_json(lua_State *L) {
   return 1;
 }
 
-// relay(room, bytes, priority, flags, key, except): sends a client's broadcast to a
-// room
+// relay(target, id, bytes, priority, flags, key, except): sends bytes as a broadcast of
+// the server
 static int core_relay(lua_State *L) {
   Host *host = core_host(L);
   Command command = {.type = COMMAND_RELAY,
-                     .id = core_id(L, 1),
-                     .body = core_text(L, 2),
-                     .priority = (uint8_t)luaL_checkint(L, 3),
-                     .flags = (uint8_t)luaL_checkint(L, 4),
-                     .key = read_key(L, host, 5)};
-  read_except(L, host, 6, &command);
-  return core_room_result(L, relay_command(host->relay, &command));
+                     .target = (uint8_t)luaL_checkint(L, 1),
+                     .id = core_id(L, 2),
+                     .body = core_text(L, 3),
+                     .priority = (uint8_t)luaL_checkint(L, 4),
+                     .flags = (uint8_t)luaL_checkint(L, 5),
+                     .key = read_key(L, host, 6)};
+  read_except(L, host, 7, &command);
+  return queue_to_target(L, host, &command);
 }
 
 // packet(target, id, channel, type, bytes, priority, flags, ref, key, except): sends a

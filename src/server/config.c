@@ -303,6 +303,7 @@ SessionLimits config_session_limits(const Config *config) {
       .rate_limit_kicks = config_is_on(config, KEY_RATE_LIMIT_KICK),
       .tick_rate = tick_rate < 1 ? 1 : (uint16_t)(tick_rate + 0.5),
       .unique_names = (UniqueNames)whole(config, KEY_UNIQUE_NAMES),
+      .has_no_text_commands = !config_is_on(config, KEY_TEXT_COMMANDS),
   };
 }
 

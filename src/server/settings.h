@@ -17,6 +17,11 @@
   X(KEY_TEXT_HOST, text_host, TEXT, "", 0, 0, START,                                   \
     "address for lines of text; empty: that of host", "",                              \
     "`\"127.0.0.1\"` accepts connections from this machine alone.")                    \
+  X(KEY_TEXT_COMMANDS, text_commands, SWITCH, "true", 0, 1, LIVE,                      \
+    "whether lines that begin with / are commands, and connections are greeted", "",   \
+    "`false` makes every line a message, also an empty one, for programs that speak "  \
+    "lines of their own: see [lines without commands]"                                 \
+    "(recipes.md#lines-without-commands).")                                            \
   X(KEY_UDP_PORTS, udp_ports, WHOLE, "1", 0, 1024, START,                              \
     "UDP ports, from the number of the TCP port on; 0: no UDP", "",                    \
     "See [UDP](operating.md#udp).")                                                    \

@@ -230,6 +230,7 @@ void handshake_packet(Session *session, Peer *peer, const Packet *packet) {
 
 void handshake_welcome(Session *session, Peer *peer, const Packet *hello,
                        bool is_resumed) {
+  if (peer->framing == FRAMING_LINES && !session_has_text_commands(session)) return;
   uint8_t token[UUID_SIZE], udp_key[NET_UDP_KEY_SIZE];
   resume_token(session, peer, token);
   bool has_udp = peer->framing == FRAMING_PACKETS;

@@ -68,3 +68,7 @@ bool session_knows_schema(const Session *session, uint64_t hash) {
 }
 
 bool session_has_json(const Session *session) { return session->json > 0; }
+
+bool session_has_text_commands(const Session *session) {
+  return !session->limits.has_no_text_commands;
+}

@@ -38,6 +38,8 @@ typedef struct SessionLimits {
   bool rate_limit_kicks;       // close a peer over the limit; false: throttle it
   uint16_t tick_rate;          // ticks a second that WELCOME reports
   UniqueNames unique_names;
+  bool has_no_text_commands;  // text peers get no greeting, and all of their lines are
+                              // messages
 } SessionLimits;
 
 enum {
@@ -180,6 +182,9 @@ bool session_knows_schema(const Session *session, uint64_t hash);
 
 /// Returns whether a peer without the schema is connecting, connected or suspended.
 bool session_has_json(const Session *session);
+
+/// Returns whether lines of text peers that begin with / are commands.
+bool session_has_text_commands(const Session *session);
 
 /// Sets the protocol hashes that a HELLO may carry besides 0, at most SESSION_HASHES.
 /// The first is the server's own. Ends peers with other hashes (ConnectionClosed), so

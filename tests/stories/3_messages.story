@@ -114,6 +114,8 @@ sees  relay room=arena from=9 name=bob data=hello
 sends RELAYED 5 0 0x00
 sees  relay room=arena from=0 data=0x00
 sends RELAYED 99 9 hello
+sends RELAYED 0 0 raw
+sees  relay from=0 data=raw
 
 = Packets of the game
 open

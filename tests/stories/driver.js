@@ -52,6 +52,7 @@ class App {
       error: ({ codeName: code, message, value }) => this.sees("error", { code, text: message, value }),
       redirect: ({ host, port: to }) => this.sees("redirect", { host, port: to }),
       peer_renamed: ({ id, name: now, before }) => this.sees("peer_renamed", { id, name: now, before }),
+      relay: ({ from, data }) => this.sees("relay", { from, data: hex(data) }),
     };
     const options = {
       name, token, timeout: Number(timeout), reconnect, on, rejoin: rest.rejoin !== "false",

@@ -15,6 +15,7 @@ local pending = require "perigee.host.pending"
 local registry = require "perigee.host.registry"
 local rooms = require("perigee.api.rooms").host
 local requests = require "perigee.host.requests"
+local targets = require "perigee.api.targets"
 local tasks = require "perigee.host.tasks"
 
 local TO_PEER = core.targets.peer
@@ -81,6 +82,11 @@ function Peer:send_packet(channel, packet_type, bytes, opts)
     return true
   end
   return core.packet(core.targets.peer, self._id, channel, packet_type, bytes, priority, flags, 0, key)
+end
+
+
+function Peer:relay(bytes, opts)
+  return targets.relay(self, bytes, opts)
 end
 
 

@@ -10,6 +10,7 @@ local messages = require "perigee.host.messages"
 local options = require "perigee.api.options"
 local registry = require "perigee.host.registry"
 local room_settings = require "perigee.host.room_settings"
+local targets = require "perigee.api.targets"
 local timers = require "perigee.host.timers"
 
 local TO_ROOM, TO_PEER = core.targets.room, core.targets.peer
@@ -60,9 +61,7 @@ end
 
 
 function Room:relay(bytes, opts)
-  fault.check("bytes", bytes, "string")
-  local priority, flags, key, except = options.read(opts)
-  return core.relay(self._id, bytes, priority, flags, key, except)
+  return targets.relay(self, bytes, opts)
 end
 
 

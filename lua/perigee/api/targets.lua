@@ -125,4 +125,16 @@ function targets.send(whom, name, value, opts)
     flags, key, number, packed)
 end
 
+
+local function deliver_bytes(kind, id, except, bytes, priority, flags, key)
+  return core.relay(kind, id, bytes, priority, flags, key, except)
+end
+
+
+function targets.relay(whom, bytes, opts)
+  fault.check("bytes", bytes, "string")
+  local priority, flags, key, except = options.read(opts)
+  return targets.deliver("perigee.relay", whom, except, deliver_bytes, bytes, priority, flags, key)
+end
+
 return targets

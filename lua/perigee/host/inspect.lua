@@ -78,6 +78,25 @@ function inspect.text_peer(name)
 end
 
 
+--- Returns whether the game greets text peers.
+---@return boolean
+function inspect.greets_text()
+  return live.version.config.text_commands ~= false
+end
+
+
+--- Returns the text peer that has connected last.
+---@return integer id 0: none
+---@return string? name
+function inspect.last_text_peer()
+  local last = 0
+  for _, id in ipairs(core.peers()) do
+    last = core.peer_transport(id) == "text" and math.max(last, id) or last
+  end
+  return last, last > 0 and core.peer_name(last) or nil
+end
+
+
 --- Returns a peer; nil if it is not connected.
 ---@param id integer
 ---@return table?

@@ -185,6 +185,8 @@
 ---@field port? integer TCP port; 0 takes any free one and prints it. Default: 7777.
 ---@field text_port? integer|false Port for lines of text; 4000 by convention. Default: off.
 ---@field text_host? string Address for lines of text; empty: that of host. Default: none.
+--- Whether lines that begin with / are commands, and connections are greeted. Default: true.
+---@field text_commands? boolean
 ---@field udp_ports? integer UDP ports, from the number of the TCP port on; 0: no UDP. Default: 1.
 ---@field udp_plain? boolean Whether clients may do without sealing datagrams. Default: false.
 ---@field io_threads? integer Threads that serve connections; 0: the main one does. Default: 0.

@@ -42,6 +42,17 @@ local perigee = {}
 ---@return perigee.Code? code
 function perigee.send(whom, name, value, opts) end
 
+--- Sends raw bytes. Text peers get them as one line, whatever they contain. Other clients get a BROADCAST of the
+--- server, about the room or about none; bytes longer than `max_payload` come in several, each but the last with
+--- `max_payload` bytes.
+---@param whom perigee.Receiver
+---@param bytes string
+---@param opts? perigee.SendOptions
+---@return true? ok
+---@return string? message Why not.
+---@return perigee.Code? code
+function perigee.relay(whom, bytes, opts) end
+
 --- Waits, while everything else goes on. Earlier commands of the handler take effect first. Handlers, timers and
 --- tasks may wait, and so may the functions that they call. It is an error to wait inside your own coroutine, in a
 --- function that `table.sort` or `string.gsub` calls, and in `on_upgrade` and systems.
@@ -176,6 +187,14 @@ local Peer = {}
 ---@return perigee.Code? code
 function Peer:send(name, value, opts) end
 
+--- Sends raw bytes, as `perigee.relay` does.
+---@param bytes string
+---@param opts? perigee.SendOptions
+---@return true? ok
+---@return string? message Why not.
+---@return perigee.Code? code
+function Peer:relay(bytes, opts) end
+
 --- Sends a packet with raw bytes.
 ---@param channel integer From 3 up. On a plugin channel, the packet goes to the client that serves it.
 ---@param packet_type integer From 0 to 65535.
@@ -302,7 +321,7 @@ function Room:broadcast(name, value, opts) end
 ---@return perigee.Code? code NotInRoom if the peer is not a member.
 function Room:send(peer, name, value, opts) end
 
---- Sends raw bytes to every member, as a BROADCAST of the server. Text peers get the bytes as they are.
+--- Sends raw bytes to every member, as `perigee.relay` does.
 ---@param bytes string
 ---@param opts? perigee.SendOptions
 ---@return true? ok

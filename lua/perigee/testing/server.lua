@@ -121,6 +121,7 @@ function servers.open(options, defaults)
     _waiters = {},
     _files = files, -- texts that replace files on the disk
     _trace = options.trace ~= false and traces.new() or nil,
+    _config = options.config or {},
     _main = game:match "([^/]+%.lua)$" or "game.lua",
     _schema_path = main_of(game):gsub("game%.lua$", "schema.perigee"),
   }, Server)
@@ -134,6 +135,14 @@ function servers.open(options, defaults)
   self._clock = new_clock(self)
   self:_take_logs()
   return self
+end
+
+
+--- Returns whether text peers are greeted.
+---@return boolean
+function Server:_greets_text()
+  local given = self._config.text_commands
+  return given == nil and sim.inspect(self._id, "greets_text") or given == true
 end
 
 

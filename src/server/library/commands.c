@@ -157,9 +157,7 @@ int perigee_server_send_packet(perigee_server *server, perigee_server_batch *bat
 int perigee_server_relay(perigee_server *server, perigee_server_batch *batch,
                          const perigee_server_target *target, const void *bytes,
                          size_t size, unsigned flags) {
-  if (target->kind != PERIGEE_SERVER_TO_ROOM || !is_target(target) ||
-      flags & ~(unsigned)ALL_FLAGS)
-    return PERIGEE_SERVER_INVALID;
+  if (!is_target(target) || flags & ~(unsigned)ALL_FLAGS) return PERIGEE_SERVER_INVALID;
   if (size > ORDERS_BYTES) return PERIGEE_SERVER_TOO_LARGE;
   Command command = {.type = COMMAND_RELAY, .body = {bytes, (uint32_t)size}};
   set_flags(&command, flags);

@@ -193,6 +193,7 @@ static void a_relay_goes_out_as_it_is_from_nobody(void **state) {
          guest = enter_text(world);
   fill_lobby(world, ann, bob, guest);
   command(world, (Command){.type = COMMAND_RELAY,
+                           .target = TARGET_ROOM,
                            .id = lobby,
                            .priority = PRIORITY_HIGH,
                            .flags = PACKET_RELIABLE,
@@ -262,8 +263,10 @@ static void what_cannot_be_is_refused_at_once(void **state) {
   }
   const CommandType rooms[] = {COMMAND_RELAY, COMMAND_ROOM_DELETE};
   for (int i = 0; i < 2; i++)
-    assert_int_equal(try(world, (Command){.type = (uint8_t)rooms[i], .id = 99}),
-                     ERR_NOT_FOUND);
+    assert_int_equal(
+        try(world,
+            (Command){.type = (uint8_t)rooms[i], .target = TARGET_ROOM, .id = 99}),
+        ERR_NOT_FOUND);
   assert_int_equal(
       try(world, (Command){.type = COMMAND_LEAVE, .id = ann.id, .room = lobby}),
       ERR_NOT_FOUND);
@@ -274,6 +277,9 @@ static void what_cannot_be_is_refused_at_once(void **state) {
   large.body.bytes = mem_zalloc(65537);
   large.body.size = 65537;
   assert_int_equal(try(world, large), ERR_TOO_LARGE);
+  large.type = COMMAND_RELAY;
+  assert_int_equal(try(world, large), 0);
+  large.type = COMMAND_MESSAGE;
   large.body.size = 65536;
   assert_int_equal(try(world, large), 0);
   mem_free((void *)large.body.bytes);

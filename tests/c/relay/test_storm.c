@@ -153,9 +153,9 @@ static void queue_command(Storm *storm, uint32_t peer) {
   command.room = choose_room(storm);
   command.except = &peer;
   command.except_count = choose(storm, 2);
-  bool is_for_room = command.type == COMMAND_RELAY ||
-                     command.type == COMMAND_ROOM_DELETE ||
-                     (command.type == COMMAND_MESSAGE && command.target == TARGET_ROOM);
+  bool has_target = command.type == COMMAND_RELAY || command.type == COMMAND_MESSAGE;
+  bool is_for_room = command.type == COMMAND_ROOM_DELETE ||
+                     (has_target && command.target == TARGET_ROOM);
   if (!is_for_room) command.id = peer;
   if (command.type == COMMAND_CLOSE && choose(storm, 4)) return;
   if (command.type == COMMAND_JOIN) command.token = ++storm->joins;

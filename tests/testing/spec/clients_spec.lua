@@ -324,3 +324,25 @@ describe("what a handler does", function()
     end)
   end
 end)
+
+describe("a simulated text peer of a game without commands", function()
+  it("gets no greeting", function()
+    local quiet = testing.server {
+      source = [[
+        return {
+          config = { text_commands = false },
+          on_connect = function() return true, "somebody" end,
+          on_message = { text = function(peer, line) peer:relay("<" .. line .. ">") end },
+        }
+      ]],
+    }
+    local guest = quiet:client { text = true }
+    assert.equal("somebody", guest.name)
+    assert.equal("text", quiet:peer(guest).transport)
+    guest:line "/quit"
+    guest:expect_line "</quit>"
+    guest:close()
+    quiet = testing.server { source = "return {}", config = { text_commands = false } }
+    quiet:client { text = true }:close()
+  end)
+end)
