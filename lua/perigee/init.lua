@@ -1,5 +1,6 @@
 --- The library that `require "perigee"` gives a game; lua/perigee/meta/perigee.lua describes it.
 
+local bytes = require "perigee.api.bytes"
 local channels = require "perigee.api.channels"
 local core = require "perigee.core"
 local env = require "perigee.api.env"
@@ -31,6 +32,9 @@ local perigee = {
   sleep = tasks.sleep,
   world = world.api,
   fixed = fixed,
+  json = bytes.json,
+  hash = bytes.hash,
+  random_bytes = bytes.random_bytes,
 }
 
 

@@ -53,6 +53,7 @@ int core_room_result(lua_State *L, int result);
 // The functions, by file.
 extern const luaL_Reg core_send_functions[];
 extern const luaL_Reg core_parse_functions[];
+extern const luaL_Reg core_bytes_functions[];
 extern const luaL_Reg core_reload_functions[];
 extern const luaL_Reg core_peer_functions[];
 extern const luaL_Reg core_room_functions[];

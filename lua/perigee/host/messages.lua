@@ -210,6 +210,25 @@ function messages.json_of(what, value)
 end
 
 
+--- Returns the value of a JSON text; nil and the reason if the text is not valid, or has a number that is too
+--- large. Nulls are nil.
+---@param text string
+---@return any value
+---@return string? problem
+function messages.decode_json(text)
+  if not is_utf8(text) then
+    return nil, "the text is not UTF-8"
+  end
+  local value, problem = decode_json(text)
+  if problem then
+    return nil, problem
+  elseif not is_finite(value) then
+    return nil, "a number in it is too large"
+  end
+  return without_null(value, NULL)
+end
+
+
 --- Returns the table of an object's JSON; nil if a number in it is too large.
 ---@param text string
 ---@return table?
@@ -232,7 +251,7 @@ end
 ---@param text string?
 ---@return any
 function messages.from_json(text)
-  return text and without_null(decode_json(text))
+  return text and without_null(decode_json(text), NULL)
 end
 
 return messages

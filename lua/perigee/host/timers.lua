@@ -51,8 +51,8 @@ local function check(method, what, seconds, fn)
   end
 end
 
--- Checks a function that is called by its name, with arguments that must be data, because they may outlive the
--- version that gives them.
+-- Checks a function that is called by its name, with arguments that must be data, because they may outlive
+-- the version that gives them.
 local function check_named(name, room, ...)
   if not live.loading and not live.named(name, room) then
     fault.raise("%s", describe_unknown(name, room))
@@ -60,7 +60,7 @@ local function check_named(name, room, ...)
   for i = 1, select("#", ...) do
     local path, what = state.find_fault((select(i, ...)))
     if path then
-      fault.raise("argument %d%s for %s is %s; what a name is called with survives reloads, so it is data only",
+      fault.raise("argument %d%s for %s is %s; it may outlive this version, so it has to be data",
         i, path, name, what)
     end
   end
@@ -122,8 +122,8 @@ end
 ---@param fn function|string a function, or the name of one, which gets the room first
 function timers.spawn(room, fn, ...)
   if fn == nil or type(fn) == "number" then
-    fault.raise("the task must be a function or the name of one, not %s; its arguments follow it: spawn(fn, ...)",
-      fault.kind(fn))
+    fault.raise("the task must be a function or the name of one, not %s; its arguments follow it: "
+      .. "spawn(fn, ...)", fault.kind(fn))
   elseif type(fn) ~= "function" and type(fn) ~= "string" then
     fault.raise("the task must be a function or the name of one, not %s", fault.kind(fn))
   end

@@ -16,6 +16,7 @@
 ---@field to perigee.To Receivers for `perigee.send`.
 ---@field world perigee.World Entities, components and systems.
 ---@field mcp perigee.Mcp Tools, resources and prompts for LLMs.
+---@field json perigee.Json JSON as text.
 ---@field fixed perigee.Fixed Arithmetic with the same results on all machines, for games in lockstep.
 local perigee = {}
 
@@ -116,6 +117,18 @@ function perigee.events() end
 ---@return string? message Why not.
 ---@return perigee.Code? code ChannelTaken (a client serves it, or has the number), Invalid, ServerFull (no number is left).
 function perigee.channel(given) end
+
+--- Returns the SHA-256 of a text in 64 hexadecimal digits. With a key it is the HMAC-SHA-256, by which the owners of
+--- the key recognise each other's texts.
+---@param text string
+---@param key? string
+---@return string
+function perigee.hash(text, key) end
+
+--- Returns random bytes that nobody can predict, for codes and tokens. In a simulated server they follow from its seed.
+---@param count integer From 1 to 65536.
+---@return string
+function perigee.random_bytes(count) end
 
 --- Returns an environment variable of the server, or nil if it is not set. Secrets belong there, not into files.
 ---@param name string Begins with `GAME_`; any other name is an error.
@@ -412,6 +425,21 @@ function Room:spawn(fn, ...) end
 ---@field hidden? boolean Whether lists leave it out.
 ---@field locked? boolean Whether clients cannot join.
 ---@field password? string|false What clients have to give to join; false: nothing.
+
+--- JSON, with all digits of numbers. An empty table is the object `{}`.
+---@class perigee.Json
+local Json = {}
+
+--- Returns a value as JSON text. A value that JSON lacks is an error that names its place.
+---@param value any
+---@return string text
+function Json.encode(value) end
+
+--- Returns the value of a JSON text of at most 4 MiB. Nulls are nil.
+---@param text string
+---@return any value
+---@return string? problem Why the text has no value.
+function Json.decode(text) end
 
 --- Rooms by name.
 ---@class perigee.Rooms

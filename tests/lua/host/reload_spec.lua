@@ -220,14 +220,15 @@ describe("a reload", function()
   it("says which argument comes first, and what follows", function()
     assert.equal("the seconds come first: after(seconds, fn)", problem_of "perigee.after(print, 1)")
     assert.equal("the seconds come first: every(seconds, fn)", problem_of "perigee.every(print, 1)")
-    assert.equal("the task must be a function or the name of one, not nil; its arguments follow it: spawn(fn, ...)",
-      problem_of "perigee.spawn(print 'x')")
+    assert.equal("the task must be a function or the name of one, not nil; its arguments follow it: "
+      .. "spawn(fn, ...)", problem_of "perigee.spawn(print 'x')")
   end)
 
   it("says where a colon has to be a dot", function()
     local function dot(name) return "not " .. name .. " (its functions are called with a dot)" end
     assert.equal("the delay must be a number, " .. dot "perigee", problem_of "perigee:after(1, print)")
-    assert.equal("the task must be a function or the name of one, " .. dot "perigee", problem_of "perigee:spawn(print)")
+    assert.equal("the task must be a function or the name of one, " .. dot "perigee",
+      problem_of "perigee:spawn(print)")
     assert.equal("a room's name must be a string, " .. dot "perigee.rooms",
       problem_of "perigee.rooms:get 'x'")
     assert.equal("perigee.mcp.tool takes a table, " .. dot "perigee.mcp", problem_of "perigee.mcp:tool {}")
