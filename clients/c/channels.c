@@ -7,8 +7,9 @@
 
 enum { CHANNEL_FIRST = 4 };  // lower numbers belong to the protocol
 
-// Returns the place of the channel with this id, or of NULL. A channel that a new session requests
-// again has the id of the session before, which another channel may have by now.
+// Returns the place of the channel with this id, or of NULL. Skips a channel that a new
+// session requests again, because it still has the id of the previous session, which
+// another channel may have by now.
 static Channel **find(PerigeeClient *client, uint16_t id) {
   Channel **at = &client->channels;
   while (*at && ((*at)->id != id || !(*at)->is_open)) at = &(*at)->next;
@@ -42,7 +43,8 @@ void channels_end(PerigeeClient *client, int code) {
   while (client->channels) lose(client, &client->channels, code, (EventText){0});
 }
 
-// Returns the place of the channel that a new session requests again under this name, or of NULL.
+// Returns the place of the channel with this name that a new session requests again, or
+// of NULL.
 static Channel **find_requested(PerigeeClient *client, const char *name) {
   Channel **at = &client->channels;
   while (*at && ((*at)->is_open || strcmp((*at)->name, name) != 0)) at = &(*at)->next;
@@ -55,7 +57,7 @@ void channel_refused(PerigeeClient *client, const char *name, int code,
   if (*at) lose(client, at, code, text);
 }
 
-// --- What arrives ---
+// --- Receiving ---
 
 static int send_close(PerigeeClient *client, uint16_t id) {
   buf_u16(packet_begin(client), id);
@@ -82,7 +84,7 @@ bool take_channel_opened(PerigeeClient *client, const Packet *packet) {
                      : request  ? *find_requested(client, request->name)
                                 : NULL;
   if (request) request_free(request);
-  if (!channel) {  // the request has timed out, or the channel was closed meanwhile
+  if (!channel) {  // the request has timed out, or the channel was closed
     send_close(client, id);
     return true;
   }
@@ -111,7 +113,7 @@ static void push_packet(PerigeeClient *client, const Packet *packet, uint32_t pe
   events_add(&client->events, &event, &(EventParts){.data = data});
 }
 
-// Takes an answer; ignores one that comes late, or to no request.
+// Handles an answer. Ignores one that is late or answers no request.
 static void take_answer(PerigeeClient *client, const Packet *packet, uint32_t peer,
                         EventText data) {
   Request *request = request_find(client, packet->ref);
@@ -145,7 +147,7 @@ bool take_packet(PerigeeClient *client, const Packet *packet) {
   return true;
 }
 
-// --- What is sent ---
+// --- Sending ---
 
 static bool is_foreign(const PerigeeClient *client, uint16_t channel) {
   return channel >= CHANNEL_FIRST && !channel_is_served(client, channel);
@@ -215,7 +217,9 @@ int perigee_close_channel(PerigeeClient *client, uint16_t channel) {
   if (!*at) return PERIGEE_BAD_ARGUMENT;
   bool was_open = (*at)->is_open;
   channel_free(at);
-  if (!was_open) return 0;  // the answer to the new session's request closes it
+  if (!was_open)
+    return 0;  // the channel is closed when the new session's request is
+               // answered
   requests_fail_channel(client, channel);
   return send_close(client, channel);
 }

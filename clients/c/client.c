@@ -1,5 +1,5 @@
-// A client as a whole: how it begins and ends, and the functions by which the time, bytes and
-// datagrams come in and go out. No I/O and no clock.
+// A client as a whole: how it begins and ends, and the functions through which time,
+// bytes and datagrams enter and leave. No I/O and no clock.
 #include <string.h>
 
 #include "base/mem.h"
@@ -7,7 +7,7 @@
 #include "internal.h"
 
 enum { TIMEOUT_MS = 10000, FIRST_MS = 250, MAX_MS = 8000 };
-enum { END_MS = 1000 };  // for the server to answer BYE
+enum { END_MS = 1000 };  // time in which the server should answer BYE
 
 // --- Beginning and end ---
 
@@ -137,7 +137,7 @@ void client_push_text(PerigeeClient *client, const PerigeeEvent *event,
   events_add(&client->events, event, &(EventParts){.text = {text, size}});
 }
 
-// Leaves all rooms of the old session but those that the program has joined.
+// Leaves all rooms of the old session except those that the program has joined itself.
 static void change_rooms(PerigeeClient *client) {
   Rooms *rooms = &client->rooms;
   for (uint32_t i = rooms->count; i-- > 0;) {
@@ -159,7 +159,7 @@ void client_lose_session(PerigeeClient *client) {
   Session *session = &client->session;
   PerigeeEvent event = {.type = PERIGEE_LOST,
                         .count = reliable_waiting(&session->stream)};
-  // The next session joins the rooms again that this one was about to join again.
+  // The next session also joins the rooms that this session was still joining again.
   for (Request *request = client->requests.first; request; request = request->next) {
     if (request->kind == REQUEST_JOIN) request->room = 0;
   }
@@ -172,14 +172,14 @@ void client_lose_session(PerigeeClient *client) {
   client_push(client, &event);
 }
 
-// --- Time, and what comes and goes ---
+// --- Time, bytes and datagrams ---
 
 static void on_end(void *data, uint64_t now_ms) {
   (void)now_ms;
   client_finish(data, PERIGEE_CONNECTION_CLOSED, "closed");
 }
 
-// Lets the calls since the last entry with a time begin now.
+// Begins the calls made since the last entry with a time, at the current time.
 static void begin_calls(PerigeeClient *client) {
   if (!client->has_calls) return;
   client->has_calls = false;

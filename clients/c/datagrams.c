@@ -1,5 +1,5 @@
-// UDP, alone or beside a TCP connection (docs/protocol.md, section 16): the request for it, and the
-// owner of a UdpLink.
+// UDP, alone or beside a TCP connection (docs/protocol.md, section 16): requests the
+// connection, and owns its UdpLink.
 #include "datagrams.h"
 
 #include <sodium.h>
@@ -8,8 +8,8 @@
 #include "base/mem.h"
 
 enum {
-  REPEAT_US = 250 * 1000,       // until a request is repeated for the first time
-  ATTACH_MAX_US = 5 * 1000000,  // for how long a client tries to attach
+  REPEAT_US = 250 * 1000,       // time until a request is repeated for the first time
+  ATTACH_MAX_US = 5 * 1000000,  // time in which a client tries to attach
   QUEUE_PACKETS = 1024,
 };
 
@@ -43,7 +43,7 @@ void datagrams_free(Datagrams *d) {
   mem_free(d);
 }
 
-// --- Asking ---
+// --- Requesting ---
 
 static size_t write_request(const Datagrams *d, uint8_t out[UDP_REQUEST_MAX]) {
   uint8_t proof[UDP_KEY_SIZE];
@@ -58,7 +58,8 @@ static size_t write_request(const Datagrams *d, uint8_t out[UDP_REQUEST_MAX]) {
   return udp_write_request(out, d->hash, d->sequence, &extension);
 }
 
-// Creates the link after ACCEPTED; returns false for an answer that this client did not request.
+// Creates the link after ACCEPTED. Returns false for an answer that this client did not
+// request.
 static bool begin(Datagrams *d, const UdpAnswer *answer, uint64_t now_us) {
   uint8_t shared[UDP_KEY_SIZE];
   UdpAgreement agreement = {.secret = d->secret,

@@ -13,29 +13,29 @@
 typedef enum DatagramsPhase {
   DATAGRAMS_REQUESTING,  // repeats the request until the server answers
   DATAGRAMS_ON,
-  DATAGRAMS_ENDING,  // has to send one CLOSE
+  DATAGRAMS_ENDING,  // must send one CLOSE
 } DatagramsPhase;
 
 typedef struct Datagrams {
   DatagramsPhase phase;
   bool is_attached;
   bool has_cookie;
-  bool is_due;    // REQUESTING: send the request at once
-  uint16_t port;  // of the server; 0: that of its address
+  bool is_due;    // in REQUESTING: send the request at once
+  uint16_t port;  // port of the server; 0: that of its address
   uint64_t hash;
   uint32_t peer;  // attached: peer id of the session
   uint8_t secret
-      [UDP_KEY_SIZE];  // attached: the key of WELCOME; else the secret of client_key
+      [UDP_KEY_SIZE];  // attached: the key in WELCOME; alone: the secret of client_key
   uint8_t client_key[UDP_KEY_SIZE];
-  uint8_t cookie[UDP_COOKIE_SIZE];  // zeros: none yet
+  uint8_t cookie[UDP_COOKIE_SIZE];  // zeros: no cookie yet
   uint16_t sequence;
-  uint64_t due_us;    // time to repeat the request
-  uint64_t pause_us;  // between the last request and the next
-  uint64_t until_us;  // time to give up; UINT64_MAX: never
+  uint64_t due_us;    // time of the next request
+  uint64_t pause_us;  // pause between the last request and the next
+  uint64_t until_us;  // time at which requesting ends; UINT64_MAX: never
   UdpLink *link;
 } Datagrams;
 
-/// A session's data for attaching UDP.
+/// The data of a session for attaching UDP.
 typedef struct Attachment {
   uint64_t hash;
   uint32_t peer;
@@ -43,33 +43,33 @@ typedef struct Attachment {
   const uint8_t *key;  // UDP_KEY_SIZE bytes
 } Attachment;
 
-/// Begins to request a connection: beside TCP, or alone where `attachment` is NULL, for a game with
-/// this protocol hash. Returns NULL where libsodium does not work.
+/// Begins to request a connection: beside TCP; or, if `attachment` is NULL, alone, for
+/// a game with this protocol hash. Returns NULL if libsodium does not work.
 Datagrams *datagrams_new(const Attachment *attachment, uint64_t hash, uint64_t now_us);
 
 /// Frees the datagrams; NULL is allowed.
 void datagrams_free(Datagrams *d);
 
 typedef enum DatagramsNews {
-  DATAGRAMS_IGNORED,  // the datagram means nothing, or concerns the handshake alone
+  DATAGRAMS_IGNORED,  // the datagram is invalid, or concerns only the handshake
   DATAGRAMS_TAKEN,    // udp_link_next returns its contents
   DATAGRAMS_BEGUN,    // the server has accepted the request
   DATAGRAMS_REFUSED,  // the server has refused it, for the reason in the UdpAnswer
   DATAGRAMS_BROKEN,   // the server breaks the protocol
 } DatagramsNews;
 
-/// Takes a datagram, and changes its bytes; `refusal` points into them.
+/// Handles a datagram and changes its bytes; `refusal` points into them.
 DatagramsNews datagrams_receive(Datagrams *d, uint8_t *bytes, size_t size,
                                 UdpAnswer *refusal, uint64_t now_us);
 
-/// Returns whether unreliable packets should go this way.
+/// Returns whether unreliable packets should use datagrams.
 bool datagrams_pass(const Datagrams *d, uint64_t now_us);
 
 /// Returns whether more requests, or more datagrams, are useless.
 bool datagrams_are_useless(const Datagrams *d, uint64_t now_us);
 
-/// Queues a packet, given by its header and all its bytes. False for one that may not go this way
-/// or does not fit.
+/// Queues a packet, given by its header and all its bytes. Returns false if the packet
+/// must not travel in a datagram, or does not fit into one.
 bool datagrams_send(Datagrams *d, const Packet *header, const uint8_t *bytes,
                     size_t size);
 
@@ -79,5 +79,6 @@ size_t datagrams_produce(Datagrams *d, uint64_t now_us, uint8_t out[UDP_DATAGRAM
 /// Returns the time for the next call of datagrams_produce if no datagram comes before.
 uint64_t datagrams_due_us(const Datagrams *d);
 
-/// Ends the connection with this code; false where no datagram has to be sent for that.
+/// Ends the connection with this code. Returns false if no datagram must be sent for
+/// that.
 bool datagrams_end(Datagrams *d, int code);

@@ -12,8 +12,8 @@ enum {
   DEFAULT_PORT = 7777,
   PORT_DIGITS = 5,
   READ_SIZE = 16 << 10,
-  READ_MAX = 1 << 20,   // bytes read in a row, so that a poll ends
-  DATAGRAMS_MAX = 256,  // the same for datagrams
+  READ_MAX = 1 << 20,   // bytes that one poll reads from a stream
+  DATAGRAMS_MAX = 256,  // datagrams that one poll reads
 };
 
 // --- The server's address ---
@@ -34,7 +34,7 @@ static bool set_host(Driver *d, const char *host, size_t size) {
   return true;
 }
 
-// Reads "host", "host:port" or "[v6]:port"; false for anything else.
+// Parses "host", "host:port" or "[v6]:port"; returns false for anything else.
 static bool parse_address(Driver *d, const char *address) {
   snprintf(d->port, sizeof d->port, "%d", DEFAULT_PORT);
   if (address[0] == '[') {
@@ -45,7 +45,9 @@ static bool parse_address(Driver *d, const char *address) {
   }
   if (strpbrk(address, " /[]")) return false;
   const char *colon = strchr(address, ':');
-  if (colon && strchr(colon + 1, ':')) colon = NULL;  // an IPv6 address by itself
+  if (colon && strchr(colon + 1, ':'))
+    colon = NULL;  // an IPv6 address without
+                   // brackets
   if (colon && !parse_port(d, colon + 1)) return false;
   return set_host(d, address, colon ? (size_t)(colon - address) : strlen(address));
 }
@@ -77,8 +79,8 @@ static void fail_to_connect(PerigeeClient *client, int code, const char *why,
        is_v6 ? "[" : "", d->host, is_v6 ? "]" : "", d->port, why);
 }
 
-// Begins to connect to the next address that allows it, for its share of the time. Ends the
-// connection where no address is left.
+// Begins to connect to the next address that allows it. Each address gets a share of
+// the time. If no address is left, ends the connection.
 static void try_next(PerigeeClient *client, uint64_t now_us) {
   Driver *d = client->driver;
   while (d->next) {
@@ -129,7 +131,8 @@ static void fail_to_answer(PerigeeClient *client, uint64_t now_us) {
   fail_to_connect(client, PERIGEE_TIMEOUT, why, now_us);
 }
 
-// Checks whether the connection to the present address is open, has failed, or takes too long.
+// Checks whether the connection to the current address is open, has failed, or takes
+// too long.
 static void go_on_opening(PerigeeClient *client, uint64_t now_us) {
   Driver *d = client->driver;
   int code = d->tcp >= 0 ? os_finish_tcp(d->tcp) : OS_AGAIN;
@@ -188,7 +191,8 @@ static void receive_stream(PerigeeClient *client) {
   }
 }
 
-// Ends the connection where bytes cannot be sent, after the server's last bytes.
+// Sends output. If that is impossible, handles the server's last bytes and then ends
+// the connection.
 static void send_stream(PerigeeClient *client, uint64_t now_us) {
   size_t size;
   const uint8_t *bytes = perigee_output(client, &size, now_us);
@@ -212,7 +216,7 @@ static void receive_datagrams(PerigeeClient *client) {
     if (got >= 0) {
       d->is_connected = true;
       perigee_receive_datagram(client, bytes, (size_t)got, now_us);
-      send_datagrams(client, now_us);  // an acknowledgement covers few datagrams
+      send_datagrams(client, now_us);  // an acknowledgement covers only few datagrams
     } else if (!os_is_refused(got)) {
       return;
     } else if (!link_is_alone(client)) {

@@ -1,6 +1,6 @@
-// The sockets of a client: resolves the server's name, connects, and carries bytes and datagrams
-// between the operating system and the client. Uses the functions of perigee.h for clients without
-// sockets.
+// The sockets of a client: resolves the server's name, connects, and carries bytes and
+// datagrams between the operating system and the client. Uses the part of perigee.h for
+// clients without sockets.
 #pragma once
 
 #include "os.h"
@@ -9,25 +9,26 @@ typedef struct Driver {
   char *host;
   char port[6];
   uint64_t timeout_us;
-  OsAddress *addresses;      // of the host; NULL: to be resolved
-  const OsAddress *address;  // being tried, or connected
-  const OsAddress *next;     // to try after `address`
+  OsAddress *addresses;      // addresses of the host; NULL: not resolved yet
+  const OsAddress *address;  // current address
+  const OsAddress *next;     // address to try after `address`
   uint32_t connection;       // number of the client's connection; 0: none
   int tcp;                   // descriptors; -1: none
   int udp;
-  uint16_t udp_port;  // of the server, for `udp`; 0: that of `address`
+  uint16_t udp_port;  // server's port for `udp`; 0: that of `address`
   bool is_connected;  // the server at `address` has answered
-  bool was_open;      // the server has let this connection in
+  bool was_open;      // the server has accepted this connection
   int error;          // newest error of an address
   uint64_t skip_us;   // time to try the next address
   uint64_t until_us;  // time to give up
-  int polled;         // number of descriptors in the present wait
+  int polled;         // number of descriptors in the current wait
 } Driver;
 
-/// Writes the descriptors to wait for to `fds`; returns their number, which `polled` keeps.
+/// Writes the descriptors of the next wait to `fds`. Returns their number and stores it
+/// in `polled`.
 int driver_fds(PerigeeClient *client, PerigeeFd fds[2]);
 
-/// Returns the time at which the client has work even if no descriptor is ready; 0: now.
+/// Returns the time at which the client has work in any case; 0: now.
 uint64_t driver_due_us(const PerigeeClient *client);
 
 /// Does all due work; the flags say which descriptors are ready.

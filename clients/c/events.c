@@ -1,5 +1,5 @@
-// The events that the program has not taken: a list of nodes. Each node is one allocation with the
-// event and everything that it points to.
+// The events that the program has not taken, as a list of nodes. Each node is one
+// allocation, which contains the event and everything that the event points to.
 #include <string.h>
 
 #include "base/mem.h"
@@ -7,7 +7,7 @@
 
 EventText text_of(const char *text) { return (EventText){text, strlen(text)}; }
 
-// Copies a text and a NUL to `at`; returns the place of the next text.
+// Copies a text and a NUL to `at`; returns the position behind them.
 static char *put(char *at, EventText text, const char **out) {
   if (text.size > 0) memcpy(at, text.bytes, text.size);
   at[text.size] = '\0';
@@ -29,7 +29,7 @@ void events_add(Events *events, const PerigeeEvent *event, const EventParts *par
   static const EventParts NONE;
   if (!parts) parts = &NONE;
   size_t size = sizeof(EventNode) + parts->name.size + parts->text.size +
-                parts->data.size + 3;  // a NUL each
+                parts->data.size + 3;  // one NUL for each
   EventNode *node = mem_alloc(size);
   *node = (EventNode){.event = *event, .size = size};
   node->event.by_udp = events->by_udp;

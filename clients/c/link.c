@@ -1,5 +1,5 @@
-// A client's connections, one after the other: HELLO, pings and ACKs while one exists, and growing
-// pauses after it is lost.
+// A client's connections, one after the other: HELLO; pings and ACKs during a
+// connection; and growing pauses after its loss.
 #include <sodium.h>
 #include <string.h>
 
@@ -7,9 +7,10 @@
 #include "internal.h"
 
 enum {
-  PACKET_MAX = 64 << 20,  // bytes; greater lengths are garbage
-  PING_EVERY_MS = 5000,   // at most; the server's own interval, where that is shorter
-  DEAD_AFTER_MS = 8000,   // of silence after a ping
+  PACKET_MAX = 64 << 20,  // bytes; a greater length means garbage
+  PING_EVERY_MS = 5000,   // longest interval of pings; a shorter interval of the server
+                          // replaces it
+  DEAD_AFTER_MS = 8000,   // silence after a ping that ends the connection
   KEEP_CAPACITY = 256,    // bytes of an empty buffer
 };
 
@@ -76,7 +77,7 @@ void link_end(PerigeeClient *client, int code, const char *text) {
   if (link->text) return;
   fail(client, code, text);
   if (link->has_more)
-    link->is_dead = false;  // until the packets before the end are taken
+    link->is_dead = false;  // false until the packets before the end are handled
 }
 
 // --- Receiving ---
@@ -85,7 +86,8 @@ void link_give_back(Buf *buf) {
   if (buf->size == 0 && buf->capacity > KEEP_CAPACITY) buf_deinit(buf);
 }
 
-// Takes the packets in these bytes while events have room; returns the number of bytes taken.
+// Handles the packets in these bytes while more events may wait. Returns the number of
+// bytes used.
 static size_t take_packets(PerigeeClient *client, const uint8_t *bytes, size_t size) {
   Link *link = &client->link;
   size_t at = 0;
@@ -103,7 +105,7 @@ static size_t take_packets(PerigeeClient *client, const uint8_t *bytes, size_t s
       break;
     }
     at += (size_t)taken;
-    // After perigee_close the client reports no more.
+    // After perigee_close, the client reports nothing more.
     if (client->state != PERIGEE_STATE_CLOSING) packet_take(client, &packet);
   }
   return at;
@@ -133,7 +135,8 @@ void link_advance(PerigeeClient *client) {
   Link *link = &client->link;
   if (link->has_more) link_take(client, NULL, 0);
   if (link->text && !link->has_more) link->is_dead = true;
-  // A client whose program takes no events cannot know whether the server is silent.
+  // If the program takes no events, the client does not read, so the server does not
+  // count as silent.
   if (events_are_full(&client->events)) link->heard_ms = client_now_ms(client);
 }
 
@@ -156,7 +159,7 @@ void link_sent(Link *link, size_t size) {
 }
 
 bool link_is_clogged(const Link *link) { return link_unsent(link) > UNSENT_MAX_BYTES; }
-// --- While it exists ---
+// --- During a connection ---
 
 static uint32_t beat_ms(const PerigeeClient *client) {
   uint32_t interval = client->session.ping_interval_ms;
@@ -214,9 +217,9 @@ void link_acknowledge(PerigeeClient *client, uint32_t bytes) {
     acknowledge_later(client);
 }
 
-// --- The end, and the next one ---
+// --- The end, and the next connection ---
 
-// Returns whether another try would end with the same code.
+// Returns whether another attempt would end with the same code.
 static bool is_final(int code) {
   switch (code) {
     case PERIGEE_PAYLOAD_TOO_LARGE:
@@ -247,8 +250,8 @@ static uint64_t choose(uint64_t least, uint64_t most) {
   return least + (most - least) * (random >> 16) / (UINT16_MAX + 1);
 }
 
-// Each pause is twice the one before and partly random, so that clients do not come back all at
-// once. The server's own wish is added.
+// Each pause is twice the previous one and partly random, so that clients do not return
+// all at once. The pause that the server requests is added.
 static uint64_t choose_pause_us(const PerigeeClient *client, uint16_t retry_s) {
   const Options *options = &client->options;
   uint64_t pause_us = (uint64_t)options->first_ms * 1000;
@@ -290,8 +293,8 @@ static void lose(PerigeeClient *client, int code, const char *text) {
   client_push_text(client, &event, text, strlen(text));
 }
 
-// Returns whether the client ends with this connection. A first connection that fails ends it too,
-// unless the server was unavailable.
+// Returns whether the client ends with this connection. It also ends if its first
+// connection fails, unless the server was unavailable.
 static bool is_last(const PerigeeClient *client, int code) {
   bool is_first = client->state == PERIGEE_STATE_CONNECTING && client->attempt == 0;
   return !client->options.reconnects || is_final(code) ||

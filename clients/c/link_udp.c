@@ -1,5 +1,5 @@
-// A client's use of its datagrams: with PERIGEE_UDP they are its connection, beside TCP they carry
-// unreliable packets.
+// A client's use of its datagrams. With PERIGEE_UDP they are its connection; beside TCP
+// they carry unreliable packets.
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ bool link_udp_open(PerigeeClient *client) {
   return client->datagrams != NULL;
 }
 
-// Reports that datagrams do not pass beside TCP.
+// Reports that datagrams beside TCP do not get through.
 static void report_down(PerigeeClient *client, int code, const char *text,
                         size_t size) {
   client->has_udp = false;
@@ -55,7 +55,7 @@ static void end(PerigeeClient *client, int code) {
 void link_udp_deinit(PerigeeClient *client) {
   const Link *link = &client->link;
   bool is_over = client->state >= PERIGEE_STATE_CLOSING;
-  // With any other code the server keeps the session for the next connection.
+  // With any other code, the server keeps the session for the next connection.
   int code = is_over || !link_is_alone(client) ? PERIGEE_CONNECTION_CLOSED
                                                : PERIGEE_CONNECTION_RESET;
   if (link->is_dead && link->code == PERIGEE_PROTOCOL) code = PERIGEE_PROTOCOL;
@@ -63,7 +63,7 @@ void link_udp_deinit(PerigeeClient *client) {
   client->has_udp = false;
 }
 
-// Gives up datagrams beside TCP.
+// Ends datagrams beside TCP.
 static void give_up(PerigeeClient *client, int code, const char *text, size_t size) {
   end(client, PERIGEE_CONNECTION_CLOSED);
   report_down(client, code, text, size);
@@ -125,7 +125,7 @@ static void take_arrivals(PerigeeClient *client) {
       case UDP_ARRIVAL_PACKET:
         client->datagram_packets_received++;
         client->events.by_udp = true;
-        // A datagram may come before WELCOME.
+        // A datagram may arrive before WELCOME.
         if (link->is_welcome && client->state != PERIGEE_STATE_CLOSING)
           packet_take(client, &arrival.packet);
         client->events.by_udp = false;
@@ -184,7 +184,7 @@ bool link_udp_has_stream(const PerigeeClient *client) {
 
 bool link_udp_take(PerigeeClient *client, const Packet *header) {
   Datagrams *datagrams = client->datagrams;
-  // Without TCP a packet waits until datagrams pass.
+  // Without TCP, a packet waits until datagrams get through.
   bool passes = link_udp_is_on(client) &&
                 (link_is_alone(client) || datagrams_pass(datagrams, client->now_us));
   bool is_taken = passes && datagrams_send(datagrams, header, client->scratch.data,

@@ -1,6 +1,7 @@
-// Lockstep (docs/protocol.md, section 17). The client reports turns in order, and sends each input
-// until its turn has come, with the newest hashes. The game simulates a turn when it takes its
-// event, and then calls perigee_lockstep_done. lockstep_calls.c has the functions that games call.
+// Lockstep (docs/protocol.md, section 17). The client reports turns in order. It sends
+// each input, with the newest hashes, until the input's turn has arrived. The game
+// takes the event of a turn, simulates the turn, and then calls perigee_lockstep_done.
+// lockstep_calls.c has the functions that games call.
 #include "lockstep.h"
 
 #include <string.h>
@@ -10,11 +11,12 @@
 
 enum {
   LOCKSTEP_VERSION = 1,
-  INPUTS_SENT = 16,  // in one INPUT
+  INPUTS_SENT = 16,  // inputs in one INPUT
   NEED_AGAIN_MS = 500,
-  PAUSED_MS = 1000,       // between two INPUTs of a paused match
-  ENTER_AGAIN_MS = 1500,  // after an ENTER that came too soon
-  TURN_SIZE = 1 << 16,    // bytes of a turn's entries; a server's have 48 KiB
+  PAUSED_MS = 1000,       // time between two INPUTs of a paused match
+  ENTER_AGAIN_MS = 1500,  // time until an ENTER that was too early is repeated
+  TURN_SIZE = 1 << 16,  // limit of the bytes of a turn's entries; servers send at most
+                        // 48 KiB
 };
 
 // Greatest turn number for which the numbers of the turns ahead do not wrap.
@@ -57,7 +59,7 @@ void match_stop(Match *match) {
   timers_stop(&match->client->timers, &match->enter_timer);
 }
 
-// Ends the match for this reason; PERIGEE_CONNECTION_CLOSED: the server has ended it.
+// Ends the match for this reason. PERIGEE_CONNECTION_CLOSED: the server has ended it.
 static void end(Match *match, int code, const char *text, size_t size) {
   match_stop(match);
   match->is_ready = false;
@@ -87,7 +89,7 @@ int match_enter(Match *match) {
   if (match->is_over) return 0;
   bool has_state = match->is_ready && match->delivered > 0;
   timers_stop(&match->client->timers, &match->enter_timer);
-  // ENTER is a request only so that an ERROR names it; START does not answer it.
+  // ENTER is a request only because an ERROR must name it; START does not answer it.
   Request *request = request_find_enter(match->client, match->room);
   if (request) request_free(request);
   request = request_new(match->client, REQUEST_ENTER, 0);
@@ -116,7 +118,7 @@ void match_refused(Match *match, int code, const char *text, size_t size) {
                client_now_ms(match->client) + ENTER_AGAIN_MS, on_again, match);
     return;
   }
-  // After START the server decides, however long the other clients take.
+  // After START, the server decides how long the match waits for other clients.
   if (code == PERIGEE_TIMEOUT && match->id != 0) return;
   if (room_of(match)->is_joined) {
     match_begin(match);
@@ -140,7 +142,8 @@ static void want(Match *match, uint32_t last) {
   push(match, (PerigeeEvent){.type = PERIGEE_INPUT_WANTED, .count = last});
 }
 
-// Gives each turn up to `last` an input: those that wait, then empty ones; or requests them.
+// Gives each turn up to `last` a waiting input, or an empty one; or requests inputs
+// from the game.
 static void submit(Match *match, uint32_t last) {
   if (match->slot == PERIGEE_SPECTATOR) return;
   if (match->submitted < match->delivered) match->submitted = match->delivered;
@@ -156,7 +159,7 @@ static void submit(Match *match, uint32_t last) {
     Reader reader = reader_of(match->queue.data, match->queue.size);
     uint16_t size = reader_u16(&reader);
     const uint8_t *bytes = reader_bytes(&reader, size);
-    // An input from before START may exceed max_input.
+    // An input from the time before START may exceed max_input.
     if (size <= match->max_input) buf_append(input, bytes, size);
     buf_consume(&match->queue, 2u + size);
   }
@@ -182,7 +185,7 @@ static void send_input(const Match *match, uint32_t first) {
   match_send(match, UP_INPUT, PERIGEE_UNRELIABLE | PERIGEE_CRITICAL);
 }
 
-// Returns the milliseconds of `halves` halves of a turn's interval.
+// Returns half the interval of a turn, times `halves`, in milliseconds.
 static uint64_t interval_ms(const Match *match, uint32_t halves) {
   if (match->speed == 0) return PAUSED_MS;
   return (uint64_t)match->turn_us * halves * 50 / match->speed / 1000 + 1;
@@ -191,7 +194,7 @@ static uint64_t interval_ms(const Match *match, uint32_t halves) {
 static void on_late(void *data, uint64_t now_ms) {
   Match *match = data;
   if (match->speed > 0) submit(match, match->done + match->input_delay + 1u);
-  // A server that waits for inputs waits for the oldest.
+  // A server that waits for inputs waits for the oldest one.
   send_input(match, match->delivered + 1);
   timers_set(&match->client->timers, &match->late_timer, now_ms + interval_ms(match, 2),
              on_late, match);
@@ -199,7 +202,8 @@ static void on_late(void *data, uint64_t now_ms) {
 
 // Sends the inputs from the first new one on.
 static void send_inputs(Match *match, uint32_t first) {
-  // Earlier INPUTs may be lost: repeats the newest inputs, as many as fit.
+  // Also repeats the newest earlier inputs, as many as fit, because earlier INPUTs may
+  // be lost.
   uint32_t newest =
       match->submitted < INPUTS_SENT ? 1 : match->submitted + 1 - INPUTS_SENT;
   if (newest < first) first = newest;
@@ -220,17 +224,17 @@ int match_take_input(Match *match, const uint8_t *data, size_t size) {
   return 0;
 }
 
-// Sends the inputs again where no turn comes in time.
+// Sends the inputs again if no turn arrives in time.
 static void expect_turn(Match *match) {
   timers_set(&match->client->timers, &match->late_timer,
              client_now_ms(match->client) + interval_ms(match, 3), on_late, match);
 }
 
 void match_report(Match *match) {
-  if (!room_of(match)->is_joined) return;  // a new session joins it at the moment
+  if (!room_of(match)->is_joined) return;  // a new session is still joining the room
   uint32_t first = match->submitted + 1;
   submit(match, match->done + match->input_delay);
-  // The last input that the game gives sends the others too.
+  // The last input that the game gives also sends the others.
   if (!gives_inputs(match) || match->submitted >= match->wanted)
     send_inputs(match, first);
   expect_turn(match);
@@ -258,7 +262,7 @@ static void on_need(void *data, uint64_t now_ms) {
              on_need, match);
 }
 
-// Returns whether a turn has this player's input, or the player's input before in its place.
+// Returns whether a turn has this player's input, or repeats the player's previous one.
 static bool has_input(const Match *match, const Buf *turn) {
   Reader reader = reader_of(turn->data, turn->size);
   for (uint8_t count = reader_u8(&reader); count > 0; count--) {
@@ -272,7 +276,7 @@ static bool has_input(const Match *match, const Buf *turn) {
   return false;
 }
 
-// Adds the input of a turn that the server has ended without it.
+// Adds the input of a turn that the server has closed without it.
 static void add_missed(const Match *match, const Ahead *turn, Buf *missed) {
   if (turn->turn > match->submitted) return;
   const Buf *input = &match->inputs[turn->turn % MATCH_INPUTS];
@@ -288,7 +292,7 @@ static void add_missed(const Match *match, const Ahead *turn, Buf *missed) {
   buf_append(missed, input->data, input->size);
 }
 
-// Puts missed inputs before those that wait.
+// Puts missed inputs before the waiting ones.
 static void queue_missed(Match *match, Buf *missed) {
   if (missed->size == 0) return;
   if (match->queue.size > 0) buf_append(missed, match->queue.data, match->queue.size);
@@ -296,7 +300,7 @@ static void queue_missed(Match *match, Buf *missed) {
   match->queue = *missed;
 }
 
-// Reports the turns that have come, up to the first that has not.
+// Reports the turns that have arrived, up to the first missing one.
 static void advance(Match *match) {
   Buf missed = {0};
   for (;;) {
@@ -318,7 +322,7 @@ static void advance(Match *match) {
                match);
 }
 
-// Skips the entries of a turn; returns their bytes, or NULL where they are cut off.
+// Skips the entries of a turn; returns their bytes, or NULL if they are cut off.
 static const uint8_t *skip_turn(Reader *reader) {
   const uint8_t *first = reader->at;
   uint8_t count = reader_u8(reader);
@@ -342,7 +346,7 @@ static bool take_turns(Match *match, Reader *reader) {
     if (!bytes || reader->at - bytes > TURN_SIZE) return false;
     uint32_t turn = first + i;
     if (turn - match->delivered - 1 >= MATCH_AHEAD)
-      continue;  // reported, or too far ahead
+      continue;  // already reported, or too far ahead
     if (turn > TURN_MAX) return false;
     Ahead *ahead = &match->ahead[turn % MATCH_AHEAD];
     if (ahead->turn == turn) continue;
@@ -396,7 +400,7 @@ static bool take_start(Match *match, Reader *reader) {
     match_stop(match);
     return true;
   }
-  // More turns may have come since ENTER.
+  // More turns may have arrived since ENTER.
   match->delivered = goes_on && delivered > turn ? delivered : turn;
   match->done = goes_on && done < match->delivered ? done : match->delivered;
   push(match,
@@ -436,7 +440,7 @@ static bool take_pace(Match *match, Reader *reader) {
   return true;
 }
 
-// Takes SNAPSHOT_ASK or TREE_ASK, which have one number.
+// Handles SNAPSHOT_ASK or TREE_ASK, which have one number.
 static bool take_number(const Match *match, PerigeeEventType type, Reader *reader) {
   uint32_t number = reader_u32(reader);
   if (reader_is_done(reader))
@@ -444,7 +448,7 @@ static bool take_number(const Match *match, PerigeeEventType type, Reader *reade
   return reader_is_done(reader);
 }
 
-// Takes DESYNC or WAITING, which have a turn and slots.
+// Handles DESYNC or WAITING, which have a turn and slots.
 static bool take_slots(const Match *match, PerigeeEventType type, Reader *reader) {
   PerigeeEvent event = {.type = type, .room = match->room, .count = reader_u32(reader)};
   if (type == PERIGEE_DESYNC) event.is_odd = reader_u8(reader);
@@ -486,7 +490,7 @@ bool take_lockstep(PerigeeClient *client, const Packet *packet) {
   const Room *room = rooms_find_id(&client->rooms, reader_u32(&reader));
   if (reader.failed)
     return take_malformed(client, "a packet of lockstep without a room");
-  // A datagram may overtake START, or come after the end.
+  // A datagram may overtake START, or arrive after the end.
   if (!room || !room->match || room->match->is_over) return true;
   return take(room->match, packet->type, &reader) ||
          take_malformed(client, "a packet of lockstep that cannot be read");

@@ -11,10 +11,10 @@
 
 enum {
   LOCKSTEP_CHANNEL = 3,
-  MATCH_INPUTS = 64,          // turns whose inputs are kept
-  MATCH_AHEAD = 256,          // turns kept until those before them come
-  MATCH_QUEUE_MAX = 1 << 20,  // bytes of inputs that have no turn yet
-  MATCH_HASHES = 4,           // in each INPUT
+  MATCH_INPUTS = 64,          // turns with stored inputs
+  MATCH_AHEAD = 256,          // turns kept until the turns before them arrive
+  MATCH_QUEUE_MAX = 1 << 20,  // bytes of inputs without a turn
+  MATCH_HASHES = 4,           // hashes in each INPUT
   SNAPSHOT_MAX = 64 << 20,    // bytes of a state
 };
 
@@ -37,9 +37,9 @@ typedef enum LockstepType {
   DOWN_END = 137,
 } LockstepType;
 
-/// A turn that waits for those before it.
+/// A turn that waits for the turns before it.
 typedef struct Ahead {
-  uint32_t turn;  // 0: none
+  uint32_t turn;  // number; 0: unused
   Buf bytes;
 } Ahead;
 
@@ -49,7 +49,7 @@ typedef struct Match {
   uint8_t flags;
   uint8_t seat[PERIGEE_SEAT_SIZE];
   bool is_ready;  // the game has a state
-  bool is_given;  // the state came from others, and the game has not told its hash
+  bool is_given;  // the state came from another member, and its hash is unknown
   bool is_over;   // the match has ended; only perigee_lockstep_enter begins it again
   uint32_t start;
   uint32_t id;
@@ -64,39 +64,42 @@ typedef struct Match {
   uint32_t done;          // newest turn that the game has simulated
   uint32_t submitted;     // newest turn with an input
   uint32_t
-      wanted;  // with PERIGEE_GIVES_INPUTS: newest turn whose input the game has to give
-  Buf inputs[MATCH_INPUTS];  // by turn
-  Buf queue;                 // inputs that have no turn yet: u16 size, bytes
-  Ahead ahead[MATCH_AHEAD];  // by turn
+      wanted;  // with PERIGEE_GIVES_INPUTS: newest turn whose input the game must give
+  Buf inputs[MATCH_INPUTS];  // inputs by turn
+  Buf queue;                 // inputs without a turn: u16 size, bytes
+  Ahead ahead[MATCH_AHEAD];  // turns by number
   uint8_t hash_count;
   uint32_t hash_turn;
   uint32_t
-      hashes[MATCH_HASHES];  // of hash_turn and of turns before it, the newest first
-  Buf snapshot;              // the pieces that have come
-  Timer late_timer;          // repeats INPUT while no turn comes
+      hashes[MATCH_HASHES];  // hashes of hash_turn and of turns before it, the newest
+                             // first
+  Buf snapshot;              // received pieces
+  Timer late_timer;          // repeats INPUT while no turn arrives
   Timer need_timer;          // time of the next NEED
-  Timer enter_timer;         // repeats an ENTER that came too soon
+  Timer enter_timer;         // repeats an ENTER that was too early
 } Match;
 
-/// Requests to take part, in the present session.
+/// Sends ENTER in the current session.
 int match_enter(Match *match);
 
 /// Handles a refused ENTER: repeats it later, or ends the match.
 void match_refused(Match *match, int code, const char *text, size_t size);
 
-/// Ends a match because this client is out of its room, for the reason `code`.
+/// Ends a match because this client is not in its room any more; `code` is the reason.
 void match_lose(Match *match, int code);
 
 /// Begins a packet about the match's room; returns the buffer for its payload.
 Buf *match_begin(const Match *match);
 
-/// Sends the packet; `flags` are PerigeeSendFlags. Returns 0 or a negative PerigeeCode.
+/// Sends the packet. `flags`: PerigeeSendFlags. Returns 0 or a negative PerigeeCode.
 int match_send(const Match *match, LockstepType type, uint32_t flags);
 
-/// Reports the newest simulated turn to the server, and sends the inputs that it waits for.
+/// Reports the newest simulated turn to the server, and sends the inputs for which the
+/// server waits.
 void match_report(Match *match);
 
-/// Takes the next input that PERIGEE_INPUT_WANTED asked for; PERIGEE_OVER where none is wanted.
+/// Takes the next input that PERIGEE_INPUT_WANTED requested. Returns PERIGEE_OVER if
+/// none is wanted.
 int match_take_input(Match *match, const uint8_t *data, size_t size);
 
 /// Continues after the session was resumed.

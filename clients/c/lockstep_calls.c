@@ -7,7 +7,7 @@
 
 enum { PIECE_SIZE = 16384 };  // bytes of a snapshot in one packet
 
-// Returns the match also while a new session still joins its room.
+// Returns the match, even while a new session is still joining its room.
 static Match *find(const PerigeeClient *client, uint32_t number) {
   const Room *room = rooms_find(&client->rooms, number);
   return room ? room->match : NULL;
@@ -32,7 +32,7 @@ int perigee_lockstep_enter(PerigeeClient *client, uint32_t number, uint32_t flag
     room->match->room = number;
     room->match->slot = PERIGEE_SPECTATOR;
   }
-  if (room->match->is_over) {  // only the seat outlives a match
+  if (room->match->is_over) {  // only the seat survives a match
     room->match->id = 0;
     room->match->queue.size = 0;
   }
@@ -101,7 +101,7 @@ int perigee_lockstep_done(PerigeeClient *client, uint32_t number, uint32_t turn,
   Match *match = find(client, number);
   if (!match) return PERIGEE_NOT_JOINED;
   bool is_given = match->is_given && turn == match->done;
-  // For example a turn of the match before.
+  // For example, the turn belongs to the previous match.
   if ((!is_given && turn != match->done + 1) || turn > match->delivered)
     return PERIGEE_OVER;
   match->is_given = false;

@@ -1,12 +1,13 @@
-// Messages of the game, and requests with them: ["name", value] in JSON, or the bytes of its
-// schema. The library checks the JSON text of a value that arrives, and hands on the text.
+// Messages of the game, and requests with messages: ["name", value] in JSON, or bytes
+// encoded with the schema. The library checks the JSON text of a received value, and
+// passes on the text.
 #include <string.h>
 
 #include "internal.h"
 #include "wire/json.h"
 #include "wire/message.h"
 
-// --- What arrives ---
+// --- Receiving ---
 
 static void put_body(Buf *payload, const char *name, const char *json) {
   message_body(payload, (Text){name, (uint32_t)strlen(name)},
@@ -54,14 +55,14 @@ bool take_message(PerigeeClient *client, const Packet *packet) {
                                        .number = packet->type,
                                        .ref = packet->ref};
   } else if (id != 0 && !room) {
-    return true;  // the client has left the room meanwhile
+    return true;  // the client has left the room
   }
   return push(client, packet, &event, body);
 }
 
-// --- What is sent ---
+// --- Sending ---
 
-// Begins a message about a room, 0: none. Returns 0 or a negative PerigeeCode.
+// Begins a message about a room (0: none). Returns 0 or a negative PerigeeCode.
 static int begin(PerigeeClient *client, uint32_t number, Buf **payload) {
   const Room *room = rooms_find(&client->rooms, number);
   if (client->state >= PERIGEE_STATE_CLOSING) return PERIGEE_OVER;
@@ -119,7 +120,7 @@ int perigee_ask_bytes(PerigeeClient *client, uint32_t room, uint16_t number,
                         request_new(client, REQUEST_ASK, timeout_ms));
 }
 
-// Begins an answer; it is about no room where the client has left the question's room.
+// Begins an answer. It names no room if the client has left the room of the request.
 static int begin_answer(PerigeeClient *client, const PerigeeQuestion *question,
                         Buf **payload) {
   const Room *room = rooms_find(&client->rooms, question->room);

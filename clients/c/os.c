@@ -1,4 +1,4 @@
-// Sockets of POSIX and of Windows; the first part has their differences.
+// Sockets of POSIX and Windows. The first part contains the differences.
 #include "os.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static bool make_nonblocking(int fd) {
   return ioctlsocket((SOCKET)fd, FIONBIO, &is_on) == 0;
 }
 
-// Starts Winsock, which counts the calls; the end of the process stops it.
+// Starts Winsock. It counts the calls, and stops at the end of the process.
 static bool start(void) {
   WSADATA data;
   return WSAStartup(MAKEWORD(2, 2), &data) == 0;
@@ -30,7 +30,7 @@ static bool start(void) {
 
 static const char *resolve_problem(int code) { return gai_strerrorA(code); }
 
-// On Windows a refused datagram is a reset.
+// On Windows, a refused datagram is reported as a reset.
 bool os_is_refused(int error) { return error == -REFUSED || error == -WSAECONNRESET; }
 
 const char *os_problem(int error) {
@@ -49,8 +49,8 @@ const char *os_problem(int error) {
   }
 }
 
-// WSAPoll takes no empty list, and before Windows 10 2004 it does not report that connecting has
-// failed. Sockets that connect therefore count as ready after CONNECT_LOOK_MS.
+// WSAPoll rejects an empty list, and before Windows 10 2004 it does not report failed
+// connects. Therefore connecting sockets count as ready after CONNECT_LOOK_MS.
 static int wait_for(struct pollfd *polled, size_t count, int timeout_ms) {
   bool is_connecting = false;
   if (count == 0) Sleep(timeout_ms < 0 ? INFINITE : (DWORD)timeout_ms);
@@ -170,8 +170,8 @@ int os_open_tcp(const OsAddress *address) {
 
 int os_open_udp(const OsAddress *address) { return open_socket(address, SOCK_DGRAM); }
 
-// Where no program listens, the system may give a socket the port that it connects to. Then the
-// socket is connected to itself.
+// If no program listens, the system may give a socket the port to which it connects.
+// The socket is then connected to itself; this function detects that.
 static bool is_own_echo(int fd, const struct sockaddr_storage *peer, socklen_t size) {
   struct sockaddr_storage own = {0};
   socklen_t own_size = sizeof own;
@@ -179,8 +179,8 @@ static bool is_own_echo(int fd, const struct sockaddr_storage *peer, socklen_t s
          memcmp(&own, peer, size) == 0;
 }
 
-// Being writable is not enough, because another descriptor may have ended the wait. The peer's name
-// is known only once the connection is open.
+// Checks the peer's name, which is known only when the connection is open. A writable
+// socket is not enough, because another descriptor may have ended the wait.
 int os_finish_tcp(int fd) {
   struct sockaddr_storage peer = {0};
   int error = 0;

@@ -1,4 +1,4 @@
-// Waiting for the sockets of clients: of one, or of many at a time.
+// Waiting for the sockets of clients: of one client, or of many at a time.
 #include <string.h>
 
 #include "base/mem.h"
@@ -21,17 +21,17 @@ int perigee_wait_ms(PerigeeClient *client) {
   return client->driver ? ms_until(driver_due_us(client)) : PERIGEE_BAD_ARGUMENT;
 }
 
-// A wait for the descriptors of all clients, and others behind them.
+// A wait for the descriptors of all clients, followed by other descriptors.
 typedef struct Wait {
   PerigeeClient **clients;
   size_t client_count;
   PerigeeFd *others;
   size_t other_count;
-  PerigeeFd *fds;  // has room for all
+  PerigeeFd *fds;  // descriptors of clients, then others
 } Wait;
 
-// Waits until something is ready or due, at most until `until_us`. Returns false where a signal was
-// handled, or all clients are closed.
+// Waits until a descriptor is ready or work is due, at most until `until_us`. Returns
+// false if a signal was handled, or all clients are closed.
 static bool wait_for(const Wait *wait, uint64_t until_us) {
   size_t count = 0, others_size = wait->other_count * sizeof *wait->fds;
   bool is_live = others_size > 0;
@@ -50,7 +50,7 @@ static bool wait_for(const Wait *wait, uint64_t until_us) {
 
 static bool is_ready(const PerigeeFd *fd) { return fd->wants_read || fd->wants_write; }
 
-// Drives the clients that are ready or due; returns the descriptors behind theirs.
+// Drives the clients that are ready or due. Returns the descriptors behind theirs.
 static const PerigeeFd *drive_all(const Wait *wait) {
   const PerigeeFd *fd = wait->fds;
   uint64_t now_us = os_clock_us();

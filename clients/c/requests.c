@@ -1,4 +1,5 @@
-// Calls that wait for an answer. Each ends once: by its answer, a refusal or its timeout.
+// Calls that wait for an answer. Each ends exactly once: by its answer, a refusal or
+// its timeout.
 #include <string.h>
 
 #include "base/mem.h"
@@ -14,7 +15,7 @@ bool requests_are_full(const PerigeeClient *client) {
   return client->requests.count >= REQUESTS_MAX;
 }
 
-// Returns the next ref that no request has.
+// Returns the next ref that no request uses.
 static uint16_t new_ref(PerigeeClient *client) {
   Requests *requests = &client->requests;
   do {
@@ -125,7 +126,8 @@ static void fail(Request *request, int code, const EventParts *parts) {
     if (room->match)
       match_refused(room->match, code, parts->text.bytes, parts->text.size);
   } else if (room) {
-    // The room is one of the session before, and the server does not let the client in again.
+    // The room belongs to the previous session, and the server refuses the join in this
+    // one.
     room_leave(client, room, code, 0);
   }
 }

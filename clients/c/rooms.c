@@ -1,4 +1,4 @@
-// The rooms that a client is in, and their other members.
+// The rooms in which a client is, and their other members.
 #include <string.h>
 
 #include "base/array.h"
@@ -34,7 +34,8 @@ Room *rooms_find_id(const Rooms *rooms, uint32_t id) {
 }
 
 Room *rooms_find_name(const Rooms *rooms, const char *name, size_t size) {
-  for (uint32_t i = rooms->count; i-- > 0;) {  // of two rooms the one joined last
+  for (uint32_t i = rooms->count; i-- > 0;) {  // if two rooms match, the one joined
+                                               // last
     if (is_named(rooms->list[i]->name, name, size)) return rooms->list[i];
   }
   return NULL;
@@ -86,7 +87,7 @@ static uint32_t place_of(const Room *room, uint32_t peer) {
   return names_find(&room->places, (const char *)&peer, sizeof peer);
 }
 
-// Puts a member at `index`, where its peer id finds it.
+// Puts a member at `index` and updates the map of peer ids.
 static void put(Room *room, uint32_t index, Member member) {
   room->members[index] = member;
   names_set(&room->places, (const char *)&member.peer, sizeof member.peer, index + 1);

@@ -1,12 +1,12 @@
-// Sending: composes packets, keeps RELIABLE ones until they are acknowledged, and gives them to the
-// connection. messages.c has the messages.
+// Sending: composes packets, keeps RELIABLE ones until they are acknowledged, and
+// passes them to the connection. messages.c composes messages.
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/text.h"
 #include "internal.h"
 
-enum { PAYLOAD_MAX = 64 << 20 };  // until WELCOME sets the limit
+enum { PAYLOAD_MAX = 64 << 20 };  // limit before WELCOME
 
 // --- Packets ---
 
@@ -92,7 +92,7 @@ void control_send(PerigeeClient *client, ControlType type) {
   Packet header = {
       .type = (uint16_t)type,
       .length = (uint32_t)(bytes->size - PACKET_HEADER_SIZE),
-      // BYE stays behind the packets before it.
+      // BYE must not overtake the packets before it.
       .priority = type == CONTROL_BYE ? PRIORITY_NORMAL : PRIORITY_CRITICAL};
   packet_write_header(bytes->data, &header);
   link_write(client, bytes->data, bytes->size);
@@ -134,7 +134,7 @@ static int join(PerigeeClient *client, Request *request, const char *name) {
 int perigee_join(PerigeeClient *client, const char *name, uint32_t timeout_ms) {
   if (!name || !text_is_name(name, strlen(name))) return PERIGEE_BAD_ARGUMENT;
   Request *again = request_find_join(client, name, strlen(name));
-  if (again && again->number == 0) {  // a new session joins it already
+  if (again && again->number == 0) {  // a new session is already joining it
     again->number = client->requests.last_number =
         client->requests.last_number % INT32_MAX + 1;
     return (int)again->number;
@@ -180,7 +180,8 @@ int perigee_sync(PerigeeClient *client, uint32_t timeout_ms) {
   bool is_open = client->state == PERIGEE_STATE_OPEN;
   if (client->state >= PERIGEE_STATE_CLOSING) return PERIGEE_OVER;
   if (is_open && !session_is_resumable(&client->session)) {
-    // The server acknowledges no packets, but takes them in order.
+    // The server acknowledges no packets, but handles them in order, so a ping shows
+    // the same.
     int number = perigee_ping(client, timeout_ms);
     if (number > 0) request_find_ping(client, client->last_ping)->is_sync = true;
     return number;

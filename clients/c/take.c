@@ -1,5 +1,6 @@
-// Takes the server's control packets, field by field in the order of docs/protocol.md. Ignores
-// bytes behind the known fields, because a later version of the protocol may have more fields.
+// Handles the server's control packets. Fields are in the order of docs/protocol.md.
+// Bytes behind the known fields are ignored, because a later version of the protocol
+// may have more fields.
 #include <stdio.h>
 #include <string.h>
 
@@ -50,7 +51,7 @@ static bool read_welcome(const Packet *packet, Greeting *greeting) {
   greeting->max_payload = reader_u32(&reader);
   greeting->ping_interval_ms = reader_u32(&reader);
   greeting->tick_rate = reader_u16(&reader);
-  greeting->is_resumed = reader_u8(&reader) == 1;  // unknown values: no
+  greeting->is_resumed = reader_u8(&reader) == 1;  // any other value means: not resumed
   greeting->received = reader_u32(&reader);
   greeting->udp_port = reader_u16(&reader);
   greeting->udp_key = reader_bytes(&reader, UDP_KEY_SIZE);
@@ -80,7 +81,7 @@ static void keep_welcome(PerigeeClient *client, const Greeting *greeting) {
 
 static void begin_session(PerigeeClient *client) {
   client_push(client, &(PerigeeEvent){.type = PERIGEE_CONNECTED});
-  kept_send(client);  // the calls from before WELCOME
+  kept_send(client);  // sends the packets of calls made before WELCOME
   if (!session_is_resumable(&client->session)) reliable_deinit(&client->session.stream);
 }
 
@@ -132,7 +133,7 @@ static bool take_ping(PerigeeClient *client, const Packet *packet) {
   Reader reader = payload_of(packet);
   uint64_t value = reader_u64(&reader);
   if (reader.failed) return take_short(client);
-  // A server that does not read gets no more answers.
+  // Sends no answers to a server that does not read them.
   if (link_is_clogged(&client->link)) return true;
   buf_u64(packet_begin(client), value);
   control_send(client, CONTROL_PONG);
@@ -178,7 +179,7 @@ static bool take_ack(PerigeeClient *client, const Packet *packet) {
 typedef struct Reason {
   uint16_t code;
   Text text;
-  uint16_t retry_s;  // of REJECTED and CLOSING, with PERIGEE_UNAVAILABLE
+  uint16_t retry_s;  // REJECTED and CLOSING: pause, with PERIGEE_UNAVAILABLE
 } Reason;
 
 static bool read_reason(const Packet *packet, Reason *reason) {
@@ -196,7 +197,7 @@ static bool take_error(PerigeeClient *client, const Packet *packet) {
     return take_malformed(client, "an error that cannot be read");
   Text text = reason.text;
   if (packet->flags & PACKET_RESPONSE) {
-    // A request that has ended before is ignored.
+    // Ignores an error for a request that has already ended.
     Request *request = request_find(client, packet->ref);
     if (request) request_fail(request, reason.code, text.bytes, text.size);
     return true;
@@ -231,7 +232,7 @@ static bool take_fault(PerigeeClient *client, const Packet *packet) {
   Fault fault;
   if (!read_fault(packet, &fault))
     return take_malformed(client, "a fault that cannot be read");
-  Buf text = {0};  // "Cheater: {...}"
+  Buf text = {0};  // text such as "Cheater: {...}"
   buf_append(&text, fault.code.bytes, fault.code.size);
   if (!text_equals(fault.json, text_from("null"))) {
     buf_append(&text, ": ", 2);
@@ -245,7 +246,7 @@ static bool take_fault(PerigeeClient *client, const Packet *packet) {
   return true;
 }
 
-// Takes REJECTED or CLOSING; no packet follows them.
+// Handles REJECTED or CLOSING. No packet follows them.
 static bool take_end(PerigeeClient *client, const Packet *packet) {
   Reason reason;
   if (!read_reason(packet, &reason))
@@ -265,11 +266,11 @@ static bool take_redirect(PerigeeClient *client, const Packet *packet) {
   return true;
 }
 
-// --- Which is which ---
+// --- The table of packets ---
 
 typedef bool Take(PerigeeClient *client, const Packet *packet);
 
-// All others come from another version, or are for web pages.
+// All other types are from another version, or are for web pages.
 static Take *const TAKES[] = {
     [CONTROL_PING] = take_ping,
     [CONTROL_PONG] = take_pong,

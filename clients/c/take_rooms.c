@@ -1,4 +1,4 @@
-// Takes the server's packets about rooms and their members.
+// Handles the server's packets about rooms and their members.
 #include <string.h>
 
 #include "base/mem.h"
@@ -80,8 +80,8 @@ static bool read_joined(const Packet *packet, Joined *joined) {
   return !reader.failed && are_names;
 }
 
-// Marks the members that are still in the room. After a new session they need the same name too,
-// because a restarted server may have given their ids to others.
+// Marks the members that are still in the room. In a new session, they must also have
+// the same name, because a restarted server may have given their ids to other peers.
 static void mark_members(Room *room, const Joined *joined, bool is_resumed) {
   for (uint32_t i = 0; i < room->member_count; i++) room->members[i].is_listed = false;
   Reader reader = joined->peers;
@@ -92,7 +92,7 @@ static void mark_members(Room *room, const Joined *joined, bool is_resumed) {
   }
 }
 
-// Sets the whole list of members; reports what has changed in a known room.
+// Sets the whole list of members. If the room was known, reports the changes.
 static void set_members(PerigeeClient *client, Room *room, const Joined *joined,
                         bool is_new, bool is_resumed) {
   mark_members(room, joined, is_resumed);
@@ -142,10 +142,10 @@ bool take_joined(PerigeeClient *client, const Packet *packet) {
   bool is_answer = packet->flags & PACKET_RESPONSE;
   Room *known = rooms_find_id(&client->rooms, joined.id);
   Request *request = request_answered(client, packet, REQUEST_JOIN);
-  // Where the answer was lost with a connection, the list after a resume replaces it.
+  // If the answer was lost with a connection, the list after a resume replaces it.
   if (!known && !request)
     request = request_find_join(client, joined.name.bytes, joined.name.size);
-  // This answer is older than the list after a resume.
+  // This answer is older than the list after a resume, so it is ignored.
   if (known && is_answer && !request) return true;
   if ((!known && rooms_are_full(&client->rooms)) ||
       !rooms_take_members(&client->rooms, joined.count))
@@ -164,7 +164,7 @@ void room_leave(PerigeeClient *client, Room *room, int code, uint32_t request) {
   rooms_remove(&client->rooms, room);
 }
 
-// Ends a waiting LEAVE; returns its number, 0: none.
+// Ends a waiting LEAVE and returns its number; 0: none waits.
 static uint32_t answer_leave(Request *request) {
   if (!request) return 0;
   uint32_t number = request->number;
@@ -197,7 +197,7 @@ void rooms_confirmed(PerigeeClient *client) {
   }
 }
 
-// --- Members, and what they relay ---
+// --- Members and broadcasts ---
 
 bool take_peer_joined(PerigeeClient *client, const Packet *packet) {
   Reader reader = reader_of(packet->payload, packet->length);
@@ -211,7 +211,7 @@ bool take_peer_joined(PerigeeClient *client, const Packet *packet) {
   return true;
 }
 
-// The client is not among its members; room 0 reports its own name.
+// The list of members does not include the client itself. Room 0 means its own name.
 bool take_peer_renamed(PerigeeClient *client, const Packet *packet) {
   Reader reader = reader_of(packet->payload, packet->length);
   uint32_t id = reader_u32(&reader), peer = reader_u32(&reader);
@@ -289,7 +289,7 @@ bool take_rooms(PerigeeClient *client, const Packet *packet) {
   return is_good || malformed(client);
 }
 
-// --- What the game asks of rooms ---
+// --- Queries ---
 
 static const Room *joined_room(const PerigeeClient *client, uint32_t number) {
   const Room *room = rooms_find(&client->rooms, number);

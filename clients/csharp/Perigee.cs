@@ -1,5 +1,5 @@
-// A client of a Perigee server for C#: Unity, Godot, Mono and .NET. One file over libperigee, which
-// has to be where the runtime looks for native libraries (libperigee.so, perigee.dll).
+// A client of a Perigee server for C#: Unity, Godot, Mono and .NET. It is one file over libperigee.
+// The runtime must find libperigee (libperigee.so, perigee.dll) among its native libraries.
 //
 //   using (var client = new Perigee.Client("localhost:7777", new Perigee.Options { Name = "ann" })) {
 //     while (client.State != Perigee.State.Closed) {
@@ -10,9 +10,9 @@
 //     }
 //   }
 //
-// include/perigee.h documents what each call and each event means; names and order are the same. A
-// client belongs to one thread at a time. Calls that return a request end in one event that carries
-// its number. Calls that cannot succeed raise a Perigee.Error, whose code says why.
+// include/perigee.h documents each call and each event; names and order are the same. A client must
+// be used by one thread at a time. A call that returns a request ends in one event with the
+// request's number. A call that cannot succeed raises a Perigee.Error, whose code is the reason.
 using System;
 using System.Collections.Generic;
 using System.Runtime.InteropServices;
@@ -159,7 +159,7 @@ public sealed class Client : IDisposable {
   ~Client() { Dispose(); }
 
   public void Dispose() {
-    // A finalizer must not raise an error, even where the library is missing.
+    // A finalizer must not raise an error, even if the library is missing.
     if (handle != IntPtr.Zero) perigee_free(handle);
     handle = IntPtr.Zero;
     GC.SuppressFinalize(this);
@@ -349,7 +349,7 @@ public sealed class Client : IDisposable {
     return (uint)code;
   }
 
-  // Returns a C string. Rejects a text that contains NUL, because it would arrive cut off.
+  // Returns a C string. Rejects a text that contains NUL, because it would be cut there.
   static byte[] Bytes(string text) {
     if (text == null) return null;
     if (text.IndexOf('\0') >= 0) throw new ArgumentException("a text with U+0000 cannot be sent");
@@ -385,7 +385,7 @@ public sealed class Client : IDisposable {
       new IntPtr(list.ToInt64() + (long)index * Marshal.SizeOf(typeof(T))), typeof(T));
   }
 
-  // --- The library, as include/perigee.h declares it ---
+  // --- Declarations of the library, as in include/perigee.h ---
 
   [StructLayout(LayoutKind.Sequential)]
   struct NativeOptions {

@@ -1,5 +1,5 @@
-// Clients without sockets (perigee.h, "Without sockets"): the program carries their bytes and
-// brings the time, in seconds of any clock that never goes back.
+// Clients without sockets (perigee.h, "Without sockets"): the program carries their
+// bytes and supplies the time, in seconds of any clock that never goes back.
 #include "core.h"
 
 static uint64_t time_at(lua_State *L, int index) {
@@ -8,7 +8,7 @@ static uint64_t time_at(lua_State *L, int index) {
   return (uint64_t)(seconds * 1e6 + 0.5);
 }
 
-// new(options, now): a client; nil and a code's name
+// new(options, now): returns a client; or nil and the name of a code
 static int new_client(lua_State *L) {
   PerigeeOptions options = core_options(L, 1);
   uint64_t now_us = time_at(L, 2);
@@ -18,19 +18,20 @@ static int new_client(lua_State *L) {
   return handle->client ? 1 : core_result(L, code);
 }
 
-// connection(): the number of the connection that the client wants or has; 0: none
+// connection(): returns the number of the connection that the client wants or has; 0:
+// none
 static int connection(lua_State *L) {
   lua_pushnumber(L, perigee_connection(core_bare(L, 1)));
   return 1;
 }
 
-// opened(now)
+// opened(now): reports that the connection is open
 static int opened(lua_State *L) {
   perigee_connection_opened(core_bare(L, 1), time_at(L, 2));
   return 0;
 }
 
-// ended(code, text, now)
+// ended(code, text, now): reports the end of the connection
 static int ended(lua_State *L) {
   PerigeeClient *client = core_bare(L, 1);
   int code = (int)luaL_checkinteger(L, 2);
@@ -39,7 +40,7 @@ static int ended(lua_State *L) {
   return 0;
 }
 
-// receive(bytes, now)
+// receive(bytes, now): handles received bytes
 static int receive(lua_State *L) {
   size_t size;
   const char *bytes = luaL_checklstring(L, 2, &size);
@@ -47,7 +48,7 @@ static int receive(lua_State *L) {
   return 0;
 }
 
-// output(now): the bytes to send, which count as sent
+// output(now): returns the bytes to send, which then count as sent
 static int output(lua_State *L) {
   size_t size;
   PerigeeClient *client = core_bare(L, 1);
@@ -57,7 +58,7 @@ static int output(lua_State *L) {
   return 1;
 }
 
-// receive_datagram(bytes, now)
+// receive_datagram(bytes, now): handles a received datagram
 static int receive_datagram(lua_State *L) {
   size_t size;
   const char *bytes = luaL_checklstring(L, 2, &size);
@@ -65,7 +66,8 @@ static int receive_datagram(lua_State *L) {
   return 0;
 }
 
-// next_datagram(now): its bytes and its port, 0: that of the server's address; nil: there is none
+// next_datagram(now): returns the next datagram and its port (0: that of the server's
+// address); nil if none is due
 static int next_datagram(lua_State *L) {
   char bytes[PERIGEE_DATAGRAM_MAX];
   uint16_t port = 0;
@@ -76,13 +78,13 @@ static int next_datagram(lua_State *L) {
   return 2;
 }
 
-// advance(now)
+// advance(now): does all due work
 static int advance(lua_State *L) {
   perigee_advance(core_bare(L, 1), time_at(L, 2));
   return 0;
 }
 
-// due(): when advance has to be called; nil: never
+// due(): returns the time of the next advance; nil: never
 static int due(lua_State *L) {
   uint64_t due_us = perigee_due_us(core_bare(L, 1));
   if (due_us == UINT64_MAX) return 0;

@@ -1,4 +1,4 @@
-// The calls of rooms, messages and channels. `flags` are a sum of PerigeeSendFlags.
+// The calls for rooms, messages and channels. `flags` is a sum of PerigeeSendFlags.
 #include <string.h>
 
 #include "core.h"
@@ -17,7 +17,7 @@ static uint32_t flags_at(lua_State *L, int index) {
   return core_number(L, index, FLAGS_ALL);
 }
 
-// Returns the question at this index, which an event contained.
+// Returns the PerigeeQuestion at this index, which is from an event.
 static PerigeeQuestion question_at(lua_State *L, int index) {
   size_t size;
   PerigeeQuestion question;
@@ -29,18 +29,18 @@ static PerigeeQuestion question_at(lua_State *L, int index) {
 
 // --- Rooms ---
 
-// join(name, seconds): a request
+// join(name, seconds): returns a request
 static int join(lua_State *L) {
   return core_result(
       L, perigee_join(core_client(L, 1), core_name(L, 2), core_milliseconds(L, 3)));
 }
 
-// leave(room): a request
+// leave(room): returns a request
 static int leave(lua_State *L) {
   return core_result(L, perigee_leave(core_client(L, 1), number32(L, 2)));
 }
 
-// list_rooms(seconds): a request
+// list_rooms(seconds): returns a request
 static int list_rooms(lua_State *L) {
   return core_result(L, perigee_list_rooms(core_client(L, 1), core_milliseconds(L, 2)));
 }
@@ -62,13 +62,13 @@ static int send_bytes(lua_State *L) {
                             size, flags_at(L, 5)));
 }
 
-// ask(room, name, json, seconds): a request
+// ask(room, name, json, seconds): returns a request
 static int ask(lua_State *L) {
   return core_result(L, perigee_ask(core_client(L, 1), number32(L, 2), core_name(L, 3),
                                     luaL_checkstring(L, 4), core_milliseconds(L, 5)));
 }
 
-// ask_bytes(room, number, bytes, seconds): a request
+// ask_bytes(room, number, bytes, seconds): returns a request
 static int ask_bytes(lua_State *L) {
   size_t size;
   const char *bytes = luaL_checklstring(L, 4, &size);
@@ -112,7 +112,7 @@ static int send_packet(lua_State *L) {
                              size, flags_at(L, 5)));
 }
 
-// ask_packet(channel, number, bytes, seconds): a request
+// ask_packet(channel, number, bytes, seconds): returns a request
 static int ask_packet(lua_State *L) {
   size_t size;
   const char *bytes = luaL_checklstring(L, 4, &size);
@@ -121,7 +121,7 @@ static int ask_packet(lua_State *L) {
                             size, core_milliseconds(L, 5)));
 }
 
-// open_channel(name, seconds): a request
+// open_channel(name, seconds): returns a request
 static int open_channel(lua_State *L) {
   return core_result(L, perigee_open_channel(core_client(L, 1), core_name(L, 2),
                                              core_milliseconds(L, 3)));
@@ -141,7 +141,7 @@ static int send_to(lua_State *L) {
                                      number16(L, 4), bytes, size, flags_at(L, 6)));
 }
 
-// ask_peer(channel, peer, number, bytes, seconds): a request
+// ask_peer(channel, peer, number, bytes, seconds): returns a request
 static int ask_peer(lua_State *L) {
   size_t size;
   const char *bytes = luaL_checklstring(L, 5, &size);
@@ -152,12 +152,12 @@ static int ask_peer(lua_State *L) {
 
 // --- The connection ---
 
-// ping(seconds): a request
+// ping(seconds): returns a request
 static int ping(lua_State *L) {
   return core_result(L, perigee_ping(core_client(L, 1), core_milliseconds(L, 2)));
 }
 
-// sync(seconds): a request
+// sync(seconds): returns a request
 static int sync(lua_State *L) {
   return core_result(L, perigee_sync(core_client(L, 1), core_milliseconds(L, 2)));
 }

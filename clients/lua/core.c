@@ -1,4 +1,4 @@
-// Clients as userdata: how they begin and end, what is known of them, and the module itself.
+// Clients as userdata: beginning and end, queries, and the module itself.
 #include "core.h"
 
 #include <stdlib.h>
@@ -71,7 +71,7 @@ const char *core_name(lua_State *L, int index) {
 
 static const char *text_field(lua_State *L, int index, const char *name) {
   lua_getfield(L, index, name);
-  return lua_isnil(L, -1) ? NULL : core_name(L, -1);  // the stack keeps it
+  return lua_isnil(L, -1) ? NULL : core_name(L, -1);  // the Lua stack keeps the text
 }
 
 static uint32_t time_field(lua_State *L, int index, const char *name) {
@@ -95,8 +95,8 @@ static PerigeeTransport transport_field(lua_State *L, int index) {
   return (PerigeeTransport)luaL_checkoption(L, -1, "tcp", NAMES);
 }
 
-// Of the fields name, token, hash (16 hexadecimal digits), transport ("tcp", "both", "udp"),
-// timeout, first, max, patience (seconds), reconnect, rejoin (false: not).
+// Reads the fields name, token, hash (16 hexadecimal digits), transport ("tcp", "both",
+// "udp"), timeout, first, max, patience (seconds), reconnect and rejoin (false: off).
 PerigeeOptions core_options(lua_State *L, int index) {
   PerigeeOptions options;
   perigee_options_init(&options);
@@ -123,7 +123,8 @@ Handle *core_new_handle(lua_State *L, int is_bare) {
   return handle;
 }
 
-// connect(address, options): a client that begins to connect; nil and a code's name.
+// connect(address, options): returns a client that begins to connect; or nil and the
+// name of a code
 static int connect(lua_State *L) {
   const char *address = luaL_checkstring(L, 1);
   PerigeeOptions options = core_options(L, 2);
@@ -148,7 +149,7 @@ static int client_free(lua_State *L) {
 
 // --- The loop ---
 
-// poll(): does all due work without waiting; returns whether events wait.
+// poll(): does all due work without waiting; returns whether events wait
 static int client_poll(lua_State *L) {
   lua_pushboolean(L, perigee_poll(core_driven(L, 1), 0));
   return 1;
@@ -174,7 +175,7 @@ static void set_text(lua_State *L, const char *name, const char *text) {
   lua_setfield(L, -2, name);
 }
 
-// info(): a table of facts about the session.
+// info(): returns a table of facts about the session
 static int client_info(lua_State *L) {
   const PerigeeClient *client = core_client(L, 1);
   PerigeeStats stats;
@@ -190,7 +191,7 @@ static int client_info(lua_State *L) {
   return 1;
 }
 
-// udp_stats(): a table of figures; nil where there are no datagrams.
+// udp_stats(): returns a table of figures; nil without datagrams
 static int client_udp_stats(lua_State *L) {
   PerigeeStats stats;
   perigee_stats(core_client(L, 1), &stats);

@@ -1,5 +1,5 @@
-// Events as tables, as docs/lua-client.md lists them. Rooms are numbers here (`room_id`); `answers`
-// is the request that an event answers.
+// Events as tables, in the form that docs/lua-client.md describes. Rooms are numbers
+// here (`room_id`). `answers` is the request that an event answers.
 #include <stdbool.h>
 
 #include "core.h"
@@ -29,7 +29,7 @@ static void set_reason(lua_State *L, const PerigeeEvent *event) {
   set_text(L, "message", event->text);
 }
 
-// A fault has a code of the game, and a value as JSON.
+// Sets the error. A fault has a code of the game, and a value as JSON.
 static void set_error(lua_State *L, const PerigeeEvent *event) {
   set_reason(L, event);
   if (event->code != PERIGEE_FAULT) return;
@@ -82,7 +82,8 @@ static void set_rooms(lua_State *L, const PerigeeEvent *event) {
   lua_setfield(L, -2, "rooms");
 }
 
-// Adds the other members by peer id. The list may already include changes whose events follow.
+// Adds the other members by peer id. The list may already include changes whose events
+// come later.
 static void set_members(lua_State *L, const PerigeeClient *client, uint32_t room) {
   uint32_t count = perigee_member_count(client, room);
   lua_newtable(L);
@@ -151,7 +152,7 @@ static void set_slots(lua_State *L, const PerigeeEvent *event) {
   lua_setfield(L, -2, "slots");
 }
 
-// --- All of them ---
+// --- The table of events ---
 
 static void set_try(lua_State *L, const PerigeeEvent *event) {
   set_integer(L, "attempt", event->count);

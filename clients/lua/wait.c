@@ -1,4 +1,4 @@
-// A loop over many clients: waits for all of them, and for descriptors of the caller.
+// A loop over many clients: waits for all of them, and for a descriptor of the caller.
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,10 +6,11 @@
 
 #define LOOP "perigee.client.core.loop"
 
-// Its environment has the userdata of its clients as keys, so that Lua keeps them.
+// A loop. Its environment table has the userdata of its clients as keys, so that Lua
+// keeps them.
 typedef struct Loop {
-  Handle **handles;         // of its clients; the program may have freed some of these
-  PerigeeClient **clients;  // the others, during a wait
+  Handle **handles;  // handles of its clients; the program may have freed some of them
+  PerigeeClient **clients;  // clients that are not freed, during a wait
   size_t count;
   size_t capacity;
 } Loop;
@@ -39,7 +40,7 @@ static void keep_client(lua_State *L, int is_kept) {
   lua_rawset(L, -3);
 }
 
-// add(client): returns the key by which wait names it.
+// add(client): returns the key that wait reports for the client
 static int loop_add(lua_State *L) {
   Loop *loop = check_loop(L);
   PerigeeClient *client = core_driven(L, 2);
@@ -72,9 +73,9 @@ static int milliseconds(lua_State *L, int index) {
   return seconds < INT32_MAX / 1000 ? (int)(seconds * 1000) + 1 : INT32_MAX;
 }
 
-// wait(seconds, fd): drives all clients, and waits until one has events or the descriptor (nil:
-// none) can be read, but no longer than `seconds` (nil: for ever). Returns a list of the keys of
-// clients with events.
+// wait(seconds, fd): drives all clients. Waits until a client has events or the
+// descriptor can be read (nil: no descriptor), but no longer than `seconds` (nil: for
+// ever). Returns a list of the keys of clients with events.
 static int loop_wait(lua_State *L) {
   const Loop *loop = check_loop(L);
   int timeout_ms = milliseconds(L, 2);
@@ -101,7 +102,7 @@ static int loop_free(lua_State *L) {
   return 0;
 }
 
-// loop(): a new one
+// loop(): returns a new loop
 static int new_loop(lua_State *L) {
   Loop *loop = lua_newuserdata(L, sizeof *loop);
   *loop = (Loop){0};

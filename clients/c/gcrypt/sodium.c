@@ -1,5 +1,5 @@
-// Errors of libgcrypt end the process: with arguments of fixed sizes only a libgcrypt without these
-// algorithms, or without memory, reports any.
+// Errors of libgcrypt end the process. All arguments have fixed sizes, so errors mean
+// that libgcrypt lacks these algorithms or has no memory.
 #include "sodium.h"
 
 #include <gcrypt.h>
@@ -121,7 +121,7 @@ int crypto_scalarmult_base(unsigned char *out, const unsigned char *secret) {
 int crypto_scalarmult(unsigned char *out, const unsigned char *secret,
                       const unsigned char *point) {
   static const unsigned char ZEROS[KEY_SIZE];
-  // A point of small order is an error for libgcrypt, or gives zeros.
+  // For a point of small order, libgcrypt reports an error or returns zeros.
   if (gcry_ecc_mul_point(GCRY_ECC_CURVE25519, out, secret, point) != 0) return -1;
   return sodium_memcmp(out, ZEROS, KEY_SIZE) == 0 ? -1 : 0;
 }
