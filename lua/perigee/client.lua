@@ -13,6 +13,7 @@
 
 local address = require "perigee.client.address"
 local calls = require "perigee.client.calls"
+local checked = require "perigee.client.options"
 local check_methods = require "perigee.client.methods"
 local core = require "perigee.client.dependency" "perigee.client.core"
 local json = require "perigee.client.json"
@@ -121,6 +122,7 @@ end
 ---@return perigee.Client?, string? message, string? code
 function client.connect(where, given)
   given = given or {}
+  checked.connect(where, given)
   json.check()
   local host, port = address.parse(where)
   if not host then return nil, port, "EINVAL" end
@@ -213,6 +215,7 @@ end
 ---@param timeout? number seconds; nil waits for ever, 0 not at all
 ---@return table? event, string? reason
 function Client:recv(timeout)
+  if timeout ~= nil then checked.seconds("client:recv", timeout) end
   if timeout == 0 and self._first > self._last then loop.update() end
   local event = pop(self)
   if event then return event end
@@ -235,6 +238,7 @@ end
 ---@param type string
 ---@param fn? fun(event: table)
 function Client:on(type, fn)
+  checked.handler("client:on", type, fn)
   self._handlers[type] = fn
   if not fn then return end
   for _ = self._first, self._last do

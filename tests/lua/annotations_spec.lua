@@ -400,7 +400,9 @@ describe("the annotations of specs", function()
     same_functions("server:", methods_of(found.Server), DOCUMENTED.classes["perigee.testing.Server"].methods)
     same_functions("client:", methods_of(found.BinaryClient, found.TextClient, found.Client),
       DOCUMENTED.classes["perigee.testing.Client"].methods)
-    same_functions("room:", methods_of(found.Room), DOCUMENTED.classes["perigee.testing.Room"].methods)
+    local of_rooms = methods_of(found.Room)
+    of_rooms.on = nil -- which raises an error that names the client's
+    same_functions("room:", of_rooms, DOCUMENTED.classes["perigee.testing.Room"].methods)
     same_functions("channel:", methods_of(found.Channel),
       DOCUMENTED.classes["perigee.testing.Channel"].methods)
   end)

@@ -94,6 +94,39 @@ describe("connect", function()
     assert.same({ "hello", "ping" }, server.got)
   end)
 
+  it("explains arguments of other types, at the caller's line", function()
+    local c = with()
+    for wrong, fn in pairs {
+      ['client.connect: an address is a text, as "localhost:7777", not a number'] =
+        function() client.connect(7777) end,
+      ['client.connect: options are a table, as { name = "ann" }, not a string'] =
+        function() client.connect("localhost", "ann") end,
+      ["client.connect: there is no option nmae; there are line, name, on, reconnect, rejoin, schema, "
+        .. "timeout, token, udp"] = function() client.connect("localhost", { nmae = "ann" }) end,
+      ["client.connect: the option token is a text, not a number"] =
+        function() client.connect("localhost", { token = 5 }) end,
+      ["client.connect: the option timeout is a number of seconds, not a string"] =
+        function() client.connect("localhost", { timeout = "5" }) end,
+      ["client.connect: the option reconnect is false, or a table as { first = 0.25, max = 8, "
+        .. "patience = 60 }, not a number"] = function() client.connect("localhost", { reconnect = 3 }) end,
+      ["client.connect: reconnect: there is no option last; there are first, max, patience"] =
+        function() client.connect("localhost", { reconnect = { last = 3 } }) end,
+      ['client.connect: the option udp is true, false or "alone", not "only"'] =
+        function() client.connect("localhost", { udp = "only" }) end,
+      ['client:on: the handler of "joined" is a function, not a string'] =
+        function() client.connect("localhost", { on = { joined = "x" } }) end,
+      ['client:on: the type of an event is a text, as "joined", not a function'] = function() c:on(print) end,
+      ["client:recv: a time is a number of seconds, not a string"] = function() c:recv "1" end,
+      ["client.sleep: a time is a number of seconds, not nil"] = function() client.sleep() end,
+    } do
+      local ok, problem = pcall(fn)
+      assert.is_false(ok)
+      assert.equal(wrong, (problem:gsub("^tests/lua/client_spec.lua:%d+: ", "")))
+      assert.matches("^tests/lua/client_spec.lua:%d+: ", problem)
+    end
+    c:close()
+  end)
+
   it("leaves the table of options as it is", function()
     local server = fake_server.start()
     local reconnect = setmetatable({ first = 0.1 }, { __metatable = false })
@@ -152,6 +185,18 @@ describe("rooms", function()
     assert.equal("Protocol", code)
     local _, text = pcall(function() c:join() end)
     assert.matches("client_spec.lua:%d+: client:join takes the name of a room, not nil$", text)
+    c:close()
+  end)
+end)
+
+
+describe("a handler of a room", function()
+  it("is an error that names the client's", function()
+    local c = with()
+    local room = assert(c:join "lobby")
+    local ok, problem = pcall(function() room:on("message", print) end)
+    assert.is_false(ok)
+    assert.matches("^tests/lua/client_spec.lua:%d+: a room has no `on`: client:on%(type, fn%)", problem)
     c:close()
   end)
 end)
@@ -217,6 +262,21 @@ describe("messages", function()
         ok, problem = pcall(fn)
         assert.is_false(ok)
         assert.matches("^tests/lua/client_spec.lua:%d+: " .. call .. ": " .. wrong .. "$", problem)
+      end
+    end
+    for wrong, room in pairs {
+      ['a room, not a string; client:room%("lobby"%) returns it while this client is in it'] = "lobby",
+      ["a room, not a number; client:join and client:room return rooms"] = 5,
+      ["a room, not a table; client:join and client:room return rooms"] = { id = 5 },
+    } do
+      for call, fn in pairs {
+        ["send"] = function() c:send("x", 1, { room = room }) end,
+        ["ask"] = function() c:ask("x", 1, 2, room) end,
+      } do
+        ok, problem = pcall(fn)
+        assert.is_false(ok)
+        local place = "^tests/lua/client_spec.lua:%d+: " .. call
+        assert.matches(place .. ": the option room is " .. wrong .. "$", problem)
       end
     end
     ok, problem = pcall(function() c:send_packet(3000, 1, {}) end)

@@ -285,8 +285,16 @@ end
 
 -- Messages --------------------------------------------------------------------------------------
 
-local function room_number(room)
-  return room and room.id or 0
+-- Returns the number of the room that a call is about; 0: none.
+local function room_number(call, room)
+  if room == nil then return 0 end
+  if getmetatable(room) == Room then return room.id end
+  local cure = "client:join and client:room return rooms"
+  if type(room) == "string" then
+    cure = ("client:room(%q) returns it while this client is in it"):format(room)
+  end
+  error(("%s%s: the option room is a room, not %s; %s"):format(describe.where(), call,
+    describe.kind(room), cure), 0)
 end
 
 
@@ -297,7 +305,7 @@ end
 ---@return true? sent, string? message, string? code
 function calls:send(name, value, options)
   local flags = checked.flags("send", options)
-  local room = room_number(options and options.room)
+  local room = room_number("send", options and options.room)
   local number, body = schema.write(self._schema, name, value)
   if number == 0 then return self:_call("send", room, name, body, flags) end
   return self:_call("send_bytes", room, number, body, flags)
@@ -313,13 +321,14 @@ end
 ---@param room? perigee.client.Room
 ---@return any answer, string? message, string? code, any fault
 function calls:ask(name, value, timeout, room)
+  local about = room_number("ask", room)
   local number, body = schema.write(self._schema, name, value)
   local event, message, code, fault
   if number == 0 then
-    event, message, code, fault = self:_ask("ask", room_number(room), name, body, timeout or self.timeout)
+    event, message, code, fault = self:_ask("ask", about, name, body, timeout or self.timeout)
   else
     event, message, code, fault =
-      self:_ask("ask_bytes", room_number(room), number, body, timeout or self.timeout)
+      self:_ask("ask_bytes", about, number, body, timeout or self.timeout)
   end
   if not event then return nil, message, code, fault end
   return event.value

@@ -3,6 +3,7 @@
 --- process can have any number of clients.
 
 local core = require "perigee.client.dependency" "perigee.client.core"
+local checked = require "perigee.client.options"
 local new_timers = require("perigee.client.timers").new
 
 local loop = { now = core.now }
@@ -208,6 +209,7 @@ end
 --- Waits for `seconds`, while the loop runs.
 ---@param seconds number
 function loop.sleep(seconds)
+  checked.seconds("client.sleep", seconds)
   loop.wait(loop.slot(), seconds)
 end
 

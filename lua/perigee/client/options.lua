@@ -1,10 +1,26 @@
---- Checks the options of calls that send. Errors name the caller's line.
+--- Checks what programs pass to calls. Errors name the caller's line.
 
 local describe = require "perigee.util.describe"
 
 local UNRELIABLE = 1
 local PRIORITY = { critical = 2, high = 4, normal = 0, low = 8 } -- as in perigee.h
 local OPTIONS = { priority = true, reliable = true, room = true, answers = true }
+
+local TEXT = { what = "a text", string = true }
+local SECONDS = { what = "a number of seconds", number = true }
+-- The options of client.connect: the types that each may have.
+local CONNECT = {
+  name = TEXT, token = TEXT, timeout = SECONDS,
+  schema = { what = "the path or the text of a schema", string = true },
+  reconnect = {
+    what = "false, or a table as { first = 0.25, max = 8, patience = 60 }", boolean = true, table = true,
+  },
+  rejoin = { what = "true or false", boolean = true },
+  on = { what = "a table of handlers by the types of events", table = true },
+  udp = { what = "true, false or \"alone\"", boolean = true, string = true },
+  line = { what = "an object of perigee.tools.bots.line", table = true },
+}
+local RECONNECT = { first = SECONDS, max = SECONDS, patience = SECONDS }
 
 local options = {
   BROADCAST_HINT = "; a client broadcasts bytes, and room:send(name, value) sends messages",
@@ -17,6 +33,63 @@ local options = {
 
 local function fail(text, ...)
   error(describe.where() .. text:format(...), 0)
+end
+
+
+local function check_fields(call, given, known)
+  for name, value in pairs(given) do
+    local kind = known[name]
+    if not kind then
+      local names = {}
+      for existing in pairs(known) do names[#names + 1] = existing end
+      table.sort(names)
+      fail("%s: there is no option %s; there are %s", call, tostring(name), table.concat(names, ", "))
+    elseif not kind[type(value)] then
+      fail("%s: the option %s is %s, not %s", call, name, kind.what, describe.kind(value))
+    end
+  end
+end
+
+
+--- Checks the arguments of client.connect.
+---@param where any
+---@param given any
+function options.connect(where, given)
+  if type(where) ~= "string" then
+    fail("client.connect: an address is a text, as \"localhost:7777\", not %s", describe.kind(where))
+  elseif type(given) ~= "table" then
+    fail("client.connect: options are a table, as { name = \"ann\" }, not %s", describe.kind(given))
+  end
+  check_fields("client.connect", given, CONNECT)
+  if type(given.reconnect) == "table" then
+    check_fields("client.connect: reconnect", given.reconnect, RECONNECT)
+  end
+  if type(given.udp) == "string" and given.udp ~= "alone" and given.udp ~= "attached" then
+    fail("client.connect: the option udp is %s, not %q", CONNECT.udp.what, given.udp)
+  end
+end
+
+
+--- Checks the handler of an event; nil removes one.
+---@param call string
+---@param name any
+---@param fn any
+function options.handler(call, name, fn)
+  if type(name) ~= "string" then
+    fail("%s: the type of an event is a text, as \"joined\", not %s", call, describe.kind(name))
+  elseif fn ~= nil and type(fn) ~= "function" then
+    fail("%s: the handler of %q is a function, not %s", call, name, describe.kind(fn))
+  end
+end
+
+
+--- Checks a time to wait.
+---@param call string
+---@param seconds any
+function options.seconds(call, seconds)
+  if type(seconds) ~= "number" then
+    fail("%s: a time is a number of seconds, not %s", call, describe.kind(seconds))
+  end
 end
 
 

@@ -1,6 +1,7 @@
 --- A room in which this client is or was; `Client:join` returns it.
 
 local check_methods = require "perigee.client.methods"
+local describe = require "perigee.util.describe"
 
 ---@class perigee.client.Room
 ---@field id integer
@@ -18,6 +19,13 @@ local function with_room(room, options)
   local copy = { room = room }
   for key, value in pairs(options or {}) do copy[key] = value end
   return copy
+end
+
+
+--- Raises an error: a room has no events of its own.
+function Room.on()
+  error(("%sa room has no `on`: client:on(type, fn) handles events, whose `room` says where"):format(
+    describe.where()), 0)
 end
 
 

@@ -97,15 +97,22 @@ local function arm(self)
 end
 
 
-local function drain(self)
-  self._is_draining = true
+local function take_events(self)
   while self._core do
     local event = self._core:next_event()
     if not event then break end
     self:_take(event)
   end
+end
+
+
+-- Takes all events. After an error, for example of a game in lockstep, the client goes on.
+local function drain(self)
+  self._is_draining = true
+  local ok, problem = pcall(take_events, self)
   self._is_draining = false
   self:_tell()
+  if not ok then error(problem, 0) end
 end
 
 

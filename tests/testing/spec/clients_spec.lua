@@ -346,3 +346,26 @@ describe("a simulated text peer of a game without commands", function()
     quiet:client { text = true }:close()
   end)
 end)
+
+describe("a simulated client in lockstep", function()
+  it("goes on after an error in its game", function()
+    local server = testing.server {
+      source = [[
+        local match = { auto_create = true, lockstep = { players = 1 }, on_message = {} }
+        function match.on_message.hello(_, peer) return "hello " .. peer.name end
+        return { rooms = { match = match } }
+      ]],
+    }
+    local ann = server:client "ann"
+    local room, is_broken = ann:join "match:1", true
+    room:lockstep {
+      step = function()
+        if is_broken then error "broken" end
+      end,
+    }
+    assert.error_matches(function() server:advance(1) end, "broken")
+    is_broken = false
+    room:leave()
+    assert.equal("hello ann", ann:join("match:2"):ask "hello")
+  end)
+end)
