@@ -2,6 +2,14 @@
 #include "session/internal.h"
 #include "wire/line.h"
 
+/// A control packet and the line that it becomes.
+typedef struct Draft {
+  const Session *session;
+  const Outgoing *outgoing;
+  Reader payload;
+  Buf *line;
+} Draft;
+
 static void put_name(Buf *line, Text name) {
   line_append_name(line, name.bytes, name.size);
 }
@@ -12,15 +20,24 @@ static void put_peer(Buf *line, const Session *session, uint32_t id) {
 
 static void put_text(Buf *line, Text text) { buf_append(line, text.bytes, text.size); }
 
-static void put_joined(Buf *line, Reader *payload, uint32_t more, size_t limit) {
+static void put_welcome(Draft *draft) {
+  reader_u16(&draft->payload);
+  buf_printf(draft->line, "* connected as ");
+  put_peer(draft->line, draft->session, reader_u32(&draft->payload));
+  buf_printf(draft->line, "; %s", TEXT_COMMANDS);
+}
+
+static void put_joined(Draft *draft) {
+  Buf *line = draft->line;
+  Reader *payload = &draft->payload;
   reader_u32(payload);
   buf_printf(line, "* joined ");
   put_text(line, reader_str8(payload));
   reader_u32(payload);
-  uint32_t left = reader_u16(payload) + more;
+  uint32_t left = reader_u16(payload) + draft->outgoing->more;
   if (left == 0) buf_printf(line, ", nobody else is here");
   for (const char *before = ": "; left > 0; before = ", ", left--) {
-    if (line->size > limit) {
+    if (line->size > draft->session->limits.max_payload) {
       buf_printf(line, " and %u more", left);
       return;
     }
@@ -30,11 +47,13 @@ static void put_joined(Buf *line, Reader *payload, uint32_t more, size_t limit) 
   }
 }
 
-static void put_rooms(Buf *line, Reader *payload, uint32_t more, size_t limit) {
-  uint32_t left = reader_u16(payload) + more;
+static void put_rooms(Draft *draft) {
+  Buf *line = draft->line;
+  Reader *payload = &draft->payload;
+  uint32_t left = reader_u16(payload) + draft->outgoing->more;
   if (left == 0) buf_printf(line, "* no rooms");
   for (const char *before = "* rooms: "; left > 0; before = ", ", left--) {
-    if (line->size > limit) {
+    if (line->size > draft->session->limits.max_payload) {
       buf_printf(line, ", ...");
       return;
     }
@@ -46,41 +65,61 @@ static void put_rooms(Buf *line, Reader *payload, uint32_t more, size_t limit) {
 }
 
 // Appends " (Kicked: the reason)" if the peer did not ask to leave.
-static void put_left(Buf *line, Reader *payload, const Outgoing *outgoing) {
+static void put_left(Draft *draft) {
+  Buf *line = draft->line;
+  Text detail = draft->outgoing->detail;
   buf_printf(line, "* left ");
-  put_text(line, outgoing->name);
-  reader_u32(payload);
-  Code code = (Code)reader_u16(payload);
+  put_text(line, draft->outgoing->name);
+  reader_u32(&draft->payload);
+  Code code = (Code)reader_u16(&draft->payload);
   if (code == CODE_CLOSED) return;
   buf_printf(line, " (%s", code_name(code));
-  if (outgoing->detail.size > 0) buf_printf(line, ": ");
-  line_append_safe(line, outgoing->detail.bytes, outgoing->detail.size);
+  if (detail.size > 0) buf_printf(line, ": ");
+  line_append_safe(line, detail.bytes, detail.size);
   buf_u8(line, ')');
 }
 
-static void put_renamed(Buf *line, Reader *payload, const Session *session) {
+static void put_peer_in_room(Draft *draft, const char *what) {
+  reader_u32(&draft->payload);
+  buf_printf(draft->line, "* ");
+  put_peer(draft->line, draft->session, reader_u32(&draft->payload));
+  buf_printf(draft->line, " %s ", what);
+  put_text(draft->line, draft->outgoing->name);
+}
+
+static void put_peer_joined(Draft *draft) { put_peer_in_room(draft, "joined"); }
+
+static void put_peer_left(Draft *draft) { put_peer_in_room(draft, "left"); }
+
+static void put_renamed(Draft *draft) {
+  Buf *line = draft->line;
+  Reader *payload = &draft->payload;
   uint32_t room = reader_u32(payload), peer = reader_u32(payload);
   buf_printf(line, "* ");
   if (room == 0)
     buf_printf(line, "you are now ");
   else
-    put_peer(line, session, peer), buf_printf(line, " is now ");
+    put_peer(line, draft->session, peer), buf_printf(line, " is now ");
   put_name(line, reader_str8(payload));
 }
 
-static void put_relayed(Buf *line, const Session *session, const Outgoing *outgoing) {
-  Text data = {(const char *)outgoing->packet.payload, outgoing->packet.length};
-  uint32_t sender = outgoing->ids[1];
+static void put_relayed(Draft *draft) {
+  Buf *line = draft->line;
+  const Packet *packet = &draft->outgoing->packet;
+  Text data = {(const char *)packet->payload, packet->length};
+  uint32_t sender = draft->outgoing->ids[1];
   if (sender == 0) {
     put_text(line, data);
     return;
   }
-  put_peer(line, session, sender);
+  put_peer(line, draft->session, sender);
   buf_printf(line, ": ");
   line_append_safe(line, data.bytes, data.size);
 }
 
-static void put_error(Buf *line, Reader *payload) {
+static void put_error(Draft *draft) {
+  Buf *line = draft->line;
+  Reader *payload = &draft->payload;
   Code code = (Code)reader_u16(payload);
   Text text = reader_str16(payload);
   buf_printf(line, "! %s: ", code_name(code));
@@ -89,7 +128,9 @@ static void put_error(Buf *line, Reader *payload) {
     buf_printf(line, "; try again in %u s", reader_u16(payload));
 }
 
-static void put_fault(Buf *line, Reader *payload) {
+static void put_fault(Draft *draft) {
+  Buf *line = draft->line;
+  Reader *payload = &draft->payload;
   buf_printf(line, "! ");
   put_name(line, reader_str8(payload));
   Text json = {(const char *)payload->at, (uint32_t)reader_left(payload)};
@@ -98,52 +139,28 @@ static void put_fault(Buf *line, Reader *payload) {
   line_append_safe(line, json.bytes, json.size);
 }
 
-// Returns false for control packets that text peers do not get.
+// By ControlType; text peers do not get the others.
+static void (*const PUT[])(Draft *draft) = {
+    [CONTROL_WELCOME] = put_welcome,
+    [CONTROL_JOINED] = put_joined,
+    [CONTROL_LEFT] = put_left,
+    [CONTROL_RELAYED] = put_relayed,
+    [CONTROL_PEER_JOINED] = put_peer_joined,
+    [CONTROL_PEER_LEFT] = put_peer_left,
+    [CONTROL_ERROR] = put_error,
+    [CONTROL_REJECTED] = put_error,
+    [CONTROL_CLOSING] = put_error,
+    [CONTROL_FAULT] = put_fault,
+    [CONTROL_ROOMS] = put_rooms,
+    [CONTROL_PEER_RENAMED] = put_renamed,
+};
+
 static bool put_control(Buf *line, const Session *session, const Outgoing *outgoing) {
-  Reader payload = reader_of(outgoing->packet.payload, outgoing->packet.length);
-  size_t limit = session->limits.max_payload;
-  switch (outgoing->packet.type) {
-    case CONTROL_WELCOME:
-      reader_u16(&payload);
-      buf_printf(line, "* connected as ");
-      put_peer(line, session, reader_u32(&payload));
-      buf_printf(line, "; %s", TEXT_COMMANDS);
-      return true;
-    case CONTROL_JOINED:
-      put_joined(line, &payload, outgoing->more, limit);
-      return true;
-    case CONTROL_LEFT:
-      put_left(line, &payload, outgoing);
-      return true;
-    case CONTROL_RELAYED:
-      put_relayed(line, session, outgoing);
-      return true;
-    case CONTROL_PEER_JOINED:
-    case CONTROL_PEER_LEFT:
-      reader_u32(&payload);
-      buf_printf(line, "* ");
-      put_peer(line, session, reader_u32(&payload));
-      buf_printf(line,
-                 outgoing->packet.type == CONTROL_PEER_LEFT ? " left " : " joined ");
-      put_text(line, outgoing->name);
-      return true;
-    case CONTROL_ERROR:
-    case CONTROL_REJECTED:
-    case CONTROL_CLOSING:
-      put_error(line, &payload);
-      return true;
-    case CONTROL_FAULT:
-      put_fault(line, &payload);
-      return true;
-    case CONTROL_ROOMS:
-      put_rooms(line, &payload, outgoing->more, limit);
-      return true;
-    case CONTROL_PEER_RENAMED:
-      put_renamed(line, &payload, session);
-      return true;
-    default:
-      return false;
-  }
+  const Packet *packet = &outgoing->packet;
+  Draft draft = {session, outgoing, reader_of(packet->payload, packet->length), line};
+  if (packet->type >= sizeof PUT / sizeof *PUT || !PUT[packet->type]) return false;
+  PUT[packet->type](&draft);
+  return true;
 }
 
 bool session_frame_line(Session *session, Out *out, const Outgoing *outgoing) {
