@@ -181,48 +181,66 @@ static bool on_iteration(void *data, uint64_t now_ms) {
   return relay_has_events(engine->relay) || script_has_work(engine->script);
 }
 
+static LogField figure(const char *name, uint64_t value) {
+  return log_num(name, (int64_t)value);
+}
+
+// Logs the figures, unless all of them are 0.
+static void log_figures(const char *message, const LogField *figures) {
+  bool is_any = false;
+  for (const LogField *at = figures; at->key; at++) is_any |= at->number != 0;
+  if (is_any) log_write(LOG_INFO, message, figures);
+}
+
+static void log_ends(const SessionStats *session) {
+  LogField ends[SESSION_CODES + 1] = {0};
+  size_t count = 0;
+  for (int code = 0; code < SESSION_CODES; code++)
+    if (session->ended[code] > 0)
+      ends[count++] = figure(code_name((Code)code), session->ended[code]);
+  log_figures("connections ended", ends);
+}
+
+static void log_net(Net *net) {
+  WebStats web = net_web_stats(net);
+  TlsStats tls = net_tls_stats(net);
+  UdpTotals udp = net_udp_totals(net);
+  const LogField of_web[] = {figure("requests", web.requests),
+                             figure("refused", web.refused),
+                             figure("upgraded", web.upgraded),
+                             figure("stalled", web.stalled),
+                             {0}};
+  const LogField of_tls[] = {figure("handshakes", tls.handshakes),
+                             figure("resumed", tls.resumed),
+                             figure("failed", tls.failed),
+                             figure("refused", tls.refused),
+                             {0}};
+  const LogField of_udp[] = {
+      figure("accepted", udp.accepted), figure("attached", udp.attached),
+      figure("rejected", udp.rejected), figure("datagrams_in", udp.received),
+      figure("refused", udp.refused),   figure("datagrams_out", udp.sent),
+      figure("lost", udp.lost),         {0}};
+  log_figures("HTTP", of_web);
+  log_figures("TLS", of_tls);
+  log_figures("UDP", of_udp);
+}
+
 static void log_counters(const Engine *engine) {
   RelayStats relay = relay_stats(engine->relay);
   SessionStats session = session_stats(engine->session);
-  LogField ends[SESSION_CODES + 1] = {0};
-  size_t count = 0;
-  for (int code = 0; code < SESSION_CODES; code++) {
-    if (session.ended[code] > 0)
-      ends[count++] = log_num(code_name((Code)code), (int64_t)session.ended[code]);
-  }
-  log_info("served", log_num("connections", (int64_t)session.opened),
-           log_num("accepted", (int64_t)session.accepted),
-           log_num("messages_in", (int64_t)relay.messages_in),
-           log_num("deliveries", (int64_t)relay.deliveries),
-           log_num("dropped", (int64_t)relay.dropped),
-           log_num("handlers", (int64_t)script_handlers(engine->script)),
-           log_num("errors", (int64_t)relay.errors));
-  if (count > 0) log_write(LOG_INFO, "connections ended", ends);
-  WebStats web = net_web_stats(engine->net);
-  if (web.requests > 0)
-    log_info("HTTP", log_num("requests", (int64_t)web.requests),
-             log_num("refused", (int64_t)web.refused),
-             log_num("upgraded", (int64_t)web.upgraded),
-             log_num("stalled", (int64_t)web.stalled));
-  TlsStats tls = net_tls_stats(engine->net);
-  if (tls.handshakes + tls.failed + tls.refused > 0)
-    log_info("TLS", log_num("handshakes", (int64_t)tls.handshakes),
-             log_num("resumed", (int64_t)tls.resumed),
-             log_num("failed", (int64_t)tls.failed),
-             log_num("refused", (int64_t)tls.refused));
-  UdpTotals udp = net_udp_totals(engine->net);
-  if (udp.received > 0)
-    log_info("UDP", log_num("accepted", (int64_t)udp.accepted),
-             log_num("attached", (int64_t)udp.attached),
-             log_num("rejected", (int64_t)udp.rejected),
-             log_num("datagrams_in", (int64_t)udp.received),
-             log_num("refused", (int64_t)udp.refused),
-             log_num("datagrams_out", (int64_t)udp.sent),
-             log_num("lost", (int64_t)udp.lost));
-  if (session.suspended > 0)
-    log_info("sessions suspended", log_num("count", (int64_t)session.suspended),
-             log_num("resumed", (int64_t)session.resumed),
-             log_num("expired", (int64_t)session.expired));
+  log_info("served", figure("connections", session.opened),
+           figure("accepted", session.accepted),
+           figure("messages_in", relay.messages_in),
+           figure("deliveries", relay.deliveries), figure("dropped", relay.dropped),
+           figure("handlers", script_handlers(engine->script)),
+           figure("errors", relay.errors));
+  log_ends(&session);
+  log_net(engine->net);
+  const LogField suspended[] = {figure("count", session.suspended),
+                                figure("resumed", session.resumed),
+                                figure("expired", session.expired),
+                                {0}};
+  log_figures("sessions suspended", suspended);
 }
 
 void engine_finish(Engine *engine) {
