@@ -15,8 +15,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "net/admin.h"
-#include "net/udp.h"
 #include "script/core.h"
+#include "script/figures.h"
 #include "script/guard/parse.h"
 
 enum { WORDS_MAX = 256 };  // limit of compared words; further ones are ignored
@@ -305,50 +305,18 @@ static int core_has_stack(lua_State *L) {
   return 1;
 }
 
-static void set_udp_totals(lua_State *L, const Net *net) {
-  UdpTotals udp = net_udp_totals(net);
-  lua_createtable(L, 0, 14);
-  core_set_number(L, "links", udp.links);
-  core_set_number(L, "accepted", (double)udp.accepted);
-  core_set_number(L, "attached", (double)udp.attached);
-  core_set_number(L, "challenged", (double)udp.challenged);
-  core_set_number(L, "rejected", (double)udp.rejected);
-  core_set_number(L, "datagrams_in", (double)udp.received);
-  core_set_number(L, "bytes_in", (double)udp.received_bytes);
-  core_set_number(L, "refused", (double)udp.refused);
-  core_set_number(L, "datagrams_out", (double)udp.sent);
-  core_set_number(L, "bytes_out", (double)udp.sent_bytes);
-  core_set_number(L, "unsent", (double)udp.unsent);
-  core_set_number(L, "lost", (double)udp.lost);
-  core_set_number(L, "resent_bytes", (double)udp.resent_bytes);
-  core_set_number(L, "moved", (double)udp.moved);
-  lua_setfield(L, -2, "udp");
+static void set_figures(lua_State *L, const Figure *figures, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    core_set_number(L, figures[i].name, figures[i].value);
 }
 
 void core_push_stats(lua_State *L, const Host *host) {
-  RelayStats stats = relay_stats(host->relay);
-  SessionStats session = session_stats(relay_session(host->relay));
-  NetSent sent = net_sent_in_all(host->net), queued = net_queued_in_all(host->net);
-  lua_createtable(L, 0, 20);
-  core_set_number(L, "peers", stats.peers);
-  core_set_number(L, "rooms", stats.rooms);
-  core_set_number(L, "messages_in", (double)stats.messages_in);
-  core_set_number(L, "deliveries", (double)stats.deliveries);
-  core_set_number(L, "dropped", (double)stats.dropped);
-  core_set_number(L, "packets_in", (double)session.packets_in);
-  core_set_number(L, "bytes_in", (double)session.bytes_in);
-  core_set_number(L, "packets_out", (double)sent.packets);
-  core_set_number(L, "bytes_out", (double)sent.bytes);
-  core_set_number(L, "queued", (double)queued.packets);
-  core_set_number(L, "queued_bytes", (double)queued.bytes);
-  core_set_number(L, "resent", (double)session.resent);
-  core_set_number(L, "throttled", (double)session.throttled);
-  core_set_number(L, "latency_ms", session_latency_ms(relay_session(host->relay)));
-  core_set_number(L, "names_refused", (double)stats.names_refused);
-  core_set_number(L, "handlers", (double)host->handlers);
-  core_set_number(L, "errors", (double)stats.errors);
-  core_set_number(L, "memory", (double)host->memory.bytes);
-  set_udp_totals(L, host->net);
+  Figure figures[FIGURES_MAX];
+  lua_createtable(L, 0, FIGURES_MAX);
+  set_figures(L, figures, figures_of_server(host, figures));
+  lua_createtable(L, 0, FIGURES_MAX);
+  set_figures(L, figures, figures_of_udp(host, figures));
+  lua_setfield(L, -2, "udp");
 }
 
 static int core_stats(lua_State *L) {

@@ -159,6 +159,7 @@ describe("the control API", function()
     local stats = api:done("GET", "/api/stats")
     assert.same({ 1, 1, perigee.port, perigee.pid },
       { stats.peers, stats.rooms, stats.port, stats.pid })
+    assert.same({ 1, 1, 0 }, { stats.connections, stats.accepted, stats.udp.links })
     assert.same({}, api:done("POST", "/api/stop", { reason = "an update" }))
     perigee:check_end()
     assert.equal("an update", perigee:wait_log("stopping").signal)

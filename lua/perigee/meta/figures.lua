@@ -51,7 +51,11 @@
 --- Counters of the server since its start.
 ---@class perigee.Stats
 ---@field peers integer Connected peers.
+---@field suspended integer Peers whose connection is lost and who may resume.
 ---@field rooms integer Existing rooms.
+---@field connections integer Connections so far.
+---@field accepted integer Peers that were let in.
+---@field resumed integer Lost connections that were resumed.
 ---@field timers integer Set timers, and tasks that have not begun yet.
 ---@field waiting integer Handlers and tasks that wait.
 ---@field messages_in integer Broadcasts, messages and packets of clients.

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "relay/describe.h"
+#include "script/figures.h"
 #include "server/game_path.h"
 #include "server/library/api.h"
 #include "wire/json.h"
@@ -204,30 +205,26 @@ static void show_peer(ApiRequest *request) {
   api_answer(request, 200, &json);
 }
 
+static void put_figures(Buf *json, const Figure *figures, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    buf_printf(json, "%s\"%s\":%.15g", i > 0 ? "," : "", figures[i].name,
+               figures[i].value);
+}
+
 static void show_stats(ApiRequest *request) {
   Buf json = {0};
   char name[GAME_NAME_SIZE];
+  Figure figures[FIGURES_MAX];
   const Server *server = request->self->server;
-  RelayStats relay = relay_stats(server->engine.relay);
-  SessionStats session = session_stats(server->engine.session);
+  const Script *script = server->engine.script;
   game_name(name, server->options.game);
   buf_printf(&json, "{\"version\":\"" PERIGEE_VERSION "\",");
   describe_text(&json, "game", text_from(name));
-  buf_printf(&json, ",\"port\":%u,\"pid\":%d,\"peers\":%u,\"suspended\":%u",
-             server->port, (int)getpid(), relay.peers, session.suspended_now);
-  buf_printf(&json, ",\"rooms\":%u", relay.rooms);
-  const struct {
-    const char *name;
-    uint64_t value;
-  } TOTALS[] = {{"connections", session.opened},  {"accepted", session.accepted},
-                {"resumed", session.resumed},     {"packets_in", session.packets_in},
-                {"bytes_in", session.bytes_in},   {"messages_in", relay.messages_in},
-                {"deliveries", relay.deliveries}, {"dropped", relay.dropped},
-                {"throttled", session.throttled}, {"errors", relay.errors}};
-  for (size_t i = 0; i < sizeof TOTALS / sizeof *TOTALS; i++)
-    buf_printf(&json, ",\"%s\":%llu", TOTALS[i].name,
-               (unsigned long long)TOTALS[i].value);
-  buf_u8(&json, '}');
+  buf_printf(&json, ",\"port\":%u,\"pid\":%d,", server->port, (int)getpid());
+  put_figures(&json, figures, figures_of_server(script, figures));
+  buf_printf(&json, ",\"udp\":{");
+  put_figures(&json, figures, figures_of_udp(script, figures));
+  buf_printf(&json, "}}");
   api_answer(request, 200, &json);
 }
 

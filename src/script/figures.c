@@ -1,0 +1,66 @@
+#include "script/figures.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "net/udp.h"
+#include "script/host.h"
+
+static uint32_t put_all(Figure figures[FIGURES_MAX], const Figure *all, size_t size) {
+  assert(size <= FIGURES_MAX * sizeof *figures);
+  memcpy(figures, all, size);
+  return (uint32_t)(size / sizeof *figures);
+}
+
+uint32_t figures_of_server(const Script *script, Figure figures[FIGURES_MAX]) {
+  const Session *owner = relay_session(script->relay);
+  RelayStats relay = relay_stats(script->relay);
+  SessionStats session = session_stats(owner);
+  NetSent sent = net_sent_in_all(script->net), queued = net_queued_in_all(script->net);
+  const Figure all[] = {
+      {"peers", relay.peers},
+      {"suspended", session.suspended_now},
+      {"rooms", relay.rooms},
+      {"connections", (double)session.opened},
+      {"accepted", (double)session.accepted},
+      {"resumed", (double)session.resumed},
+      {"messages_in", (double)relay.messages_in},
+      {"deliveries", (double)relay.deliveries},
+      {"dropped", (double)relay.dropped},
+      {"packets_in", (double)session.packets_in},
+      {"bytes_in", (double)session.bytes_in},
+      {"packets_out", (double)sent.packets},
+      {"bytes_out", (double)sent.bytes},
+      {"queued", (double)queued.packets},
+      {"queued_bytes", (double)queued.bytes},
+      {"resent", (double)session.resent},
+      {"throttled", (double)session.throttled},
+      {"latency_ms", session_latency_ms(owner)},
+      {"names_refused", (double)relay.names_refused},
+      {"handlers", (double)script->handlers},
+      {"errors", (double)relay.errors},
+      {"memory", (double)script->memory.bytes},
+  };
+  return put_all(figures, all, sizeof all);
+}
+
+uint32_t figures_of_udp(const Script *script, Figure figures[FIGURES_MAX]) {
+  UdpTotals udp = net_udp_totals(script->net);
+  const Figure all[] = {
+      {"links", (double)udp.links},
+      {"accepted", (double)udp.accepted},
+      {"attached", (double)udp.attached},
+      {"challenged", (double)udp.challenged},
+      {"rejected", (double)udp.rejected},
+      {"datagrams_in", (double)udp.received},
+      {"bytes_in", (double)udp.received_bytes},
+      {"refused", (double)udp.refused},
+      {"datagrams_out", (double)udp.sent},
+      {"bytes_out", (double)udp.sent_bytes},
+      {"unsent", (double)udp.unsent},
+      {"lost", (double)udp.lost},
+      {"resent_bytes", (double)udp.resent_bytes},
+      {"moved", (double)udp.moved},
+  };
+  return put_all(figures, all, sizeof all);
+}
