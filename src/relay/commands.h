@@ -21,12 +21,15 @@ typedef enum CommandType {
   COMMAND_ROOM_CREATE,    // room `id`, which is reserved
   COMMAND_ROOM_DELETE,    // room `id`
   COMMAND_ROOM_SET,       // room `id`, body: a RoomSettings
-  COMMAND_ROOM_META,      // room `id`, name: key, body: JSON value, flags: 1 sets the
-                          // value, 0 removes it
+  COMMAND_ROOM_META,      // room `id`, name: key, body: JSON value, flags:
+                          // MetaFlags
   COMMAND_CHANNEL_OPEN,   // plugin channel `id`, from relay_channel
   COMMAND_CHANNEL_CLOSE,  // plugin channel `id`
   COMMAND_TYPE_COUNT,     // first type of the layer above (see RelayHost)
 } CommandType;
+
+/// Flags of COMMAND_ROOM_META; 0 removes the key.
+typedef enum MetaFlags { META_SETS = 1, META_PUBLIC = 2 } MetaFlags;
 
 typedef enum Target { TARGET_PEER, TARGET_ROOM, TARGET_ALL } Target;
 

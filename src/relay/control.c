@@ -68,6 +68,10 @@ static void on_control(Relay *relay, Peer *peer, const Packet *packet) {
       else
         notify_rooms(relay, peer, packet);
       break;
+    case CONTROL_ROOM_QUERY:
+      notify_query(relay, peer, (Text){(const char *)packet->payload, packet->length},
+                   packet);
+      break;
     default:
       session_error(relay->session, peer, packet, CODE_UNSUPPORTED,
                     "clients do not send this control type");

@@ -14,15 +14,49 @@ static void put_flag(Buf *json, const char *key, bool is_set) {
   buf_printf(json, ",\"%s\":%s", key, is_set ? "true" : "false");
 }
 
-void describe_room(Buf *json, const Room *room) {
+static void put_name_and_count(Buf *json, const Room *room) {
   Text name = room_name(room), kind = name;
   const char *colon = memchr(name.bytes, ':', name.size);
   if (colon) kind.size = (uint32_t)(colon - name.bytes);
-  buf_printf(json, "\"id\":%u,\"count\":%u,", room->id, room->count);
   describe_text(json, "name", name);
   buf_u8(json, ',');
   describe_text(json, "kind", kind);
+  buf_printf(json, ",\"count\":%u,\"present\":%u", room->count,
+             room->count - room->suspended);
+  if (room->kind.capacity > 0)
+    buf_printf(json, ",\"capacity\":%u", room->kind.capacity);
+  put_flag(json, "locked", room->kind.is_locked);
+  put_flag(json, "password", room->kind.has_password);
+}
+
+void describe_room(Buf *json, const Room *room) {
+  buf_printf(json, "\"id\":%u,", room->id);
+  put_name_and_count(json, room);
+  put_flag(json, "hidden", room->kind.is_hidden);
+  put_flag(json, "permanent", !room_is_temporary(room, &room->kind));
   put_flag(json, "deleted", room->state == ROOM_DELETED);
+}
+
+void describe_meta(Buf *json, const Room *room, bool is_public) {
+  const char *before = "{";
+  RoomMeta meta;
+  for (size_t at = 0; room_next_meta(room, &at, &meta);) {
+    if (is_public && !meta.is_public) continue;
+    buf_printf(json, "%s", before);
+    json_put_text(json, meta.key);
+    buf_u8(json, ':');
+    buf_append(json, meta.json.bytes, meta.json.size);
+    before = ",";
+  }
+  buf_printf(json, before[0] == '{' ? "{}" : "}");
+}
+
+void describe_listed(Buf *json, const Room *room) {
+  buf_u8(json, '{');
+  put_name_and_count(json, room);
+  buf_printf(json, ",\"meta\":");
+  describe_meta(json, room, true);
+  buf_u8(json, '}');
 }
 
 void describe_peer(Buf *json, const Relay *relay, const Peer *peer) {

@@ -256,7 +256,10 @@ static void do_room_set(Relay *relay, const Command *command) {
 static void do_room_meta(Relay *relay, const Command *command) {
   Room *room = relay_room(relay, command->id);
   handler_unqueue_meta(relay, command);
-  if (room) room_set_meta(room, command->name, command->flags ? &command->body : NULL);
+  if (room)
+    room_set_meta(room, &(RoomMeta){.key = command->name,
+                                    .json = command->flags ? command->body : (Text){0},
+                                    .is_public = command->flags & META_PUBLIC});
 }
 
 static void do_channel_open(Relay *relay, const Command *command) {

@@ -65,27 +65,49 @@ static size_t meta_size(const Command *command) {
   return command->flags ? command->name.size + command->body.size : 0;
 }
 
+static size_t public_size(const Command *command) {
+  return command->flags & META_PUBLIC ? meta_size(command) : 0;
+}
+
+// Returns the bytes of a room's public meta without one key.
+static size_t public_without(const Room *room, Text key) {
+  size_t size = 0;
+  RoomMeta meta;
+  for (size_t at = 0; room_next_meta(room, &at, &meta);)
+    if (meta.is_public && !text_equals(meta.key, key))
+      size += meta.key.size + meta.json.size;
+  return size;
+}
+
 static int check_meta(const Relay *relay, const Command *command) {
   const Room *room = relay_room(relay, command->id);
-  Text old;
+  RoomMeta old;
   if (!room) return ERR_NOT_FOUND;
   if (command->name.size == 0 || command->name.size > NAME_MAX_BYTES)
     return ERR_INVALID;
   size_t size = room->meta.size + room->queued_meta + meta_size(command);
   if (room_get_meta(room, command->name, &old))
-    size -= command->name.size + old.size + ROOM_META_EXTRA;
-  return command->flags && size > ROOM_META_BYTES ? ERR_FULL : 0;
+    size -= command->name.size + old.json.size + ROOM_META_EXTRA;
+  if (command->flags && size > ROOM_META_BYTES) return ERR_FULL;
+  if (!(command->flags & META_PUBLIC)) return 0;
+  size =
+      public_without(room, command->name) + room->queued_public + public_size(command);
+  return size > ROOM_PUBLIC_BYTES ? ERR_TOO_LARGE : 0;
 }
 
 void handler_unqueue_meta(Relay *relay, const Command *command) {
   Room *room = relay_room(relay, command->id);
-  if (room) room->queued_meta -= meta_size(command);
+  if (!room) return;
+  room->queued_meta -= meta_size(command);
+  room->queued_public -= public_size(command);
 }
 
 bool relay_room_meta(const Relay *relay, uint32_t id, Text key, Text *json) {
   const Room *room = relay_room(relay, id);
-  bool has = room && room_get_meta(room, key, json);
+  RoomMeta meta = {0};
+  bool has = room && room_get_meta(room, key, &meta);
   Command command;
+  *json = meta.json;
   if (!room || !relay->handler.has_meta) return has;
   for (size_t at = 0; commands_next(&relay->handler.commands, &at, &command);) {
     if (command.type != COMMAND_ROOM_META || command.id != id) continue;
@@ -187,7 +209,9 @@ int relay_command(Relay *relay, const Command *command) {
   if (command->type == COMMAND_JOIN) relay->handler.has_join = true;
   if (command->type == COMMAND_ROOM_SET) relay->handler.has_settings = true;
   if (err == 0 && command->type == COMMAND_ROOM_META) {
-    relay_room(relay, command->id)->queued_meta += meta_size(command);
+    Room *room = relay_room(relay, command->id);
+    room->queued_meta += meta_size(command);
+    room->queued_public += public_size(command);
     relay->handler.has_meta = true;
   }
   return err;

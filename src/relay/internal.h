@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/names.h"
 #include "base/slots.h"
+#include "base/sorted.h"
 #include "relay/batch.h"
 #include "relay/channels.h"
 #include "relay/emit.h"
@@ -38,6 +39,7 @@ struct Relay {
   uint32_t game_hooks;     // hooks of the program and of the script together
   Slots rooms;             // Room by id; owned
   Names room_names;        // name -> id of a reserved, created or open room
+  Sorted listed;           // open rooms that are not hidden
   uint32_t open_rooms, failed_rooms;
   Kinds kinds;
   Kinds next_kinds;  // kinds set between relay_kinds_begin and relay_kinds_end

@@ -106,7 +106,10 @@ void relay_line(Relay *relay, Peer *peer, Text text) {
       on_leave(relay, peer, line.word);
       break;
     case LINE_ROOMS:
-      notify_rooms(relay, peer, NULL);
+      if (line.rest.size > 0 && line.rest.bytes[0] == '{')
+        notify_query(relay, peer, line.rest, NULL);
+      else
+        notify_rooms(relay, peer, NULL);
       break;
     case LINE_NAME:
       name_request(relay, peer, line.word);

@@ -3,8 +3,11 @@
 
 #include <string.h>
 
+#include "relay/describe.h"
 #include "relay/internal.h"
+#include "relay/listing.h"
 #include "relay/notify.h"
+#include "wire/json.h"
 
 enum {
   BATCH_BYTES = 16 << 10,  // approximate bytes of one message that consists of several
@@ -154,25 +157,92 @@ void notify_fault(Relay *relay, Peer *peer, const Fault *fault, const Packet *re
 
 // --- Lists and names ---
 
+static void put_room(Buf *buf, const Room *room) {
+  buf_u32(buf, room->id);
+  buf_str8(buf, room->name, room->name_size);
+  buf_u32(buf, room->count);
+}
+
+// Sends ROOMS with relay->scratch, whose first two bytes are the number of rooms.
+static void send_rooms(Relay *relay, Peer *peer, uint32_t n, bool has_more,
+                       const Packet *request) {
+  set_u16(relay->scratch.data, n);
+  Outgoing notice = notice_of(relay, CONTROL_ROOMS);
+  notice.more = has_more;
+  notify_peer(relay, peer, notice, request);
+}
+
 void notify_rooms(Relay *relay, Peer *peer, const Packet *request) {
   Buf *buf = fresh(relay);
-  uint32_t n = 0, more = 0;
+  uint32_t n = 0;
+  bool is_full = false;
   size_t limit = list_limit(relay, peer);
   Room *room;
   buf_u16(buf, 0);
-  for (uint32_t cursor = 0; more == 0 && (room = relay_next_room(relay, &cursor));) {
-    if (room->state != ROOM_OPEN || room->kind.is_hidden) continue;
-    more = n == UINT16_MAX || buf->size + 9 + room->name_size > limit;
-    if (more > 0) break;
-    buf_u32(buf, room->id);
-    buf_str8(buf, room->name, room->name_size);
-    buf_u32(buf, room->count);
+  for (uint32_t cursor = 0; (room = relay_next_room(relay, &cursor));) {
+    if (!room->is_listed) continue;
+    is_full = n == UINT16_MAX || buf->size + 9 + room->name_size > limit;
+    if (is_full) break;
+    put_room(buf, room);
     n++;
   }
-  set_u16(buf->data, n);
-  Outgoing notice = notice_of(relay, CONTROL_ROOMS);
-  notice.more = more;
-  notify_peer(relay, peer, notice, request);
+  send_rooms(relay, peer, n, is_full, request);
+}
+
+static void notify_query_line(Relay *relay, Peer *peer, RoomQuery *query,
+                              const Packet *request) {
+  Buf *buf = fresh(relay);
+  uint32_t n = 0;
+  const Room *room;
+  buf_u16(buf, 0);
+  for (; (room = query_next(relay, query)); n++) put_room(buf, room);
+  send_rooms(relay, peer, n, query->at.size > 0, request);
+}
+
+// Appends the rooms that fit. A room that alone is larger than an answer is left out.
+static void put_listed(const Relay *relay, Buf *buf, RoomQuery *query, size_t limit) {
+  Buf last = {0};
+  const Room *room;
+  for (size_t n = 0; (room = query_next(relay, query));) {
+    size_t size = buf->size;
+    if (n > 0) buf_u8(buf, ',');
+    describe_listed(buf, room);
+    if (buf->size > limit) {
+      buf->size = size;
+      if (n == 0) continue;
+      query->at.size = 0;
+      buf_append(&query->at, last.data, last.size);
+      break;
+    }
+    n++;
+    last.size = 0;
+    buf_append(&last, query->at.data, query->at.size);
+  }
+  buf_deinit(&last);
+}
+
+void notify_query(Relay *relay, Peer *peer, Text json, const Packet *request) {
+  RoomQuery query;
+  const char *wrong = query_read(&query, json);
+  uint32_t limit = relay->limits.max_payload;
+  if (wrong) {
+    session_error(relay->session, peer, request, CODE_PROTOCOL, wrong);
+  } else if (peer_form(peer) == FORM_TEXT) {
+    notify_query_line(relay, peer, &query, request);
+  } else {
+    Buf *buf = fresh(relay);
+    buf_printf(buf, "{\"rooms\":[");
+    put_listed(relay, buf, &query,
+               limit < QUERY_ANSWER_BYTES ? limit : QUERY_ANSWER_BYTES);
+    buf_printf(buf, "],\"next\":");
+    if (query.at.size > 0)
+      json_put_text(buf, (Text){(const char *)query.at.data, (uint32_t)query.at.size});
+    else
+      buf_printf(buf, "null");
+    buf_u8(buf, '}');
+    notify_peer(relay, peer, notice_of(relay, CONTROL_ROOMS_META), request);
+  }
+  query_deinit(&query);
 }
 
 // A text peer gets one line about its own new name, not one for each room.

@@ -21,6 +21,9 @@ void notify_joined(Relay *relay, const Room *room, Peer *peer, const Packet *req
 /// Sends LEFT to a peer after it was removed from the room, and PEER_LEFT to the members.
 void notify_leave(Relay *relay, Room *room, Peer *peer, const Leave *leave);
 
+/// Answers a ROOM_QUERY with ROOMS_META, or an ERROR. A text peer gets the line of ROOMS.
+void notify_query(Relay *relay, Peer *peer, Text json, const Packet *request);
+
 /// Sends ROOMS to a peer.
 void notify_rooms(Relay *relay, Peer *peer, const Packet *request);
 

@@ -16,6 +16,7 @@ Relay *relay_new(const RelayLimits *limits) {
   Relay *relay = mem_zalloc(sizeof *relay);
   relay->limits = *limits;
   names_init(&relay->room_names);
+  sorted_init(&relay->listed);
   names_init(&relay->channels.names);
   names_init(&relay->channels.networks);
   kinds_init(&relay->kinds);
@@ -49,6 +50,7 @@ void relay_free(Relay *relay) {
   slots_deinit(&relay->rooms);
   script_joins_free(relay);
   names_deinit(&relay->room_names);
+  sorted_deinit(&relay->listed);
   names_deinit(&relay->channels.names);
   names_deinit(&relay->channels.networks);
   buf_deinit(&relay->channels.spans);

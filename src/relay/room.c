@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "relay/internal.h"
+#include "relay/listing.h"
 
 static void log_room(const char *message, const Room *room) {
   log_debug(message, log_num("room", room->id),
@@ -37,6 +38,8 @@ Room *room_reserve(Relay *relay, Text name, int *err) {
 }
 
 void room_free(Relay *relay, Room *room) {
+  room->state = ROOM_GONE;
+  listing_update(relay, room);
   timers_stop(net_timers(relay->net), &room->timer);
   ticker_set(relay, &room->ticker, room->id, 0);
   for (int i = 0; i < FORM_COUNT; i++) net_group_close(relay->net, room->groups[i]);
@@ -87,6 +90,7 @@ void room_delete(Relay *relay, Room *room) {
   assert(room->state <= ROOM_OPEN);
   bool is_open = room->state == ROOM_OPEN;
   room->state = is_open ? ROOM_DELETED : ROOM_DROPPED;
+  listing_update(relay, room);
   names_remove(&relay->room_names, room->name, room->name_size);
   timers_stop(net_timers(relay->net), &room->timer);
   if (!is_open)
@@ -103,6 +107,7 @@ static void appear(Relay *relay, Room *room) {
   room->state = is_wanted ? ROOM_OPEN : ROOM_DELETED;
   relay->open_rooms++;
   kind_apply(relay, room);
+  listing_update(relay, room);
   log_room("room created", room);
   if (relay->game_hooks & HOOK_ROOM_CREATE)
     relay_emit(relay, &(Event){.type = EVENT_ROOM_CREATE, .room = room->id});
@@ -196,44 +201,44 @@ void room_free_failed(Relay *relay) {
 
 // --- Meta ---
 
-static void append_meta(Buf *meta, Text text) {
-  buf_str16(meta, text.bytes, text.size);
-  buf_u8(meta, 0);
+static void append_meta(Buf *buf, const RoomMeta *meta) {
+  buf_u8(buf, meta->is_public);
+  buf_str16(buf, meta->key.bytes, meta->key.size);
+  buf_u8(buf, 0);
+  buf_str16(buf, meta->json.bytes, meta->json.size);
+  buf_u8(buf, 0);
 }
 
-bool room_next_meta(const Room *room, size_t *at, Text *text) {
+static Text read_meta_text(Reader *reader) {
+  Text text = reader_str16(reader);
+  reader_u8(reader);
+  return text;
+}
+
+bool room_next_meta(const Room *room, size_t *at, RoomMeta *meta) {
   if (*at == room->meta.size) return false;
-  const uint8_t *bytes = room->meta.data + *at;
-  *text = (Text){(const char *)bytes + 2, (uint32_t)(bytes[0] | bytes[1] << 8)};
-  *at += 2 + text->size + 1;
+  Reader reader = reader_of(room->meta.data + *at, room->meta.size - *at);
+  meta->is_public = reader_u8(&reader);
+  meta->key = read_meta_text(&reader);
+  meta->json = read_meta_text(&reader);
+  *at = room->meta.size - reader_left(&reader);
   return true;
 }
 
-bool room_get_meta(const Room *room, Text key, Text *json) {
-  Text text;
-  for (size_t at = 0; room_next_meta(room, &at, &text);) {
-    bool is_it = text_equals(text, key);
-    room_next_meta(room, &at, json);
-    if (is_it) return true;
-  }
+bool room_get_meta(const Room *room, Text key, RoomMeta *meta) {
+  for (size_t at = 0; room_next_meta(room, &at, meta);)
+    if (text_equals(meta->key, key)) return true;
   return false;
 }
 
-void room_set_meta(Room *room, Text key, const Text *value) {
-  Buf meta = {0};
-  Text old_key, old_value;
-  for (size_t at = 0; room_next_meta(room, &at, &old_key);) {
-    room_next_meta(room, &at, &old_value);
-    if (text_equals(old_key, key)) continue;
-    append_meta(&meta, old_key);
-    append_meta(&meta, old_value);
-  }
-  if (value) {
-    append_meta(&meta, key);
-    append_meta(&meta, *value);
-  }
+void room_set_meta(Room *room, const RoomMeta *meta) {
+  Buf kept = {0};
+  RoomMeta old;
+  for (size_t at = 0; room_next_meta(room, &at, &old);)
+    if (!text_equals(old.key, meta->key)) append_meta(&kept, &old);
+  if (meta->json.size > 0) append_meta(&kept, meta);
   buf_deinit(&room->meta);
-  room->meta = meta;
+  room->meta = kept;
 }
 
 // --- Being empty ---
@@ -248,6 +253,7 @@ void room_refresh(Relay *relay, Room *room) {
   bool had_auto_delete = room->kind.has_auto_delete;
   uint64_t old_ms = room->kind.auto_delete_ms;
   kind_apply(relay, room);
+  listing_update(relay, room);
   ticker_refresh_room(relay, room);
   if (had_auto_delete && old_ms != room->kind.auto_delete_ms)
     timers_stop(net_timers(relay->net), &room->timer);

@@ -40,7 +40,8 @@ typedef struct Ticker {
 
 enum {
   ROOM_META_BYTES = 64 << 10,  // limit of the keys and values of one room
-  ROOM_META_EXTRA = 6,  // bytes in Room.meta for each key, in addition to key and value
+  ROOM_META_EXTRA = 7,  // bytes of Room.meta for each key besides it and its value
+  ROOM_PUBLIC_BYTES = 4 << 10,  // limit of the public keys and values of one room
 };
 
 struct Room {
@@ -62,13 +63,15 @@ struct Room {
   uint32_t suspended;          // number of suspended members
   Events waiting_joins;        // joins that wait for the end of on_create
   Buf fault;  // of a ROOM_FAILED: code and JSON of its on_create's fault, each with a NUL
-  Buf meta;  // keys and JSON values, alternating; each has a u16 size before it and a
-             // NUL behind it
+  Buf meta;  // entries: a byte that is 1 for a public one, then key and JSON value, each
+             // with a u16 size before it and a NUL behind it
   size_t queued_meta;     // bytes that queued commands will add to `meta`
+  size_t queued_public;   // bytes of public meta among them
   uint32_t captured;      // number of captured events of the room
   uint32_t queued_joins;  // number of queued EVENT_JOINs to the room
   uint32_t judged_joins;  // number of joins whose on_join has not ended
   bool is_for_join;       // auto_create made the room, and no peer has joined it yet
+  bool is_listed;         // the room is in Relay.listed
   bool is_by_join;        // auto_create made the room
   uint32_t batch;         // number of the batch that creates the room; 0: none
   uint32_t unreliable;  // number of unreliable messages to the room so far, modulo 2^32
@@ -89,19 +92,27 @@ static inline Text room_name(const Room *room) {
   return (Text){room->name, room->name_size};
 }
 
-/// Reads the member at `*place` (start at 0) or behind and advances `*place`; returns 0 at the end.
+/// Reads the member at `*place` (start at 0) or behind it and advances `*place`; returns 0
+/// at the end.
 static inline uint32_t room_next_member(const Room *room, uint32_t *place) {
   uint32_t member = 0;
   while (member == 0 && *place < room->places) member = room->members[(*place)++];
   return member;
 }
 
-/// Reads the JSON value of a key; returns false if the key does not exist.
-bool room_get_meta(const Room *room, Text key, Text *json);
+/// A key of a room's meta and its value.
+typedef struct RoomMeta {
+  Text key;
+  Text json;       // value; a NUL follows
+  bool is_public;  // lists show it to clients
+} RoomMeta;
 
-/// Stores the JSON value of a key; NULL removes the key.
-void room_set_meta(Room *room, Text key, const Text *value);
+/// Reads a key; returns false if the key does not exist.
+bool room_get_meta(const Room *room, Text key, RoomMeta *meta);
 
-/// Reads the text at `*at` (start at 0) in room->meta and advances `*at`; returns false
+/// Stores a value under its key. A value without bytes removes the key.
+void room_set_meta(Room *room, const RoomMeta *meta);
+
+/// Reads the entry at `*at` (start at 0) in room->meta and advances `*at`; returns false
 /// at the end.
-bool room_next_meta(const Room *room, size_t *at, Text *text);
+bool room_next_meta(const Room *room, size_t *at, RoomMeta *meta);

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "relay/describe.h"
+#include "relay/listing.h"
 #include "script/core.h"
 
 static Room *find_room(lua_State *L, int at) {
@@ -172,6 +173,31 @@ static int core_rooms(lua_State *L) {
   return 1;
 }
 
+// query_rooms(json): returns ids, and the name behind which the list goes on, or nil; or, for a
+// wrong query, nil and what is wrong with it
+static int core_query_rooms(lua_State *L) {
+  RoomQuery query;
+  const char *wrong = query_read(&query, core_text(L, 1));
+  int count = 0;
+  if (wrong != NULL)
+    lua_pushnil(L);
+  else
+    lua_newtable(L);
+  for (const Room *room;
+       wrong == NULL && (room = query_next(core_host(L)->relay, &query)) != NULL;) {
+    lua_pushnumber(L, room->id);
+    lua_rawseti(L, -2, ++count);
+  }
+  if (wrong != NULL)
+    lua_pushstring(L, wrong);
+  else if (query.at.size > 0)
+    lua_pushlstring(L, (const char *)query.at.data, query.at.size);
+  else
+    lua_pushnil(L);
+  query_deinit(&query);
+  return 2;
+}
+
 static int core_room_name(lua_State *L) {
   const Room *room = find_room(L, 1);
   if (room == NULL) return 0;
@@ -217,16 +243,22 @@ static int core_describe_room(lua_State *L) {
   return 1;
 }
 
-// set_room_meta(room, key, json): sets a value; nil removes the key
+// set_room_meta(room, key, json, is_public): sets a value; nil removes the key
 static int core_set_room_meta(lua_State *L) {
   Command command = {.type = COMMAND_ROOM_META,
                      .id = core_id(L, 1),
                      .name = core_text(L, 2),
-                     .flags = !lua_isnoneornil(L, 3)};
-  if (command.flags) command.body = core_text(L, 3);
+                     .flags = 0};
+  if (!lua_isnoneornil(L, 3)) {
+    command.flags = lua_toboolean(L, 4) ? META_SETS | META_PUBLIC : META_SETS;
+    command.body = core_text(L, 3);
+  }
   int result = relay_command(core_host(L)->relay, &command);
   if (result == ERR_INVALID)
     return core_fail(L, "a meta key has 1 to 64 bytes", "Invalid");
+  if (result == ERR_TOO_LARGE)
+    return core_fail(L, "the public meta of a room has 4 KiB of JSON at most",
+                     code_name(CODE_PAYLOAD_TOO_LARGE));
   if (result == ERR_FULL)
     return core_fail(L, "the meta of a room has 64 KiB of JSON at most",
                      code_name(CODE_PAYLOAD_TOO_LARGE));
@@ -245,12 +277,11 @@ static int core_room_meta(lua_State *L) {
 // room_metas(room): returns a table key -> JSON, as before the handler
 static int core_room_metas(lua_State *L) {
   const Room *room = find_room(L, 1);
-  Text key, json;
+  RoomMeta meta;
   lua_newtable(L);
-  for (size_t at = 0; room != NULL && room_next_meta(room, &at, &key);) {
-    room_next_meta(room, &at, &json);
-    lua_pushlstring(L, key.bytes, key.size);
-    lua_pushlstring(L, json.bytes, json.size);
+  for (size_t at = 0; room != NULL && room_next_meta(room, &at, &meta);) {
+    lua_pushlstring(L, meta.key.bytes, meta.key.size);
+    lua_pushlstring(L, meta.json.bytes, meta.json.size);
     lua_rawset(L, -3);
   }
   return 1;
@@ -340,6 +371,7 @@ const luaL_Reg core_room_functions[] = {{"room_create", core_room_create},
                                         {"leave", core_leave},
                                         {"room_find", core_room_find},
                                         {"rooms", core_rooms},
+                                        {"query_rooms", core_query_rooms},
                                         {"room_name", core_room_name},
                                         {"room_count", core_room_count},
                                         {"room_members", core_room_members},

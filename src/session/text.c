@@ -50,18 +50,17 @@ static void put_joined(Draft *draft) {
 static void put_rooms(Draft *draft) {
   Buf *line = draft->line;
   Reader *payload = &draft->payload;
-  uint32_t left = reader_u16(payload) + draft->outgoing->more;
-  if (left == 0) buf_printf(line, "* no rooms");
-  for (const char *before = "* rooms: "; left > 0; before = ", ", left--) {
-    if (line->size > draft->session->limits.max_payload) {
-      buf_printf(line, ", ...");
-      return;
-    }
+  uint32_t left = reader_u16(payload), more = draft->outgoing->more;
+  size_t limit = draft->session->limits.max_payload;
+  if (left + more == 0) buf_printf(line, "* no rooms");
+  const char *before = "* rooms: ";
+  for (; left > 0 && line->size <= limit; before = ", ", left--) {
     buf_printf(line, "%s", before);
     reader_u32(payload);
     put_text(line, reader_str8(payload));
     buf_printf(line, " (%u)", reader_u32(payload));
   }
+  if (left + more > 0) buf_printf(line, "%s...", before);
 }
 
 // Appends " (Kicked: the reason)" if the peer did not ask to leave.

@@ -6,7 +6,7 @@
 #include "base/text.h"
 
 typedef enum Operand {
-  OPERAND_NONE,         // the rest of the line is ignored
+  OPERAND_NONE,         // no word
   OPERAND_NAME,         // the whole rest of the line
   OPERAND_WORD,         // the text up to a space
   OPERAND_NAME_OBJECT,  // the text up to a space and a `{`
@@ -71,7 +71,7 @@ Line line_read(const char *text, size_t size) {
   Text word = take_word(&rest);
   const Command *command = find_command(word);
   if (!command) return (Line){LINE_UNKNOWN, word, none};
-  if (command->operand == OPERAND_NONE) return (Line){command->verb, none, none};
+  if (command->operand == OPERAND_NONE) return (Line){command->verb, none, rest};
   if (rest.size == 0) return (Line){LINE_INCOMPLETE, word, none};
   if (command->operand == OPERAND_NAME) return (Line){command->verb, rest, none};
   bool has_object = command->operand == OPERAND_NAME_OBJECT;

@@ -13,9 +13,9 @@ typedef enum LineVerb {
   LINE_JOIN,       // `word` is the room
   LINE_JOIN_WITH,  // `word` is the room, `rest` the JSON of an object
   LINE_LEAVE,      // `word` is the room
-  LINE_ROOMS,
-  LINE_NAME,  // `word` is the name
-  LINE_SEND,  // `word` is the message's name, `rest` its JSON (may be empty)
+  LINE_ROOMS,      // `rest` may be the JSON of a query
+  LINE_NAME,       // `word` is the name
+  LINE_SEND,       // `word` is the message's name, `rest` its JSON (may be empty)
   LINE_QUIT,
   LINE_UNKNOWN,     // `word` is the command as typed
   LINE_INCOMPLETE,  // a known command without its argument; `word` is the command

@@ -44,8 +44,8 @@ describe("the control API", function()
     local rooms = api:done("GET", "/api/rooms")
     assert.equal(1, rooms.count)
     assert.equal(cjson.null, rooms.next)
-    assert.same({ id = rooms.rooms[1].id, name = "lobby", kind = "lobby", count = 1, deleted = false },
-      rooms.rooms[1])
+    assert.same({ id = rooms.rooms[1].id, name = "lobby", kind = "lobby", count = 1, present = 1,
+      hidden = false, locked = false, password = false, permanent = true, deleted = false }, rooms.rooms[1])
     local peers = api:done("GET", "/api/peers")
     assert.equal(1, peers.count)
     local peer = peers.peers[1]

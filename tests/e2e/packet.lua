@@ -26,6 +26,7 @@ packet.CLIENT = {
   ROOM_LIST = 10,
   BYE = 11,
   JOIN_WITH = 15,
+  ROOM_QUERY = 16,
 }
 
 packet.SERVER = {
@@ -47,6 +48,7 @@ packet.SERVER = {
   [141] = "DEV_ASSET",
   [142] = "DEV_ERROR",
   [144] = "PEER_RENAMED",
+  [145] = "ROOMS_META",
   [146] = "FAULT",
 }
 
@@ -301,6 +303,9 @@ local FIELDS = {
     for i = 1, r:u16() do
       e.rooms[i] = { id = r:u32(), name = r:str8(), members = r:u32() }
     end
+  end,
+  ROOMS_META = function(r, e)
+    e.answer = cjson.decode(r:rest())
   end,
   REDIRECT = function(r, e)
     e.host, e.port = r:str8(), r:u16()

@@ -109,9 +109,28 @@ function Room:set(settings)
 end
 
 
-function Room:set_meta(key, value)
+-- Reads the last argument of room:set_meta.
+local function read_public(opts)
+  if opts == nil then
+    return false
+  end
+  fault.check("the last argument of room:set_meta", opts, "table")
+  for key, value in next, opts do
+    if key ~= "public" then
+      fault.raise("room:set_meta has no option %s; it has public", tostring(key))
+    end
+    fault.check("public", value, "boolean")
+  end
+  return opts.public == true
+end
+
+
+function Room:set_meta(key, value, opts)
   fault.check("a meta key", key, "string")
-  return core.set_room_meta(self._id, key, messages.to_json(key, value))
+  if not core.is_utf8(key) then
+    fault.raise "a meta key is UTF-8"
+  end
+  return core.set_room_meta(self._id, key, messages.to_json(key, value), read_public(opts))
 end
 
 

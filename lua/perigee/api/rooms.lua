@@ -2,6 +2,7 @@
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
+local messages = require "perigee.host.messages"
 local registry = require "perigee.host.registry"
 local room_settings = require "perigee.host.room_settings"
 local journal = require "perigee.host.journal"
@@ -63,6 +64,18 @@ end
 function rooms.all()
   return registry.list(core.rooms(false), registry.rooms)
 end
+
+function rooms.list(query)
+  if query ~= nil then
+    fault.check("the query of rooms.list", query, "table")
+  end
+  local ids, next_name = core.query_rooms(messages.json_of("the query", query or {}))
+  if not ids then
+    fault.raise("rooms.list: %s", next_name)
+  end
+  return registry.list(ids, registry.rooms), next_name
+end
+
 
 local host = {}
 

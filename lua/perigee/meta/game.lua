@@ -103,8 +103,8 @@
 ---@field hidden? boolean
 --- Whether clients cannot join: they get Rejected. `peer:join` still can. Default: false.
 ---@field locked? boolean
---- What a client gives as the join option `password` (1 to 64 bytes); else it gets Unauthorized. `peer:join` needs none.
---- Default: none.
+--- The text that a client gives as the join option `password`, 1 to 64 bytes; without it the client gets Unauthorized.
+--- `peer:join` needs none. Default: none.
 ---@field password? string
 --- Whether a member whose connection is lost stays, suspended, until its session ends or goes on. False: it leaves at
 --- once, and `on_leave` runs. Default: true.

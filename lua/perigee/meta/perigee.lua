@@ -371,10 +371,11 @@ function Room:set(settings) end
 --- to look at; nil removes it. A room may have 64 KiB of facts, as JSON.
 ---@param key string 64 bytes at most.
 ---@param value any A value that JSON can express.
+---@param opts? perigee.MetaOptions
 ---@return true? ok
 ---@return string? message Why not.
 ---@return perigee.Code? code
-function Room:set_meta(key, value) end
+function Room:set_meta(key, value, opts) end
 
 --- Returns a copy of what `set_meta`, an operator or a host program stored.
 ---@param key string
@@ -417,6 +418,18 @@ function Room:every(seconds, fn, ...) end
 ---@return perigee.Code? code
 function Room:spawn(fn, ...) end
 
+--- The options of `room:set_meta`.
+---@class perigee.MetaOptions
+---@field public? boolean Whether lists show the fact to clients. All of a room's public facts have at most 4 KiB.
+
+--- A query of rooms. A room has to match all fields that are given.
+---@class perigee.RoomQuery
+---@field kind? string Rooms of this kind.
+---@field open? boolean True: rooms that a client can join without a password: neither locked nor full.
+---@field meta? table<string, string|number|boolean> Public facts that rooms have; at most 8.
+---@field limit? integer Rooms to return, at most 100. Default: 100.
+---@field after? string Rooms whose names are behind this one.
+
 --- Settings of a room of its own, as `perigee.RoomKind` describes them.
 ---@class perigee.RoomSettings
 ---@field capacity? integer Members at a time.
@@ -424,7 +437,7 @@ function Room:spawn(fn, ...) end
 ---@field permanent? boolean Whether it stays while it is empty.
 ---@field hidden? boolean Whether lists leave it out.
 ---@field locked? boolean Whether clients cannot join.
----@field password? string|false What clients have to give to join; false: nothing.
+---@field password? string|false The password that clients need to join; false: none.
 
 --- JSON, with all digits of numbers. An empty table is the object `{}`.
 ---@class perigee.Json
@@ -467,9 +480,16 @@ function rooms.get(name) end
 ---@return perigee.Code? code
 function rooms.delete(name) end
 
---- Returns all rooms that can be joined.
+--- Returns all rooms that can be joined, also hidden ones.
 ---@return perigee.Room[]
 function rooms.all() end
+
+--- Returns rooms in the order of their names, as clients list them: no hidden ones. One call looks at some thousand
+--- rooms. If it has not seen all, perhaps before it has found any, `next` is the name to give as `after` to go on.
+---@param query? perigee.RoomQuery
+---@return perigee.Room[] rooms
+---@return string? next
+function rooms.list(query) end
 
 -- Sending -----------------------------------------------------------------------------------
 

@@ -168,20 +168,15 @@ static void list_rooms(ApiRequest *request) {
 static void show_room(ApiRequest *request) {
   Page page;
   Buf json = {0};
-  Text key, value;
   const Room *room = find_room(request);
   if (room == NULL || !page_begin(request, &page)) return;
   buf_u8(&json, '{');
   describe_room(&json, room);
-  buf_printf(&json, ",\"meta\":{");
-  for (size_t at = 0, first = 0; room_next_meta(room, &at, &key); first = at) {
-    room_next_meta(room, &at, &value);
-    if (first > 0) buf_u8(&json, ',');
-    json_put_text(&json, key);
-    buf_u8(&json, ':');
-    buf_append(&json, value.bytes, value.size);
-  }
-  buf_printf(&json, "},\"members\":[");
+  buf_printf(&json, ",\"meta\":");
+  describe_meta(&json, room, false);
+  buf_printf(&json, ",\"public\":");
+  describe_meta(&json, room, true);
+  buf_printf(&json, ",\"members\":[");
   put_peers(request, &page, &json, room->id);
   page_end(request, &page, &json);
 }

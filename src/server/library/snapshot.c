@@ -27,15 +27,13 @@ static perigee_server_text copy_value(Text json) {
 }
 
 static void take_meta(const Room *room, perigee_server_room_info *info) {
-  Text key, json;
-  for (size_t at = 0; room_next_meta(room, &at, &key); info->meta_count++)
-    room_next_meta(room, &at, &json);
+  RoomMeta meta;
+  for (size_t at = 0; room_next_meta(room, &at, &meta);) info->meta_count++;
   perigee_server_text *texts = mem_alloc((2 * info->meta_count + 1) * sizeof *texts);
   info->meta = texts;
-  for (size_t at = 0; room_next_meta(room, &at, &key);) {
-    room_next_meta(room, &at, &json);
-    *texts++ = copy(key.bytes, key.size);
-    *texts++ = copy_value(json);
+  for (size_t at = 0; room_next_meta(room, &at, &meta);) {
+    *texts++ = copy(meta.key.bytes, meta.key.size);
+    *texts++ = copy_value(meta.json);
   }
 }
 
