@@ -9,7 +9,12 @@
 #include <winsock2.h>
 #include <ws2tcpip.h>
 
-enum { CONNECT_LOOK_MS = 100, MSG_NOSIGNAL = 0, REFUSED = WSAECONNREFUSED };
+enum {
+  CONNECT_LOOK_MS = 100,
+  MSG_NOSIGNAL = 0,
+  REFUSED = WSAECONNREFUSED,
+  RESET = WSAECONNRESET,
+};
 
 static bool close_socket(int fd) { return closesocket((SOCKET)fd) == 0; }
 
@@ -31,13 +36,13 @@ static bool start(void) {
 static const char *resolve_problem(int code) { return gai_strerrorA(code); }
 
 // On Windows, a refused datagram is reported as a reset.
-bool os_is_refused(int error) { return error == -REFUSED || error == -WSAECONNRESET; }
+bool os_is_refused(int error) { return error == -REFUSED || error == -RESET; }
 
 const char *os_problem(int error) {
   switch (-error) {
     case REFUSED:
       return "Connection refused";
-    case WSAECONNRESET:
+    case RESET:
       return "Connection reset by peer";
     case WSAENETUNREACH:
     case WSAEHOSTUNREACH:
@@ -67,6 +72,12 @@ static int wait_for(struct pollfd *polled, size_t count, int timeout_ms) {
 
 static bool was_interrupted(void) { return false; }
 
+// Wine reports that a connection was reset only by POLLERR; recv returns 0, as at a proper end.
+static bool was_reset(int fd) {
+  struct pollfd polled = {.fd = (SOCKET)fd, .events = POLLIN};
+  return WSAPoll(&polled, 1, 0) > 0 && (polled.revents & POLLERR) != 0;
+}
+
 uint64_t os_clock_us(void) {
   LARGE_INTEGER now, frequency;
   QueryPerformanceCounter(&now);
@@ -86,7 +97,7 @@ uint64_t os_clock_us(void) {
 #include <time.h>
 #include <unistd.h>
 
-enum { REFUSED = ECONNREFUSED };
+enum { REFUSED = ECONNREFUSED, RESET = ECONNRESET };
 
 static bool close_socket(int fd) { return close(fd) == 0; }
 
@@ -115,6 +126,11 @@ static int wait_for(struct pollfd *polled, size_t count, int timeout_ms) {
 }
 
 static bool was_interrupted(void) { return errno == EINTR; }
+
+static bool was_reset(int fd) {
+  (void)fd;
+  return false;  // other calls report it
+}
 
 uint64_t os_clock_us(void) {
   struct timespec now;
@@ -189,7 +205,8 @@ int os_finish_tcp(int fd) {
     return failure();
   if (error != 0) return -error;
   size = sizeof peer;
-  if (getpeername(fd, (struct sockaddr *)&peer, &size) != 0) return OS_AGAIN;
+  if (getpeername(fd, (struct sockaddr *)&peer, &size) != 0)
+    return was_reset(fd) ? -RESET : OS_AGAIN;
   return is_own_echo(fd, &peer, size) ? -REFUSED : 0;
 }
 
@@ -206,6 +223,7 @@ int os_set_port(int fd, uint16_t port) {
 
 int os_receive(int fd, void *bytes, size_t size) {
   int got = (int)recv(fd, bytes, size, 0);
+  if (got == 0 && was_reset(fd)) return -RESET;
   return got >= 0 ? got : failure();
 }
 

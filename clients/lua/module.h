@@ -3,7 +3,9 @@
 
 struct lua_State;
 
-#if defined(__GNUC__)
+#if defined(_WIN32)
+__declspec(dllexport)
+#elif defined(__GNUC__)
 __attribute__((visibility("default")))
 #endif
-int luaopen_perigee_client_core(struct lua_State *L);
+    int luaopen_perigee_client_core(struct lua_State *L);

@@ -130,7 +130,7 @@ describe("perigee connect in a pipe", function()
     assert.equal(0, process:wait_exit())
   end)
 
-  it("stays with --stay, until a signal", function()
+  it("stays with --stay, until a signal #linux", function()
     perigee = server.start { game = GAME }
     local process = connect { "--room", "lobby", "--stay" }
     process.stdin:shutdown()
@@ -191,7 +191,7 @@ describe("perigee connect says what is wrong", function()
     end
   end)
 
-  it("with what was meant", function()
+  it("with what was meant #linux", function()
     perigee = server.start { game = GAME, text = true }
     local folder = server.folder { ["game.lua"] = GAME }
     for wanted, args in pairs {
@@ -259,7 +259,7 @@ describe("perigee connect when the server stops", function()
   end)
 end)
 
-describe("perigee connect on a terminal", function()
+describe("perigee connect on a terminal #linux", function()
   after_each(server.stop_all)
 
   it("edits the line, draws it again below what comes, and gives the terminal back", function()

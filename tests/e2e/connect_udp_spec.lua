@@ -189,7 +189,7 @@ describe("perigee connect --udp where UDP does not pass", function()
     assert.is_nil(out:find("* UDP:", 1, true))
   end)
 
-  it("says what a firewall does, and goes on by TCP", function()
+  it("says what a firewall does, and goes on by TCP #linux", function()
     perigee = server.start { game = GAME }
     local address, close = without_udp()
     local speak
@@ -213,7 +213,7 @@ describe("perigee connect --udp where UDP does not pass", function()
     close()
   end)
 
-  it("alone says what to do", function()
+  it("alone says what to do #linux", function()
     perigee = server.start { game = GAME, flags = { udp_ports = 0 } }
     local code, out, err = pipe({ "--udp", "alone" }, "")
     assert.same({ 1, "" }, { code, out })

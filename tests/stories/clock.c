@@ -1,5 +1,26 @@
 #include "clock.h"
 
+#ifdef _WIN32
+#include <windows.h>
+
+static double passed_seconds;
+
+void clock_pass(double seconds) { passed_seconds += seconds; }
+
+static BOOL WINAPI read_clock(LARGE_INTEGER *ticks) {
+  LARGE_INTEGER each_second;
+  FARPROC read =
+      GetProcAddress(GetModuleHandleA("kernel32"), "QueryPerformanceCounter");
+  BOOL is_good = ((BOOL(WINAPI *)(LARGE_INTEGER *))(void (*)(void))read)(ticks);
+  QueryPerformanceFrequency(&each_second);
+  ticks->QuadPart += (LONGLONG)(passed_seconds * (double)each_second.QuadPart);
+  return is_good;
+}
+
+// The import of the library's os.c.
+BOOL(WINAPI *__imp_QueryPerformanceCounter)(LARGE_INTEGER *) = read_clock;
+
+#else
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -18,3 +39,4 @@ int clock_gettime(clockid_t id, struct timespec *now) {
                            .tv_nsec = later_ns % SECOND_NS};
   return 0;
 }
+#endif

@@ -1,16 +1,18 @@
-// libperigee for stories: makes the calls of standard input, prints what the application sees.
+// libperigee for stories: makes the calls that come from a loopback port, its argument; prints what
+// the application sees.
 // A line of input is NUMBER OF THE APPLICATION, CALL, KEY=VALUE ..., with tabs between; a line of output is JSON.
 #include "driver.h"
 
-#include <poll.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/socket.h>
 
 #include "clock.h"
 
-enum { APPS_MAX = 4096, INPUT_MAX = 1 << 20, FDS_MAX = 256 };
+enum { APPS_MAX = 4096, INPUT_MAX = 1 << 20 };
 
 /// The fields of a call: KEY=VALUE with NUL between them.
 typedef struct Fields {
@@ -185,16 +187,28 @@ static App *find_app(int number) {
   return app;
 }
 
-static void drive(void) {
+static void print_events(void) {
   for (int i = 0; i < app_count; i++) {
-    if (apps[i]->client == NULL) continue;
-    perigee_poll(apps[i]->client, 0);
     const PerigeeEvent *event;
-    while ((event = perigee_next_event(apps[i]->client))) print_event(apps[i], event);
+    while (apps[i]->client && (event = perigee_next_event(apps[i]->client)))
+      print_event(apps[i], event);
   }
 }
 
-static void take_line(char *line) {
+// Drives all clients; returns whether the input has something.
+static bool drive(int input, int timeout_ms) {
+  static PerigeeClient *clients[APPS_MAX];
+  PerigeeFd fd = {.fd = input, .wants_read = 1};
+  size_t count = 0;
+  for (int i = 0; i < app_count; i++) {
+    if (apps[i]->client) clients[count++] = apps[i]->client;
+  }
+  perigee_poll_all(clients, count, &fd, 1, timeout_ms);
+  print_events();
+  return fd.wants_read;
+}
+
+static void take_line(char *line, int fd) {
   Fields fields = {0};
   App *app = find_app((int)strtol(line, &line, 10));
   char *call = strtok(line, "\t");
@@ -217,47 +231,30 @@ static void take_line(char *line) {
     print_code(request);
     print_end();
   }
-  if (strcmp(call, "pass") == 0) drive();  // what is due by then
+  if (strcmp(call, "pass") == 0) drive(fd, 0);  // what is due by then
   print_begin(app, "made");
   print_end();
 }
 
 // --- The loop ---
 
-// Waits until a client or the input has something to do; returns whether the input has.
-static bool wait_for_input(void) {
-  struct pollfd polled[FDS_MAX] = {{.fd = STDIN_FILENO, .events = POLLIN}};
-  nfds_t count = 1;
-  int wait_ms = -1;
-  for (int i = 0; i < app_count && count + 2 <= FDS_MAX; i++) {
-    if (apps[i]->client == NULL) continue;
-    PerigeeFd fds[2];
-    int fd_count = perigee_fds(apps[i]->client, fds);
-    for (int k = 0; k < fd_count; k++) {
-      short events = (short)((fds[k].wants_read ? POLLIN : 0) |
-                             (fds[k].wants_write ? POLLOUT : 0));
-      polled[count++] = (struct pollfd){.fd = fds[k].fd, .events = events};
-    }
-    int ms = perigee_wait_ms(apps[i]->client);
-    if (ms >= 0 && (wait_ms < 0 || ms < wait_ms)) wait_ms = ms;
-  }
-  poll(polled, count, wait_ms);
-  return polled[0].revents != 0;
-}
-
-int main(void) {
+int main(int argc, char **argv) {
   static char input[INPUT_MAX];
   size_t size = 0;
+  struct sockaddr_in address = {.sin_family = AF_INET,
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  if (argc == 2) address.sin_port = htons((uint16_t)atoi(argv[1]));
+  int fd = socket(AF_INET, SOCK_STREAM, 0);
+  if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0) return 1;
   for (;;) {
-    drive();
-    if (!wait_for_input()) continue;
-    ssize_t got = read(STDIN_FILENO, input + size, sizeof input - size);
+    if (!drive(fd, -1)) continue;
+    ssize_t got = recv(fd, input + size, sizeof input - size, 0);
     if (got <= 0) break;
     size += (size_t)got;
     char *line = input, *stop;
     while ((stop = memchr(line, '\n', size - (size_t)(line - input)))) {
       *stop = '\0';
-      take_line(line);
+      take_line(line, fd);
       line = stop + 1;
     }
     size -= (size_t)(line - input);

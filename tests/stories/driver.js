@@ -1,11 +1,14 @@
-// The JavaScript client for stories: makes the calls of standard input, prints what the application sees.
+// The JavaScript client for stories: makes the calls that come from a loopback port, its last argument; prints
+// what the application sees.
 // A line of input is NUMBER OF THE APPLICATION, CALL, KEY=VALUE ..., with tabs between; a line of output is JSON.
+import net from "node:net";
 import { createInterface } from "node:readline";
 import { pass } from "./clock.js"; // first: the client takes its timers
 import { connect, PerigeeError } from "../../clients/js/perigee.js";
 import { WebSocket } from "../../clients/js/test/websocket.js";
 
 const IS_WEBSOCKET = process.argv.includes("--websocket");
+const PORT = Number(process.argv.at(-1));
 const NAMES = ["a", "b", "c", "sum"]; // of the messages that stories send
 const KEPT = 16; // rooms and questions, for later calls
 const hex = (bytes) => Buffer.from(bytes).toString("hex");
@@ -176,7 +179,7 @@ const waiting = ({ timeout }) => (timeout ? { timeout: Number(timeout) } : {});
 const sending = ({ unreliable, priority }) => ({ ...(unreliable && { reliable: false }), ...(priority && { priority }) });
 
 const apps = new Map();
-createInterface({ input: process.stdin }).on("line", async (line) => {
+createInterface({ input: net.connect(PORT, "127.0.0.1") }).on("line", async (line) => {
   const [number, call, ...words] = line.split("\t");
   const fields = Object.fromEntries(words.map((word) => [word.slice(0, word.indexOf("=")), word.slice(word.indexOf("=") + 1)]));
   if (!apps.has(number)) apps.set(number, new App(Number(number)));

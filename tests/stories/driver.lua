@@ -1,4 +1,5 @@
---- The Lua client for stories: makes the calls of standard input, prints what the application sees.
+--- The Lua client for stories: makes the calls that come from a loopback port, its argument; prints what the
+--- application sees.
 --- A line of input is NUMBER OF THE APPLICATION, CALL, KEY=VALUE ..., with tabs between; a line of output
 --- is JSON.
 
@@ -7,15 +8,11 @@ package.cpath = (os.getenv "PERIGEE_BUILD" or "build/dev") .. "/lua/?.so;" .. pa
 
 local cjson = require "cjson"
 local client = require "perigee.client"
+local loop = require "perigee.client.loop"
 local ffi = require "ffi"
+local uv = require "perigee.tools.uv"
 
-ffi.cdef [[
-  struct story_pollfd { int fd; short events, revents; };
-  int poll(struct story_pollfd *fds, unsigned long count, int timeout);
-  long read(int fd, void *buffer, size_t size);
-]]
-
-local POLLIN, PAUSE = 1, 0.001
+local PAUSE = 0.001 -- seconds
 local KEPT = 16
 
 local apps = {}
@@ -390,26 +387,19 @@ local function take_line(line)
 end
 
 
-local unread = ""
-local buffer = ffi.new("uint8_t[65536]")
-local stdin = ffi.new("struct story_pollfd[1]", { { fd = 0, events = POLLIN } })
-
-
---- Reads what there is; false at the end of the input.
-local function read_input()
-  while ffi.C.poll(stdin, 1, 0) > 0 do
-    local size = tonumber(ffi.C.read(0, buffer, 65536))
-    if size <= 0 then return false end
-    unread = unread .. ffi.string(buffer, size)
-    unread = unread:gsub("([^\n]*)\n", function(line)
-      take_line(line)
-      return ""
-    end)
-  end
-  return true
-end
+local PORT = tonumber(arg[1])
 
 
 client.run(function()
-  while read_input() do client.sleep(PAUSE) end
+  local input, is_over, unread = uv.new_tcp(), loop.slot(), ""
+  input:connect("127.0.0.1", PORT, function()
+    input:read_start(function(_, data)
+      if not data then return loop.fill(is_over) end
+      unread = (unread .. data):gsub("([^\n]*)\n", function(line)
+        take_line(line)
+        return ""
+      end)
+    end)
+  end)
+  loop.wait(is_over)
 end)

@@ -260,7 +260,7 @@ async function strike(driver, client, { early, run }, i) {
 
 /** All strikes of an attack; returns { ends, mb } or { problem }. */
 async function attack(client, one) {
-  const driver = new Driver(client);
+  const driver = await Driver.start(client);
   const ends = new Map();
   try {
     await strike(driver, client, { run() {} }, 0);

@@ -1,5 +1,5 @@
 // Lua with perigee.client.core built in, for the Lua driver of stories: luajit itself cannot load a library that is
-// sanitized, and has another clock. Runs the file that is its argument.
+// sanitized, and has another clock. Runs the file that is its first argument, with the others.
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
@@ -22,6 +22,12 @@ int main(int argc, char **argv) {
   lua_getfield(lua, -1, "preload");
   lua_pushcfunction(lua, luaopen_perigee_client_core);
   lua_setfield(lua, -2, "perigee.client.core");
+  lua_newtable(lua);
+  for (int i = 2; i < argc; i++) {
+    lua_pushstring(lua, argv[i]);
+    lua_rawseti(lua, -2, i - 1);
+  }
+  lua_setglobal(lua, "arg");
   int failed = argc < 2 || luaL_dofile(lua, argv[1]);
   if (failed) fprintf(stderr, "%s\n", lua_tostring(lua, -1));
   lua_close(lua);

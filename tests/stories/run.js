@@ -1,7 +1,9 @@
 // Tells all stories to the clients: node tests/stories/run.js [c|lua|js|ws ...] [--only=PART OF A TITLE].
-// Each client has a driver, a program that makes the calls which it reads and prints what the application
-// sees; the server is here. Prints the table: a row for each story, a column for each client.
+// Each client has a driver, a program that makes the calls which it reads from a loopback port and prints what the
+// application sees; the server is here. Prints the table: a row for each story, a column for each client.
 import { spawn } from "node:child_process";
+import { once } from "node:events";
+import net from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -33,14 +35,25 @@ function jsonOf(text) {
 export class Driver {
   #apps = new Map(); // number -> queue of what it sees
   #count = 0;
+  #input; // a socket and no pipe, because programs in Wine cannot wait for a pipe and sockets at once
   errors = "";
 
-  constructor(client) {
-    const [program, ...args] = DRIVERS[client];
+  static async start(client) {
+    const listener = net.createServer().listen(0, "127.0.0.1");
+    await once(listener, "listening");
+    const driver = new Driver(client, listener.address().port);
+    [driver.#input] = await Promise.race([once(listener, "connection"), driver.ended.then(() => [])]);
+    listener.close();
+    if (!driver.#input) throw new Error(driver.errors);
+    driver.#input.setNoDelay(true).on("error", () => {});
+    return driver;
+  }
+
+  constructor(client, port) {
+    const [program, ...args] = [...DRIVERS[client], port];
     // A sanitizer's memory of what was freed is not the client's.
     const env = { ...process.env, ASAN_OPTIONS: `${process.env.ASAN_OPTIONS ?? ""}:quarantine_size_mb=4` };
-    this.process = spawn(program, args, { env, stdio: ["pipe", "pipe", "pipe"] });
-    this.process.stdin.on("error", () => {});
+    this.process = spawn(program, args, { env, stdio: ["ignore", "pipe", "pipe"] });
     this.process.stderr.on("data", (data) => { this.errors = (this.errors + data).slice(-4000); });
     let unread = "";
     this.process.stdout.setEncoding("utf8").on("data", (data) => {
@@ -69,7 +82,7 @@ export class Driver {
     this.#apps.set(app, { events, made });
     const write = (name, fields = {}) => {
       const words = Object.entries(fields).map(([key, value]) => `\t${key}=${value}`);
-      this.process.stdin.write(`${app}\t${name}${words.join("")}\n`);
+      this.#input.write(`${app}\t${name}${words.join("")}\n`);
     };
     const call = (name, fields) => {
       write(name, fields);
@@ -79,7 +92,7 @@ export class Driver {
   }
 
   end() {
-    this.process.stdin.end();
+    this.#input.end();
     return this.ended;
   }
 }
@@ -223,13 +236,13 @@ function compare(wanted, got) {
 
 /** Outcomes by story: { result: "passes", "differs" or "FAILS", differs: why }. */
 async function tellAll(client, stories) {
-  let driver = new Driver(client);
+  let driver = await Driver.start(client);
   const outcomes = new Map();
   const waiting = stories.filter((story) => !story.letsTimePass);
   const failures = [];
   const worker = async () => {
     for (let story = waiting.shift(); story; story = waiting.shift()) {
-      if (driver.hasEnded) driver = new Driver(client);
+      if (driver.hasEnded) driver = await Driver.start(client);
       const { steps, differs } = story.steps(client);
       try {
         await new Telling(driver, client).tell(steps);

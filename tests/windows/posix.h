@@ -7,7 +7,7 @@
 #include <winsock2.h>
 #include <ws2tcpip.h>
 
-enum { MSG_DONTWAIT = 0, MSG_NOSIGNAL = 0, SHUT_RDWR = SD_BOTH };
+enum { MSG_DONTWAIT = 0, MSG_NOSIGNAL = 0, SHUT_RDWR = SD_BOTH, SHUT_WR = SD_SEND };
 enum { F_SETFL, O_NONBLOCK };
 
 static inline int socket_error(void) {

@@ -8,6 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef _WIN32
+#include <windows.h>
+
+#include <ntsecapi.h>
+#endif
+
 enum { KEY_SIZE = 32, TAG_SIZE = 16, NONCE_SIZE = 12 };
 
 static void check(gcry_error_t error) {
@@ -36,9 +42,14 @@ int sodium_memcmp(const void *a, const void *b, size_t size) {
   return difference == 0 ? 0 : -1;
 }
 
+// On Windows libgcrypt's own generator prints notes about disk statistics.
 void randombytes_buf(void *bytes, size_t size) {
+#ifdef _WIN32
+  if (!RtlGenRandom(bytes, (ULONG)size)) abort();
+#else
   sodium_init();
   gcry_randomize(bytes, size, GCRY_STRONG_RANDOM);
+#endif
 }
 
 // --- SipHash-2-4 ---

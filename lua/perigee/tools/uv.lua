@@ -5,16 +5,23 @@ local dependency = require "perigee.client.dependency"
 local loop = require "perigee.client.loop"
 local uv = dependency "luv"
 
+local PAUSE = 0.01 -- seconds between two looks at luv's loop on Windows, where it has no descriptor
+
+local descriptor = uv.backend_fd() or -1
+local longest = descriptor < 0 and PAUSE or math.huge
+
 uv.new_async(function() end) -- an active handle, without which luv's loop does nothing
-loop.watch(uv.backend_fd(), function()
+loop.watch(descriptor, function()
   uv.run "nowait"
   local milliseconds = uv.backend_timeout()
-  return milliseconds >= 0 and milliseconds / 1000 or nil
+  return math.min(longest, milliseconds >= 0 and milliseconds / 1000 or math.huge)
 end)
 
 -- Makes writing to a closed pipe an error of that write instead of the end of the program.
-local sigpipe = uv.new_signal()
-sigpipe:start("sigpipe", function() end)
-sigpipe:unref()
+if uv.constants.SIGPIPE then -- Windows has no such signal
+  local sigpipe = uv.new_signal()
+  sigpipe:start("sigpipe", function() end)
+  sigpipe:unref()
+end
 
 return uv
