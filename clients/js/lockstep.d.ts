@@ -26,27 +26,27 @@ export interface HashTree {
 export interface LockstepGame {
   /** Simulates one turn. The same turns must make the same state on every machine. */
   step(turn: number, entries: readonly LockstepEntry[]): void;
-  /** Makes the state before turn 1, from `match.seed`. */
+  /** Creates the state before turn 1 from `match.seed`. */
   start?(match: Match): void;
   /** Returns the hash of the state: a number of 32 bits, or a tree of such numbers. */
   hash?(): number | HashTree;
   /** Returns the state as bytes. */
   snapshot?(): Bytes;
-  /** Restores the state from such bytes. */
+  /** Replaces the state by that of `snapshot`. */
   restore?(bytes: Uint8Array, match: Match): void;
   /** Returns the player's input for a turn. By default, the inputs of `match.send` are used. */
   input?(turn: number): Bytes | null | undefined;
-  /** The result of `input` came too late; the turn went on without it. */
+  /** Called if the result of `input` came too late; the turn was simulated without it. */
   onMissed?(missed: { turn: number; data: Uint8Array }): void;
-  /** The state of a client differs from the majority's. */
+  /** Called when the state of a client differs from the majority's. */
   onDesync?(report: { turn: number; odd: boolean; slots: number[] }): void;
-  /** A turn waits for the inputs of these slots. */
+  /** Called when a turn waits for the inputs of these slots. */
   onWaiting?(report: { turn: number; slots: number[] }): void;
-  /** The speed or the input delay has changed. */
+  /** Called when the speed or the input delay has changed. */
   onPace?(match: Match): void;
-  /** The match has ended, or this client is no longer in it; `error` has the reason. Not called after `exit`. */
+  /** Called when the match has ended, or this client is not in it any more. Not called after `exit`. */
   onEnd?(error?: Error): void;
-  /** Takes no slot. */
+  /** true: only watch, without a slot. */
   watches?: boolean;
   /**
    * The seat of an earlier match, which gives the same slot again. By default, this tab's last seat in the
@@ -57,12 +57,12 @@ export interface LockstepGame {
   remember?: boolean;
 }
 
-/** A match that this client takes part in. */
+/** A match in which this client takes part. */
 export interface Match {
   readonly room: Room;
-  /** The number of the match, which no other match has. */
+  /** The number of the match, which is unique. */
   readonly id: number;
-  /** null: only watches. */
+  /** null: the client only watches. */
   readonly slot: number | null;
   readonly seat: Uint8Array;
   readonly seed: number;
@@ -72,9 +72,9 @@ export interface Match {
   readonly delay: number;
   /** 0: paused. */
   readonly speed: number;
-  /** Seconds from turn to turn at speed 1. */
+  /** Seconds between two turns at speed 1. */
   readonly interval: number;
-  /** The most bytes of one input. */
+  /** Limit of the bytes of one input. */
   readonly maxInput: number;
   /** Whether a state exists. */
   readonly ready: boolean;
@@ -82,7 +82,7 @@ export interface Match {
   readonly progress: number;
   /** Resolves when the match has ended. */
   readonly ended: Promise<void>;
-  /** Sends an input for the next turn that has none, or for a later one if it comes too late. */
+  /** Sends an input for the next turn without one, or for a later turn if it arrives too late. */
   send(data: Bytes): void;
   /** Leaves the match. */
   exit(): void;
@@ -105,14 +105,14 @@ export declare const fixed: {
   random(state: number): number;
 };
 
-/** As `room.lockstep(game)`. */
+/** Does the same as `room.lockstep(game)`. */
 export function lockstep(room: Room, game: LockstepGame): Promise<Match>;
-/** Plays a recording with a game, and compares hashes; `wrong` is the first that differs. */
+/** Plays a recording with a game, and compares hashes; `wrong` is the first difference. */
 export function replay(
   text: string,
   game: LockstepGame,
 ): { turns: number; compared: number; wrong: null | { turn: number; hash: number; recorded: number } };
-/** The hash of a tree of hashes. */
+/** Returns the hash of a tree of hashes. */
 export function hashOf(tree: HashTree): number;
-/** A hash of bytes: FNV-1a, 32 bits. */
+/** Returns the hash of bytes: FNV-1a, 32 bits. */
 export function hashBytes(bytes: Bytes): number;

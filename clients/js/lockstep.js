@@ -22,18 +22,18 @@ const KINDS = ["input", "missing", "repeated", "joined", "left"];
 const JOINED = 3;
 const SEAT_BYTES = 16;
 
-const INPUTS_MAX = 16; // in one INPUT
+const INPUTS_MAX = 16; // inputs in one INPUT
 const INPUT_BYTES = 4096; // bytes of one input, until START gives the limit
 const PIECE = 16384; // bytes of a snapshot in one packet
 const TREE_BYTES = 16384;
-const HASHES = 4; // in each INPUT
-const TREES = 64; // that are kept, of the newest turns with a hash
+const HASHES = 4; // hashes in each INPUT
+const TREES = 64; // kept trees, of the newest turns with a hash
 const LATE = 1.5; // turn intervals without a turn after which INPUT is sent again
 const NEED_AFTER = 0.5, NEED_AGAIN = 0.5; // turn intervals, seconds
 const PAUSED_SECONDS = 1; // seconds between two INPUTs of a paused match
 const INTERVAL_MIN = 0.001; // seconds between two INPUTs
-const ENTER_AGAIN = 1.5; // seconds after an ENTER that came too soon
-const SLICE_MS = 12; // milliseconds of catching up in a row, so that a page can draw in between
+const ENTER_AGAIN = 1.5; // seconds until an ENTER that was too early is repeated
+const SLICE_MS = 12; // milliseconds of simulation without a pause, so that a page can draw in between
 // Limits for kept packets of a server: bytes of a state, of a turn, of all turns that wait for an earlier
 // one, and the number of these. Each turn and each entry counts COST additional bytes.
 const SNAPSHOT_MAX = 64 * 1024 * 1024, TURN_BYTES = 64 * 1024, WAITING_BYTES = 8 * 1024 * 1024, AHEAD_MAX = 256;
@@ -56,7 +56,7 @@ const later = globalThis.setImmediate ?? ((fn) => {
 
 // Bytes -----------------------------------------------------------------------------------------
 
-/** Joins fields: numbers as [size, value], bytes as they are. */
+/** Joins fields: numbers given as [size, value], and bytes. */
 function bytesOf(...fields) {
   const size = fields.reduce((sum, field) => sum + (Array.isArray(field) ? field[0] : field.length), 0);
   const bytes = new Uint8Array(size);
@@ -142,7 +142,7 @@ function readStart(reader) {
   return start;
 }
 
-/** A state that comes in pieces. Memory grows with the arrived pieces, not with the size that a header claims. */
+/** A state in pieces. Memory grows with the arrived pieces, not with the size in a header. */
 class Pieces {
   constructor(total) {
     this.total = total;
@@ -166,7 +166,7 @@ class Pieces {
 
 const step = (hash, byte) => Math.imul(hash ^ byte, 0x01000193);
 
-/** Computes FNV-1a over the names and numbers of a tree, names in the order of their bytes. */
+/** Computes FNV-1a over the names and numbers of a tree, in the order of the names' bytes. */
 function fold(tree, hash) {
   if (typeof tree === "number") {
     for (let shift = 0; shift < 32; shift += 8) hash = step(hash, (tree >>> shift) & 0xff);
@@ -220,33 +220,33 @@ const modulo = (a, b) => ((a % b) + b) % b;
  */
 export const fixed = Object.freeze({
   ONE,
-  /** The nearest fixed-point number, for constants. */
+  /** Returns the nearest fixed-point number, for constants. */
   from: (number) => Math.floor(number * ONE + 0.5) | 0,
-  /** The number with its fraction, for drawing. */
+  /** Returns the number with its fraction, for drawing. */
   number: (a) => a / ONE,
-  /** The product, rounded down; wraps round beyond 32 bits. */
+  /** Returns the product, rounded down; wraps around beyond 32 bits. */
   mul,
-  /** The quotient, rounded down; 0 where b is 0. */
+  /** Returns the quotient, rounded down; 0 if b is 0. */
   div(a, b) {
     if (b === 0) return 0;
     const whole = a * ONE;
     let quotient = Math.floor(whole / b);
-    const rest = whole - quotient * b; // not 0 where the division has rounded up to an integer
+    const rest = whole - quotient * b; // not 0 if the division has rounded up to an integer
     if (rest !== 0 && rest < 0 !== b < 0) quotient--;
     return quotient | 0;
   },
-  /** The square root, rounded down; 0 for negative numbers. */
+  /** Returns the square root, rounded down; 0 for negative numbers. */
   sqrt: (a) => (a <= 0 ? 0 : Math.floor(Math.sqrt(a * ONE))),
-  /** The sine of an angle in turns; 65536 is a full turn. */
+  /** Returns the sine of an angle in turns; 65536 is a full turn. */
   sin(turns) {
     const angle = modulo(turns, ONE), number = Math.floor(angle / 16384);
     const rest = (angle % 16384) * 4;
     const sine = quarter(number % 2 === 1 ? ONE - rest : rest);
     return number >= 2 ? -sine | 0 : sine;
   },
-  /** The cosine of an angle in turns. */
+  /** Returns the cosine of an angle in turns. */
   cos: (turns) => fixed.sin(turns + 16384),
-  /** The angle of a direction, in turns from 0 to 65535; 0 where both are 0. */
+  /** Returns the angle of a direction, in turns from 0 to 65535; 0 if both are 0. */
   atan2(y, x) {
     const across = Math.abs(x), up = Math.abs(y);
     if (across === 0 && up === 0) return 0;
@@ -254,7 +254,7 @@ export const fixed = Object.freeze({
     if (x < 0) angle = 32768 - angle;
     return modulo(y < 0 ? -angle : angle, ONE);
   },
-  /** The next pseudo-random number, from 1 to 4294967295; begin with the seed. */
+  /** Returns the next pseudo-random number, from 1 to 4294967295; begin with the seed. */
   random(state) {
     let x = state | 0 || 1;
     x ^= x << 13;
@@ -290,7 +290,7 @@ function saveSeat(room, seat) {
 
 // A match ---------------------------------------------------------------------------------------
 
-/** A match that this client takes part in. */
+/** A match in which this client takes part. */
 class Match {
   constructor(room, game) {
     if (typeof game?.step !== "function") throw new TypeError("a game in lockstep has a step(turn, entries)");
@@ -307,9 +307,9 @@ class Match {
     this.delay = 0;
     /** The speed of the match; 0 while it is paused. */
     this.speed = 0;
-    /** Seconds from turn to turn at speed 1. */
+    /** Seconds between two turns at speed 1. */
     this.interval = 0;
-    /** The most bytes of one input. */
+    /** Limit of the bytes of one input. */
     this.maxInput = INPUT_BYTES;
     /** Whether a state exists. */
     this.ready = false;
@@ -339,8 +339,8 @@ class Match {
   }
 
   /**
-   * Gives an input for the next turn that has none, or a later one if it comes too late for that. Several inputs
-   * wait for as many turns.
+   * Sends an input for the next turn without one, or for a later turn if it arrives too late. Several inputs need
+   * as many turns.
    */
   send(data) {
     const bytes = this._checkSize(toBytes(data));
@@ -356,8 +356,8 @@ class Match {
   }
 
   /**
-   * Ends the match for another reason than `exit`, and reports that to whoever waits for its beginning, or to the
-   * game. Without an error the server has ended it.
+   * Ends the match for any reason other than `exit`. Reports this to the caller that waits for the beginning, or to
+   * the game. Without an error, the server has ended the match.
    */
   _lose(error) {
     if (this._isOver) return;
@@ -383,7 +383,7 @@ class Match {
       u32(this.room.id), u8(VERSION), u8((watches ? 1 : 0) | (snapshot ? 2 : 0)), this.seat,
       u32(isThere ? this.id : 0), u32(isThere ? this.turn : 0),
     );
-    // A question, so that its ERROR is recognised. START does not answer it.
+    // A request, because an ERROR must name it. START does not answer it.
     this.room.game.askPacket({ channel: CHANNEL, type: ENTER, data }).catch((error) => this._refused(error));
   }
 
@@ -392,15 +392,15 @@ class Match {
     if (this._isOver || codeName === "ConnectionReset") return; // the new session sends ENTER again
     if (codeName === "RateLimited") return this._set("enter", ENTER_AGAIN, () => this._enter());
     if (codeName !== "Timeout") return this._lose(error);
-    // After a START the server decides how the match goes on, even if other clients take long.
+    // After a START, the server decides how long the match waits for other clients.
     if (this.id === 0) this._lose(new Error("the server has sent no state in time"));
   }
 
   _forget() {
     this._turns = new Map(); // turns that have arrived and wait to be simulated
-    this._waiting = 0; // what they cost
-    this._whole = 0; // the turn up to which all have arrived
-    this._inputs = new Map(); // by turn, of turns that have not arrived
+    this._waiting = 0; // bytes of `_turns`, with COST for each
+    this._whole = 0; // all turns up to this one have arrived
+    this._inputs = new Map(); // inputs by turn, for turns that have not arrived
     this._submitted = 0; // the newest turn with an input
     this._hashes = [];
     this._hashTurn = 0;
@@ -419,7 +419,7 @@ class Match {
     this._resolveEnded();
   }
 
-  /** Sets the timer of a name, in place of an earlier one. */
+  /** Sets the timer of this name; replaces an earlier one. */
   _set(name, seconds, fn) {
     clearTimeout(this._timers.get(name));
     this._timers.set(name, setTimeout(() => {
@@ -450,7 +450,7 @@ class Match {
     return this.speed > 0 ? Math.max(INTERVAL_MIN, turns * this.interval / this.speed) : PAUSED_SECONDS;
   }
 
-  /** Makes the inputs up to a turn. */
+  /** Makes the inputs for the turns up to this one. */
   _submit(last) {
     if (this.slot === null) return;
     this._submitted = Math.max(this._submitted, this.turn);
@@ -467,8 +467,8 @@ class Match {
   }
 
   /**
-   * Queues a late input again, unless the turn used the previous input in its place. The input goes behind
-   * the `late` inputs that came late before it. Returns their new number.
+   * Queues a late input again, unless its turn repeated the previous input. The input is queued behind the `late`
+   * earlier inputs that were late, too. Returns their new number.
    */
   _checkMissed(turn, data, entries, late) {
     const kinds = entries.filter(({ slot }) => slot === this.slot).map(({ kind }) => kind);
@@ -496,7 +496,7 @@ class Match {
     let first = this._submitted + 1;
     this._submit(this.turn + this.delay);
     if (this._isOver) return;
-    // New inputs, and earlier ones that may be lost: the newest, where they do not all fit.
+    // Sends new inputs, and repeats earlier ones, which may be lost; if not all fit, only the newest.
     first = Math.max(this.turn + 1, Math.min(first, this._submitted + 1 - INPUTS_MAX));
     do {
       this._sendInput(first);
@@ -509,7 +509,7 @@ class Match {
     if (!this.ready || !this.room.joined) return; // a new session joins the room again
     if (this.speed > 0) this._submit(this.turn + this.delay + 1);
     if (this._isOver) return;
-    this._sendInput(this.turn + 1); // a server that waits for inputs waits for these
+    this._sendInput(this.turn + 1); // the server may be waiting for these inputs
     this._set("late", this._pause(1), () => this._speakAgain());
   }
 
@@ -529,7 +529,7 @@ class Match {
     this._hashTurn = this.turn;
   }
 
-  /** Runs the game's code for its state; ends the match if that fails, because the state is lost then. */
+  /** Runs the game's code for its state. If that fails, ends the match, because the state is lost. */
   _do(fn) {
     try {
       fn();
@@ -591,7 +591,7 @@ class Match {
     this._set("need", NEED_AGAIN, () => this._need());
   }
 
-  // What arrives --------------------------------------------------------------------------------
+  // Receiving -----------------------------------------------------------------------------------
 
   _take({ type, data }) {
     if (this._isOver) return;
@@ -599,7 +599,7 @@ class Match {
       const reader = new Reader(data);
       if (reader.u32() === this.room.id) TAKE[type]?.(this, reader);
     } catch (error) {
-      if (!(error instanceof Malformed)) throw error; // from the game's own code
+      if (!(error instanceof Malformed)) throw error; // an error of the game's own code
       this.room.game._dropMalformed("a packet of lockstep that cannot be read");
     }
   }
@@ -656,7 +656,7 @@ const TAKE = {
     let whole = EMPTY, offset = 0;
     try {
       if (match.ready) whole = toBytes(match._game.snapshot?.());
-    } finally { // a game that fails gives an empty state, so that the server asks another client at once
+    } finally { // after a failure sends an empty state, so that the server asks another client at once
       do {
         match._send(SNAPSHOT_UP, [
           u32(match.room.id), u32(request), u32(match.turn), u32(whole.length), u32(offset),
@@ -754,7 +754,7 @@ const isEntry = (entry) => isU32(entry?.slot) && entry.slot < SPECTATOR && KINDS
 /** Returns the parts of a recording: the first line, lists of entries turn by turn, hashes by turn. */
 function readRecording(text) {
   const lines = text.split("\n");
-  lines.pop(); // empty, or half a line where the server was killed
+  lines.pop(); // empty, or half a line if the server was killed
   const turns = [], hashes = new Map();
   let head;
   lines.forEach((content, i) => {
@@ -769,7 +769,7 @@ function readRecording(text) {
   return { head, turns, hashes };
 }
 
-/** Returns the value of a JSON text; undefined where it is not JSON. */
+/** Returns the value of a JSON text; undefined if the text is not JSON. */
 function parse(text) {
   try {
     return JSON.parse(text);

@@ -4,9 +4,9 @@
 export declare const Code: {
   /** Too many packets wait for the server. */
   readonly QueueFull: -3;
-  /** No connection could be made. */
+  /** The server cannot be reached. */
   readonly Unreachable: -2;
-  /** No answer in time. */
+  /** No answer arrived in time. */
   readonly Timeout: -1;
   readonly ConnectionClosed: 0;
   readonly ConnectionReset: 1;
@@ -38,7 +38,7 @@ export declare const Code: {
 
 export type CodeName = keyof typeof Code | "Unknown";
 
-/** Why something ended. */
+/** The reason of an end. */
 export interface Reason {
   code: number;
   codeName: CodeName;
@@ -49,11 +49,11 @@ export interface Reason {
 export declare class PerigeeError extends Error {
   constructor(code: number | string, message?: string);
   readonly name: "PerigeeError";
-  /** One of `Code`; of an error of the game, the game's own text. */
+  /** One of `Code`; for an error of the game, the game's own text. */
   readonly code: number | string;
   /** The name of the code. */
   readonly codeName: CodeName | (string & {});
-  /** Of an error of the game: its value. */
+  /** For an error of the game: its value. */
   readonly value: any;
   /** With Unavailable: the seconds after which the client may try again. */
   readonly retry: number | undefined;
@@ -69,13 +69,13 @@ export interface ReconnectOptions {
 }
 
 export interface ConnectOptions {
-  /** 1 to 64 bytes; default "guest". */
+  /** Name of 1 to 64 bytes; default "guest". */
   name?: string;
   /** The text that the game's on_connect gets in peer.token. */
   token?: string;
-  /** Seconds for connecting, and for later calls without a timeout of their own (10). */
+  /** Seconds for connecting, and for calls without a timeout (10). */
   timeout?: number;
-  /** false: the client ends with its connection, or when the first try is refused with Unavailable. */
+  /** false: the client ends with its connection, or if the first attempt is refused with Unavailable. */
   reconnect?: boolean | ReconnectOptions;
   /** Whether to join the rooms again after the session was lost (true). */
   rejoin?: boolean;
@@ -88,14 +88,14 @@ export interface ConnectOptions {
    * the server.
    */
   schema?: object | null;
-  /** The class to use in place of the global WebSocket. */
+  /** The class to use instead of the global WebSocket. */
   WebSocket?: new (url: string, protocols: string[]) => unknown;
-  /** Options for node:tls, with an address that begins with tls://. */
+  /** Options for node:tls, for an address that begins with tls://. */
   tls?: object;
 }
 
 /**
- * Connects and waits until the server has let this client in.
+ * Connects and waits until the server has accepted this client.
  * @param address "host:port", "ws://host/path", "wss://...", and in Node "tcp://host:port" and
  * "tls://host:port". A page may omit it to use the server that the page comes from.
  */
@@ -111,13 +111,13 @@ export interface SendOptions {
 }
 
 export interface WaitOptions {
-  /** Seconds. */
+  /** Timeout in seconds. */
   timeout?: number;
 }
 
 export type AskOptions = SendOptions & WaitOptions;
 
-/** What can be sent as bytes; text becomes UTF-8. */
+/** Values that can be sent as bytes; text becomes UTF-8. */
 export type Bytes = Uint8Array | ArrayBuffer | ArrayBufferView | string;
 
 /** Returns bytes as a Uint8Array that shares their memory; for a string, its UTF-8. */
@@ -146,7 +146,7 @@ export interface Relay {
 
 /** A member to which the server has given another name. */
 export interface Renamed extends Member {
-  /** The name before. */
+  /** The previous name. */
   readonly before: string;
 }
 
@@ -162,15 +162,15 @@ export interface GameEvents {
   disconnected: Reason & { message: string };
   /** The next attempt begins in `delay` seconds. */
   reconnecting: { attempt: number; delay: number };
-  /** Connected again in the same session, without loss of reliable packets. */
+  /** The client is connected again in the same session, without loss of reliable packets. */
   resumed: { seconds: number; resent: number };
-  /** Connected again, in a new session. */
+  /** The client is connected again, in a new session. */
   lost: { dropped: number };
-  /** It is over. */
+  /** The client has ended for good. */
   closed: Reason & { message: string };
-  /** In a room without a call of join. */
+  /** The server has put the client into a room without a call of join. */
   joined: { room: Room };
-  /** Out of a room without a call of leave. */
+  /** The client has left a room without a call of leave. */
   left: Reason & { room: Room };
   /** A packet without an answer has failed. */
   error: PerigeeError;
@@ -190,8 +190,8 @@ interface Emitter<Events, M extends Messages> {
     fn: (value: M[K], room: Room<M>) => void,
   ): Off;
   /**
-   * Calls `fn` for each message of any name, also a name that is an event's or that the schema does not
-   * declare.
+   * Calls `fn` for each message of this name, which may also be the name of an event, or missing in the
+   * schema.
    */
   onMessage<K extends keyof M & string>(name: K, fn: (value: M[K], room: Room<M>) => void): Off;
   off(name: string, fn: (...args: any[]) => void): void;
@@ -203,7 +203,7 @@ interface Emitter<Events, M extends Messages> {
   ): Promise<M[K]>;
 }
 
-/** A room that this client is in. */
+/** A room in which this client is. */
 export interface Room<M extends Messages = Messages> extends Emitter<RoomEvents, M> {
   readonly game: Game;
   readonly id: number;
@@ -211,23 +211,23 @@ export interface Room<M extends Messages = Messages> extends Emitter<RoomEvents,
   readonly joined: boolean;
   /** The other members, by peer id. */
   readonly members: ReadonlyMap<number, Member>;
-  /** Resolves when this client is out of the room for good. */
+  /** Resolves when this client has left the room for good. */
   readonly left: Promise<Reason>;
   /**
    * Sends a message about this room to the game's script. JSON or the schema must be able to express the
    * value.
    */
   send(name: string, value?: unknown, options?: SendOptions): void;
-  /** Sends a question about this room; resolves to the result of the script's handler. */
+  /** Sends a request about this room; resolves to the result of the script's handler. */
   ask<T = any>(name: string, value?: unknown, options?: AskOptions): Promise<T>;
-  /** Sends bytes or text to every other member. */
+  /** Sends bytes or text to all other members. */
   relay(data: Bytes, options?: SendOptions): void;
   /** Takes part in the room's lockstep match. */
   lockstep(game: import("./lockstep.js").LockstepGame): Promise<import("./lockstep.js").Match>;
   leave(options?: WaitOptions): Promise<void>;
 }
 
-/** A packet of the game's own. */
+/** A packet on a channel of the game. */
 export interface Packet {
   readonly channel: number;
   readonly type: number;
@@ -261,7 +261,7 @@ export interface Channel {
   on(name: "closed", fn: (error: PerigeeError) => void): Off;
   /** Sends a packet to one peer; 0 is the server's script. */
   send(peer: number, type: number, data?: Bytes, options?: SendOptions): void;
-  /** Sends a packet as a question; resolves to the bytes of the answer. */
+  /** Sends a packet as a request; resolves to the bytes of the answer. */
   ask(peer: number, type: number, data?: Bytes, options?: AskOptions): Promise<Uint8Array>;
   close(): void;
 }
@@ -270,33 +270,33 @@ export interface Channel {
 export interface Game<M extends Messages = Messages> extends Emitter<GameEvents, M> {
   /** This client's peer id, which changes with `lost`. */
   readonly id: number;
-  /** The name from the options, until the server gives another. */
+  /** The name from the options, or the name that the server has given. */
   readonly name: string;
   /** UUID. */
   readonly session: string;
   readonly state: "connecting" | "open" | "reconnecting" | "closed";
   /** The round-trip time in seconds. */
   readonly latency: number | undefined;
-  /** The most bytes of one packet's payload. */
+  /** Limit of the bytes of one packet's payload. */
   readonly maxPayload: number;
   /** The game's ticks per second. */
   readonly tickRate: number;
   /** Seconds. */
   readonly pingInterval: number;
-  /** Unix time in seconds, as of the connection. */
+  /** Unix time in seconds at the moment of connecting. */
   readonly serverTime: number;
-  /** The rooms that this client is in, by name. */
+  /** The rooms in which this client is, by name. */
   readonly rooms: ReadonlyMap<string, Room>;
-  /** The timeout of calls without one of their own, in seconds. */
+  /** Seconds that a call without a timeout waits. */
   timeout: number;
 
   join<R extends Messages = Messages>(name: string, options?: WaitOptions): Promise<Room<R>>;
   listRooms(options?: WaitOptions): Promise<{ id: number; name: string; members: number }[]>;
-  /** Sends a message to the game's script, about no room. JSON or the schema must be able to express the value. */
+  /** Sends a message without a room to the game's script. JSON or the schema must be able to express the value. */
   send(name: string, value?: unknown, options?: SendOptions): void;
-  /** Sends a question to the game's script; resolves to the result of its handler. */
+  /** Sends a request to the game's script; resolves to the result of its handler. */
   ask<T = any>(name: string, value?: unknown, options?: AskOptions): Promise<T>;
-  /** Answers the script's questions of this name with the result of `fn`, which may be a promise. */
+  /** Answers the script's requests of this name with the result of `fn`, which may be a promise. */
   onAsk(name: string, fn: (value: any, room?: Room) => unknown): Off;
   /** Measures the round-trip time in seconds. */
   ping(options?: WaitOptions): Promise<number>;
@@ -306,8 +306,8 @@ export interface Game<M extends Messages = Messages> extends Emitter<GameEvents,
   askPacket(packet: PacketFields, options?: WaitOptions): Promise<Uint8Array>;
   onPacket(fn: (packet: Packet) => void): Off;
   onPacket(channel: number, fn: (packet: Packet) => void): Off;
-  /** Makes this client the one that serves a plugin channel, until the channel or the client is closed. */
+  /** Makes this client serve a plugin channel until the channel or the client is closed. */
   channel(name: string, options?: WaitOptions): Promise<Channel>;
-  /** Says goodbye. */
+  /** Sends BYE and closes the connection. */
   close(): Promise<void>;
 }

@@ -12,7 +12,7 @@
 
 // Numbers ---------------------------------------------------------------------------------------
 
-/** The names and numbers of errors and reasons. Those below 0 are the client's own and never cross the wire. */
+/** The names and numbers of errors and reasons. Numbers below 0 belong to the client and never cross the wire. */
 export const Code = Object.freeze({
   QueueFull: -3, Unreachable: -2, Timeout: -1,
   ConnectionClosed: 0, ConnectionReset: 1, IdleTimeout: 2, PingTimeout: 3, PayloadTooLarge: 4,
@@ -33,7 +33,7 @@ const VERSION = 1;
 const DEFAULT_PORT = 7777;
 const HEADER_SIZE = 12;
 const PACKET_MAX = 64 * 1024 * 1024; // bytes; no server sends longer packets
-const FIRST_OF_GAMES = 3; // the channels below it are the protocol's own
+const FIRST_OF_GAMES = 3; // lower channels belong to the protocol
 
 const RELIABLE = 1, REQUEST = 2, RESPONSE = 4;
 const CONTROL = 0, MESSAGES = 2;
@@ -48,24 +48,24 @@ const WELCOME = 129, JOINED = 130, LEFT = 131, RELAYED = 132, PEER_JOINED = 133,
 const BEFORE_WELCOME = new Set([WELCOME, REJECTED, CLOSING, ERROR, PING]);
 
 // Seconds.
-const TIMEOUT = 10; // seconds for calls without a timeout of their own
-const CLOSE_TIMEOUT = 1; // for the server to answer BYE
-const ACK_DELAY = 0.5; // from a RELIABLE packet to its ACK, at most
-const PING_EVERY = 5; // or the server's own interval, where that is shorter
-const DEAD_AFTER = 8; // of silence after a ping
-const PROBE_TIMEOUT = 3; // of silence after a ping, once the device has woken up
+const TIMEOUT = 10; // for calls without a timeout
+const CLOSE_TIMEOUT = 1; // time in which the server should answer BYE
+const ACK_DELAY = 0.5; // longest time from a RELIABLE packet to its ACK
+const PING_EVERY = 5; // longest interval; a shorter interval of the server replaces it
+const DEAD_AFTER = 8; // silence after a ping that ends the connection
+const PROBE_TIMEOUT = 3; // the same after the device has woken up
 const FIRST_DELAY = 0.25, MAX_DELAY = 8; // pauses before reconnects
 
-const ACK_EVERY = 64; // packets
+const ACK_EVERY = 64; // packets that cause an ACK at once
 const QUEUE_LIMIT = 1024; // packets that are not acknowledged
 const QUEUE_BYTES = 8 * 1024 * 1024;
 const BUFFERED_MAX = 1024 * 1024; // unsent bytes, beyond which unreliable packets, PONG and ACK are dropped
-const ROOMS_MAX = 1024, MEMBERS_MAX = 262144; // of all rooms together; more break the protocol
+const ROOMS_MAX = 1024, MEMBERS_MAX = 262144; // limits for all rooms together; more break the protocol
 const WARNINGS_MAX = 100;
 
 // Errors ----------------------------------------------------------------------------------------
 
-/** An error between client and server. `code` is one of `Code`; of an error of the game, the game's own text. */
+/** An error between client and server. `code` is one of `Code`, or for an error of the game its own text. */
 export class PerigeeError extends Error {
   /**
    * @param {number | string} code
@@ -76,7 +76,7 @@ export class PerigeeError extends Error {
     this.name = "PerigeeError";
     this.code = code;
     this.codeName = codeName(code);
-    /** Of an error of the game: its value. */
+    /** For an error of the game: its value. */
     this.value = undefined;
     /** With `Unavailable`: the seconds until the client should try again. */
     this.retry = undefined;
@@ -92,7 +92,7 @@ function malformed(what) {
   return new PerigeeError(Code.Protocol, "the server sent " + what);
 }
 
-/** Calls a handler. Reports what it throws as uncaught, so that the client goes on. */
+/** Calls a handler. Reports its exceptions as uncaught, so that the client continues. */
 function call(fn, ...args) {
   try {
     fn(...args);
@@ -153,7 +153,7 @@ function shown(value) {
 
 const DEPTH_MAX = 64; // levels of nested values, as many as the server takes
 
-/** Returns whether JSON would lose all of an object and write {}: a Map, a Promise. */
+/** Returns whether JSON would write {} for an object with contents, such as a Map or a Promise. */
 function isOpaque(object) {
   const parent = Object.getPrototypeOf(object);
   if (parent === null || Object.getPrototypeOf(parent) === null) return false; // a plain one
@@ -227,7 +227,7 @@ const u16 = (value) => integer(value, 2);
 const u32 = (value) => integer(value, 4);
 const u64 = (value) => integer(value, 8);
 
-/** Returns a text behind its length, which takes `size` bytes. */
+/** Returns the length of a text in `size` bytes, followed by the text. */
 function counted(text, size, what) {
   const bytes = encoder.encode(text);
   if (bytes.length >= 256 ** size) throw new PerigeeError(Code.Protocol, what + " is too long");
@@ -244,7 +244,7 @@ function join(parts) {
   return bytes;
 }
 
-/** Converts what games may send to bytes, without a copy where it is bytes already. */
+/** Converts a value from the game to bytes; bytes are not copied. */
 export function toBytes(data) {
   if (data === undefined || data === null) return EMPTY;
   if (typeof data === "string") return encoder.encode(data);
@@ -332,7 +332,7 @@ function readHeader(bytes, at) {
   return packet;
 }
 
-/** Splits what arrives into packets: the pieces of a stream, or messages of whole packets. */
+/** Splits received bytes into packets. The bytes are pieces of a stream, or messages of whole packets. */
 class PacketReader {
   constructor(isStream) {
     this._isStream = isStream;
@@ -341,7 +341,7 @@ class PacketReader {
     this._end = 0;
   }
 
-  /** Takes bytes. Memory grows by doubling with what has arrived. Views of earlier packets stay valid. */
+  /** Adds received bytes. Memory doubles with the received bytes. Views of earlier packets stay valid. */
   push(bytes) {
     const unread = this._end - this._at;
     if (unread === 0) [this._bytes, this._at, this._end] = [bytes, 0, 0];
@@ -355,7 +355,7 @@ class PacketReader {
     this._end += bytes.length;
   }
 
-  /** Returns the next whole packet, whose payload is a view of what arrived, or null. */
+  /** Returns the next whole packet, or null. Its payload is a view of the received bytes. */
   next() {
     if (!this._has(HEADER_SIZE)) return null;
     const packet = readHeader(this._bytes, this._at);
@@ -375,15 +375,15 @@ class PacketReader {
 
 // The reliable stream -----------------------------------------------------------------------------
 
-/** The RELIABLE packets of one session, both ways. Counts wrap round at 32 bits, as on the wire. */
+/** The RELIABLE packets of one session in both directions. Counts wrap around at 32 bits, as on the wire. */
 class Stream {
   constructor() {
     this.received = 0;
     this.told = 0; // the count of the last ACK
     this._acked = 0;
-    this._waiting = []; // packets that the server has not acknowledged, sent or not
+    this._waiting = []; // packets without an acknowledgement, sent or not
     this._bytes = 0;
-    this._flushes = []; // { packets: the number still to be acknowledged, resolve, reject }
+    this._flushes = []; // { packets: number without an acknowledgement, resolve, reject }
   }
 
   get waiting() { return this._waiting.length; }
@@ -436,7 +436,7 @@ function parseAddress(address) {
   }
   const scheme = /^(\w+):\/\//.exec(address)?.[1];
   const bare = scheme ?? (isNode ? "tcp" : globalThis.location?.protocol === "https:" ? "wss" : "ws");
-  // As an http address, because that parser knows ports and IPv6 in brackets.
+  // Parsed as an http address, because that parser supports ports and IPv6 in brackets.
   const rest = scheme ? address.slice(scheme.length + 3) : address;
   let url;
   try {
@@ -455,8 +455,8 @@ function parseAddress(address) {
   return { kind: "ws", url: `${kind}://${where}${path}${url.search}` };
 }
 
-// A transport is { isStream, buffered, send(bytes), end() }. It calls opened(), received(bytes) and, once and
-// last, ended(error).
+// A transport is { isStream, buffered, send(bytes), end() }. It calls opened() and received(bytes). Its last call is
+// ended(error), once.
 
 function openWebSocket({ url }, options, { opened, received, ended }) {
   const WebSocket = options.WebSocket ?? globalThis.WebSocket;
@@ -542,7 +542,7 @@ class Emitter {
     return this.onMessage(name, fn);
   }
 
-  /** Calls `fn` for each message of a name, which may also be an event's, or missing in the schema. */
+  /** Calls `fn` for each message of a name, which may also be the name of an event, or missing in the schema. */
   onMessage(name, fn) {
     return addHandler(this._messages, name, fn);
   }
@@ -552,7 +552,7 @@ class Emitter {
     handlers.get(name)?.delete(fn);
   }
 
-  /** Resolves to the next event or message of a name. Later ones wait until its callbacks have run. */
+  /** Resolves to the next event or message of a name. Later ones wait until the callbacks of the promise have run. */
   next(name, options = {}) {
     checkOptions("next", options, WAIT_OPTIONS);
     const game = this.game ?? this;
@@ -600,11 +600,11 @@ function callHandlers(handlers, args) {
 
 const ROOM_EVENTS = new Set(["relay", "peer_joined", "peer_left", "peer_renamed"]);
 
-/** Bytes that a member relayed, or the server (`from` is 0 then). */
+/** Bytes that a member or the server (`from` is 0) relayed. */
 class Relay {
   constructor(from, name, data) {
     this.from = from;
-    this.name = name; // undefined where PEER_JOINED has not arrived yet
+    this.name = name; // undefined if PEER_JOINED has not arrived yet
     this.data = data;
   }
 
@@ -612,7 +612,7 @@ class Relay {
   get text() { return new TextDecoder().decode(this.data); }
 }
 
-/** A room that this client is in. */
+/** A room in which this client is. */
 class Room extends Emitter {
   constructor(game, name) {
     super(ROOM_EVENTS);
@@ -620,9 +620,9 @@ class Room extends Emitter {
     this.name = name;
     this.id = 0;
     this.joined = false;
-    /** The others: id -> { id, name }. */
+    /** The other members: id -> { id, name }. */
     this.members = new Map();
-    /** Resolves to the reason when this client is out of the room for good. */
+    /** Resolves to the reason when this client has left the room for good. */
     this.left = new Promise((resolve) => { this._resolveLeft = resolve; });
     this._isAsked = false; // the game has called join, so a new session joins it again
   }
@@ -633,19 +633,19 @@ class Room extends Emitter {
     this.game._sendMessage(this, name, value, options);
   }
 
-  /** Asks the game's script about this room; resolves to what its handler returns. */
+  /** Sends the game's script a request about this room; resolves to the result of its handler. */
   ask(name, value, options = {}) {
     return this.game._ask(this, name, value, options);
   }
 
-  /** Sends bytes, or text, to every other member. */
+  /** Sends bytes or text to all other members. */
   relay(data, options = {}) {
     checkOptions("relay", options, SEND_OPTIONS);
     const header = { type: BROADCAST, priority: priorityOf(options) };
     this.game._sendInRoom(this, header, options, toBytes(data));
   }
 
-  /** Takes part in the room's lockstep match; docs/lockstep.md says what `game` has. */
+  /** Takes part in the room's lockstep match; docs/lockstep.md describes `game`. */
   async lockstep(game) {
     const { lockstep } = await import("./lockstep.js");
     return lockstep(this, game);
@@ -683,8 +683,8 @@ class Room extends Emitter {
   }
 
   /**
-   * Replaces the members, and emits events for those that left, joined or were renamed since. In another session
-   * an id may belong to another peer, so there another name means another member.
+   * Replaces the members, and emits events for those that left, joined or were renamed since. In a new session, an id
+   * may belong to another peer, so a different name means another member.
    */
   _setMembers(peers, isSameSession) {
     const names = new Map(peers.map(({ id, name }) => [id, name]));
@@ -704,7 +704,7 @@ class Room extends Emitter {
 
 const CHANNEL_EVENTS = new Set(["packet", "closed"]);
 
-/** A plugin channel that this client serves. It outlives sessions. */
+/** A plugin channel that this client serves. It survives the end of a session. */
 class Channel {
   constructor(game, name) {
     this.game = game;
@@ -717,7 +717,7 @@ class Channel {
 
   /**
    * Sets a handler. "packet" calls `fn(peer, type, data, reply)` for each packet: `peer` is an id (0: the server),
-   * `reply` a function that answers, or null where the sender expects no answer. "closed" calls `fn(error)` when
+   * `reply` a function that answers, or null if the sender expects no answer. "closed" calls `fn(error)` when
    * this client loses the channel.
    */
   on(name, fn) {
@@ -731,7 +731,7 @@ class Channel {
     this._send(this._header(type, options), peer, data, options);
   }
 
-  /** Sends a packet to one peer as a question; resolves to the bytes of the answer. */
+  /** Sends a packet to one peer as a request; resolves to the bytes of the answer. */
   async ask(peer, type, data, options = {}) {
     checkOptions("ask", options, ASK_OPTIONS);
     const parts = [u32(peer), toBytes(data)];
@@ -760,7 +760,7 @@ class Channel {
     this.game._channels.set(id, this);
   }
 
-  /** Ends the channel, and rejects the questions that wait for answers on it. */
+  /** Ends the channel, and rejects the requests that wait for answers on it. */
   _end(error) {
     if (this.game._channels.get(this.id) === this) this.game._channels.delete(this.id);
     this.game._served.delete(this.name);
@@ -771,7 +771,7 @@ class Channel {
     for (const { ref } of waiting) this.game._settle(ref).reject(error);
   }
 
-  /** Ends the channel without a request of this client. */
+  /** Ends the channel for a reason other than a call of this client. */
   _lose(error) {
     this._end(error);
     callHandlers(this._handlers.get("closed"), [error]);
@@ -783,7 +783,7 @@ class Channel {
     const data = reader.rest();
     if (flags & RESPONSE) {
       const request = this.game._requests.get(ref);
-      // Takes answers only from the peer that was asked, because any client may send on this channel.
+      // Accepts an answer only from the peer that got the request, because any client may send on this channel.
       if (request?.channel === this.id && request.peer === peer) this.game._settle(ref).resolve(data);
       return;
     }
@@ -797,7 +797,7 @@ class Channel {
   }
 }
 
-/** A packet of the game's own, as its handlers get it. */
+/** A packet on a channel of the game, for its handlers. */
 class Packet {
   constructor(game, packet) {
     this.channel = packet.channel;
@@ -864,10 +864,10 @@ class Game extends Emitter {
     this._stream = new Stream();
     this._resumeToken = NO_TOKEN;
     this._roomsById = new Map();
-    this._memberCount = 0; // of all rooms
+    this._memberCount = 0; // members of all rooms
     this._rejoining = new Map(); // name -> { room, promise }
     this._channels = new Map(); // id -> a channel that this client serves
-    this._served = new Map(); // name -> the same, or one that a new session requests again
+    this._served = new Map(); // name -> such a channel, or one that a new session requests again
     this._asks = new Map();
     this._packetHandlers = new Set();
     this._requests = new Map(); // ref -> { resolve, reject, timer, wanted, name }
@@ -875,7 +875,7 @@ class Game extends Emitter {
     this._pings = new Map(); // value -> { resolve, reject, start }
     this._lastPing = 0;
     this._cleanups = [];
-    this._schema = null; // for the game's messages, once loaded
+    this._schema = null; // schema of the game's messages, once loaded
     this._isBeingMade = false; // whether the server watches the game's files
     this._warned = new Set(); // names of messages with a warning in the console
   }
@@ -895,7 +895,7 @@ class Game extends Emitter {
     this._warn(name, `the schema has no message "${name}"${hint(String(name), names)}`);
   }
 
-  /** Warns, while the server watches its files, of a message that has no handler. */
+  /** While the server watches its files, warns of a message without a handler. */
   _warnUnheard(name, room) {
     if (!this._isBeingMade) return;
     const heard = [this, room ?? this].flatMap((emitter) => [...emitter._messages.keys()]);
@@ -903,20 +903,20 @@ class Game extends Emitter {
     this._warn(name, `nothing listens for the message "${name}"${where}${hint(name, heard)}`);
   }
 
-  // What is sent ----------------------------------------------------------------------------------
+  // Sending ---------------------------------------------------------------------------------------
 
-  /** Sends a message to the game's script, about no room. */
+  /** Sends a message without a room to the game's script. */
   send(name, value, options = {}) {
     checkOptions("send", options, SEND_OPTIONS);
     this._sendMessage(null, name, value, options);
   }
 
-  /** Asks the game's script; resolves to what its handler returns. */
+  /** Sends the game's script a request; resolves to the result of its handler. */
   ask(name, value, options = {}) {
     return this._ask(null, name, value, options);
   }
 
-  /** Answers the script's questions of this name with what `fn(value)` returns, now or later. */
+  /** Answers the script's requests of this name with the result of `fn(value)`, which may be a promise. */
   onAsk(name, fn) {
     if (typeof fn !== "function") throw new TypeError(`the handler of "${name}" is no function`);
     this._checkName(name);
@@ -924,7 +924,7 @@ class Game extends Emitter {
     return () => { if (this._asks.get(name) === fn) this._asks.delete(name); };
   }
 
-  /** Joins a room; resolves to the room when the server has let this client in. */
+  /** Joins a room; resolves to the room when the server has accepted the join. */
   async join(name, options = {}) {
     checkOptions("join", options, WAIT_OPTIONS);
     if (typeof name !== "string") throw new TypeError(`the name of a room is a string, not ${name}`);
@@ -936,7 +936,7 @@ class Game extends Emitter {
     return this._request({ type: JOIN }, parts, JOINED, { ...options, room, name });
   }
 
-  /** Resolves to the rooms that the server lists: { id, name, members (their number) } each. */
+  /** Resolves to the rooms that the server lists: each as { id, name, members = number of its members }. */
   async listRooms(options = {}) {
     checkOptions("listRooms", options, WAIT_OPTIONS);
     return this._request({ type: ROOM_LIST }, [], ROOMS, options);
@@ -955,21 +955,21 @@ class Game extends Emitter {
     });
   }
 
-  /** Resolves when the server has everything reliable that was sent so far. */
+  /** Resolves when the server has received all reliable packets that were sent so far. */
   async flush() {
     if (this.state === "closed") throw this._notOpen();
     if (this._isResumable) await this._stream.flushed();
     else await this.ping();
   }
 
-  /** Sends a packet of the game's own, or to the plugin that serves a channel. */
+  /** Sends a packet on a channel of the game, or to the plugin that serves a channel. */
   sendPacket(fields) {
     checkOptions("sendPacket", fields, PACKET_FIELDS);
     const { channel, type, data, ...options } = fields;
     this._send(this._gameHeader(channel, type, options), [toBytes(data)], options);
   }
 
-  /** Sends a packet as a question; resolves to the bytes of the answer. */
+  /** Sends a packet as a request; resolves to the bytes of the answer. */
   async askPacket(fields, waiting = {}) {
     checkOptions("askPacket", fields, PACKET_FIELDS);
     checkOptions("askPacket", waiting, WAIT_OPTIONS);
@@ -1004,7 +1004,7 @@ class Game extends Emitter {
     if (this._connection) this._drop(this._connection, malformed(what));
   }
 
-  /** Serves a plugin channel until it is closed, or the game is. */
+  /** Serves a plugin channel until the channel or the game is closed. */
   async channel(name, options = {}) {
     checkOptions("channel", options, WAIT_OPTIONS);
     return this._served.get(name) ?? this._openChannel(new Channel(this, name), options);
@@ -1128,9 +1128,9 @@ class Game extends Emitter {
     return value;
   }
 
-  // What arrives ----------------------------------------------------------------------------------
+  // Receiving -------------------------------------------------------------------------------------
 
-  /** Holds back what arrives until the code that awaits the last answer has run. */
+  /** Holds received packets until the code that awaits the last answer has run. */
   _pause() {
     const connection = this._connection;
     if (!connection || connection.isPaused) return;
@@ -1167,7 +1167,7 @@ class Game extends Emitter {
     const served = this._channels.get(channel);
     if (served) return served._take(packet);
     if (flags & RESPONSE) {
-      // Drops answers that come too late, or that a plugin has made up.
+      // Drops answers that are late, or that a plugin has invented.
       if (this._requests.get(ref)?.channel === channel) this._settle(ref).resolve(packet);
       return;
     }
@@ -1179,7 +1179,7 @@ class Game extends Emitter {
   }
 
   _takeMessage(packet) {
-    if (!this._schema.knows(packet.type)) return; // of a newer schema, so no handler can exist
+    if (!this._schema.knows(packet.type)) return; // the message is from a newer schema, so it has no handler
     const { roomId, name, value } = this._schema.read(packet);
     const room = this._roomsById.get(roomId);
     if (packet.flags & REQUEST) return this._answer(packet.ref, room, name, value);
@@ -1207,7 +1207,7 @@ class Game extends Emitter {
     take?.();
   }
 
-  /** Returns the request that a control packet answers. Rejects one that waits for an answer of another kind. */
+  /** Returns the request that a control packet answers. If it expects an answer of another kind, rejects it. */
   _answered({ flags, ref, type }) {
     const request = flags & RESPONSE ? this._requests.get(ref) : undefined;
     if (!request || request.wanted === type) return request;
@@ -1215,7 +1215,7 @@ class Game extends Emitter {
     return undefined;
   }
 
-  /** Resolves the request that a control packet answers; returns false where none exists. */
+  /** Resolves the request that a control packet answers; returns false if none exists. */
   _resolve(packet, value) {
     const request = this._answered(packet);
     if (request) this._settle(request.ref).resolve(value);
@@ -1229,7 +1229,7 @@ class Game extends Emitter {
     let request = this._answered(packet);
     // If the answer was lost with a connection, the JOINED after a resume replaces it.
     if (!known && !request) request = this._joinOf(name);
-    if (known && packet.flags & RESPONSE && !request) return; // older than the JOINED after a resume
+    if (known && packet.flags & RESPONSE && !request) return; // the answer is older than the JOINED after a resume
     if (!known && this._roomsById.size === ROOMS_MAX) throw malformed("more rooms than a client can hold");
     const room = known ?? request?.room ?? new Room(this, name);
     room.id = id;
@@ -1247,7 +1247,7 @@ class Game extends Emitter {
     }
   }
 
-  /** Leaves the rooms that the JOINEDs after a resume have not named. The ACK behind them calls it. */
+  /** Leaves the rooms that the JOINEDs after a resume have not listed. Called for the ACK behind the JOINEDs. */
   _forgetRooms() {
     const { unconfirmed } = this._connection;
     const reason = { code: Code.NotInRoom, codeName: "NotInRoom" };
@@ -1296,7 +1296,7 @@ class Game extends Emitter {
     }
   }
 
-  /** Opens a connection, and another one when the game's messages have changed meanwhile. */
+  /** Opens a connection; if the game's messages have changed meanwhile, opens another one. */
   async _open() {
     try {
       return await this._openOnce();
@@ -1312,7 +1312,7 @@ class Game extends Emitter {
     this._schema ??= new Schema(url ? await importSchema(url + query) : this._options.schema);
   }
 
-  /** Loads the schema again after a refusal; resolves to whether it is another one. */
+  /** Loads the schema again after a refusal; resolves to whether it has changed. */
   async _renewSchema() {
     if (!schemaUrl(this._target, this._options)) return false;
     const { hash } = this._schema;
@@ -1321,7 +1321,7 @@ class Game extends Emitter {
     return this._schema.hash !== hash;
   }
 
-  /** Opens a connection and says HELLO; resolves at WELCOME. */
+  /** Opens a connection and sends HELLO; resolves at WELCOME. */
   _openOnce() {
     return new Promise((resolve, reject) => {
       const connection = {
@@ -1401,7 +1401,7 @@ class Game extends Emitter {
     this._emit("resumed", { seconds: now() - this._lostAt, resent: packets.length });
   }
 
-  /** Begins a new session. Only the rooms and channels of the old one go on. */
+  /** Begins a new session. Only the rooms and channels of the old one continue. */
   _lose() {
     const error = new PerigeeError(Code.ConnectionReset, "the session was lost");
     const dropped = this._stream.waiting;
@@ -1465,7 +1465,7 @@ class Game extends Emitter {
     this._pings.clear();
   }
 
-  /** Acknowledges what has arrived: at once after many packets, else a little later. */
+  /** Acknowledges received packets: at once after many packets, otherwise a little later. */
   _acknowledge() {
     const { received, told } = this._stream;
     const connection = this._connection;
@@ -1522,7 +1522,7 @@ class Game extends Emitter {
     listen(globalThis, "pagehide", (event) => event.persisted || this.close());
   }
 
-  /** Ends a connection, and reconnects where that makes sense. */
+  /** Ends a connection, and reconnects if that may succeed. */
   _drop(connection, reason) {
     if (connection !== this._connection) return;
     this._connection = null;
@@ -1546,10 +1546,10 @@ class Game extends Emitter {
   /** Reconnects, with a pause before each attempt, until it succeeds or has to give up. */
   async _reconnect(reason) {
     const { first = FIRST_DELAY, max = MAX_DELAY, for: limit = Infinity } = this._options.reconnect ?? {};
-    let problem = reason; // of the last attempt
+    let problem = reason; // error of the last attempt
     for (let attempt = 1; ; attempt++) {
       const pause = Math.min(max, first * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2);
-      const wait = (problem.retry ?? 0) * (1 + Math.random() / 2); // so that not all clients come back at once
+      const wait = (problem.retry ?? 0) * (1 + Math.random() / 2); // partly random, so that clients do not return all at once
       const delay = wait + pause;
       if (now() - this._lostAt + delay > limit) return this._finish(reason);
       this._emit("reconnecting", { attempt, delay });
@@ -1630,7 +1630,7 @@ function readJson(bytes) {
 
 /** The messages of the game's schema, which are sent in binary; all others are JSON. */
 class Schema {
-  /** @param {any} given what /schema.js exports, the whole module, or nothing */
+  /** @param {any} given the export of /schema.js, the whole module, or nothing */
   constructor(given) {
     const { hash = "", messages = [] } = given?.schema ?? given ?? {};
     this.hash = hash;
@@ -1677,7 +1677,7 @@ function schemaUrl({ url }, { schema }) {
   return `${protocol === "wss:" ? "https" : "http"}://${host}/schema.js`;
 }
 
-/** Imports a schema; undefined where that fails, so that all messages are JSON. */
+/** Imports a schema; undefined on failure; all messages are then JSON. */
 async function importSchema(url) {
   try {
     return await import(/* webpackIgnore: true */ /* @vite-ignore */ url);
@@ -1791,7 +1791,7 @@ const CONTROLS = {
         game._served.set(name, channel);
         channel._begin(id);
       } else {
-        game._send({ type: CHANNEL_CLOSE }, [u16(id)]); // its request has timed out
+        game._send({ type: CHANNEL_CLOSE }, [u16(id)]); // the request has timed out
       }
       game._resolve(packet, channel);
     };
@@ -1822,7 +1822,7 @@ const CONTROLS = {
 CONTROLS[CLOSING] = CONTROLS[REJECTED];
 
 /**
- * Connects to a server and waits until it has let this client in.
+ * Connects to a server and waits until the server has accepted this client.
  * @param {string | object} [address] by default the server that the page is from
  * @param {object} [options]
  * @returns {Promise<Game>}
@@ -1833,7 +1833,7 @@ export async function connect(address, options = {}) {
   if (typeof (options.reconnect ?? true) === "object") checkOptions("reconnect", options.reconnect, RECONNECT_OPTIONS);
   const game = new Game(parseAddress(address ?? options.url), options);
   try {
-    game._hello(); // throws where the name or the token is too long
+    game._hello(); // throws if the name or the token is too long
     for (const [name, fn] of Object.entries(options.on ?? {})) game.on(name, fn);
     await game._begin();
   } catch (error) {
@@ -1843,7 +1843,7 @@ export async function connect(address, options = {}) {
   return game;
 }
 
-// While a game is being made ------------------------------------------------------------------------
+// Development -----------------------------------------------------------------------------------
 // A server that watches its files reports changes under public/ and the script's errors to pages.
 
 const hasPage = typeof document === "object";

@@ -1,4 +1,4 @@
-// What only the client in JavaScript has. The behaviour that all clients share is tested in tests/stories.
+// Tests of features that only the JavaScript client has. The behaviour that all clients share is tested in tests/stories.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { connect, Code, PerigeeError } from "../perigee.js";

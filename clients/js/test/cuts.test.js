@@ -80,7 +80,7 @@ for (const transport of transports) {
       if (i % RELOAD_EVERY === 0) await save(server.root, "game.lua", GAME.replace("version 0", "version " + i));
     }
     await within(arrived, "the last message");
-    // What cuts are left fall on pings.
+    // The remaining cuts happen during pings.
     while (proxy.cuts < CUTS) await within(game.ping().catch(() => new Promise(setImmediate)), "a ping");
     isOver = true;
     const report = await within(game.ask("report", null, { timeout: 30 }));

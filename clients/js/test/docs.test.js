@@ -66,7 +66,7 @@ function members(name) {
   return [...body.matchAll(/^ {2}(?:readonly )?(\w+)[(:<?]/gm)].map(([, member]) => member);
 }
 
-/** What users may see of an object. */
+/** Returns the public names of an object. */
 function publicNames(object) {
   const names = new Set();
   for (let at = object; at !== Object.prototype; at = Object.getPrototypeOf(at)) {

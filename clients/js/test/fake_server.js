@@ -5,7 +5,7 @@ import net from "node:net";
 
 export const RELIABLE = 1, REQUEST = 2, RESPONSE = 4;
 
-/** What is awaited takes no longer than this, or the test fails. */
+/** Seconds that a test waits for anything before it fails. */
 export const PATIENCE = 10;
 
 export function within(promise, what = "what was awaited") {

@@ -181,7 +181,7 @@ for (const [how, resumeFlags] of [["resumed", []], ["lost", ["--resume-timeout",
     assert.equal(bob.match.id, id);
     assertSame(ann, bob);
     assert.equal(ann.desync, undefined);
-    // What it has simulated it has simulated once: the state it had was good.
+    // Each turn was simulated only once, because the state was right.
     assert.equal(bob.restored, undefined);
   });
 }

@@ -1,4 +1,4 @@
-// What only the client in JavaScript has of matches.
+// Tests of matches for features that only the JavaScript client has.
 // tests/stories has the behaviour that all clients share.
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -35,7 +35,7 @@ async function enter(t, game = {}, options = {}) {
   return { server, peer, client, begun, asked };
 }
 
-/** What is thrown where nobody catches it. */
+/** Collects uncaught exceptions. */
 function thrown(t) {
   const listeners = process.listeners("uncaughtException");
   process.removeAllListeners("uncaughtException");
@@ -84,7 +84,7 @@ test("who fails to give a state says so at once", async (t) => {
   assert.equal((await peer.expect(SNAPSHOT_UP, CHANNEL)).payload.readUInt32LE(12), 0);
 });
 
-/** What the next INPUT, which has no hashes, gives: by turn. */
+/** Returns the inputs of the next INPUT, which has no hashes, by turn. */
 async function inputsOf(peer) {
   const { payload } = await peer.expect(INPUT, CHANNEL);
   const inputs = {};

@@ -43,7 +43,7 @@ export async function startProxy(t, port) {
         left -= data.length;
         if (left > 0) return;
         proxy.cuts += 1;
-        // What was let through still goes; then the line is dead.
+        // Bytes that were passed on still leave; then the line is dead.
         setImmediate(() => cut(proxy.cuts % 2 === 0));
       });
     }

@@ -1,4 +1,4 @@
-// What the generated JavaScript makes of messages is what the generated Lua makes of them, to the byte.
+// The generated JavaScript encodes messages to the same bytes as the generated Lua.
 // `SCHEMAS=10000 SEED=7 node --test clients/js/test/schema.test.js` goes on for longer.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

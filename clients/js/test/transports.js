@@ -1,7 +1,7 @@
-// The ways to the server that every story is told on.
+// The transports on which each story runs.
 import { WebSocket } from "./websocket.js";
 
-/** For certificates that nobody has signed. */
+/** Options for self-signed certificates. */
 const UNSIGNED = { rejectUnauthorized: false };
 
 /** For the server, which serves all of them on one port. */
