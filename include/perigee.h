@@ -321,7 +321,8 @@ typedef enum PerigeeEventType {
   // Events of lockstep with PERIGEE_GIVES_INPUTS, with their room:
   PERIGEE_INPUT_WANTED,  // call perigee_lockstep_input once for each turn from next_input to
   // last_input of perigee_lockstep_match; there may be none any more
-  PERIGEE_INPUT_MISSED  // the input for turn `count` (data) came too late
+  PERIGEE_INPUT_MISSED,  // the input for turn `count` (data) came too late
+  PERIGEE_TOOL_CHANGED   // the server has added or removed a tool (request)
 } PerigeeEventType;
 
 /// The return address of a question. Copy it to answer later.
@@ -496,6 +497,15 @@ PERIGEE_API int perigee_ask_packet(PerigeeClient *client, uint16_t channel,
 /// or PERIGEE_CHANNEL_CLOSED, reports the outcome.
 PERIGEE_API int perigee_open_channel(PerigeeClient *client, const char *name,
                                      uint32_t timeout_ms);
+
+/// Offers a tool to LLMs on a channel that this client serves, or removes it. `json` is the text of
+/// an object as docs/protocol.md, section 8, has it: name, description, input, channel. Calls come
+/// as PERIGEE_PACKET of type 1 from peer 0. Return a request, which ends in PERIGEE_TOOL_CHANGED or
+/// PERIGEE_FAILED. A tool ends with its channel, so a new session adds it again.
+PERIGEE_API int perigee_add_tool(PerigeeClient *client, const char *json,
+                                 uint32_t timeout_ms);
+PERIGEE_API int perigee_remove_tool(PerigeeClient *client, const char *json,
+                                    uint32_t timeout_ms);
 
 /// Sends a packet to one peer (0: the game's script) on a channel that this client serves.
 PERIGEE_API int perigee_send_to(PerigeeClient *client, uint16_t channel, uint32_t peer,

@@ -191,6 +191,31 @@ void channels_open_again(PerigeeClient *client) {
   }
 }
 
+static int send_tool(PerigeeClient *client, ControlType type, const char *json,
+                     uint32_t timeout_ms) {
+  if (!json) return PERIGEE_BAD_ARGUMENT;
+  Request *request = request_new(client, REQUEST_TOOL, timeout_ms);
+  buf_append(packet_begin(client), json, strlen(json));
+  return packet_request(client, (Packet){.type = type}, request);
+}
+
+int perigee_add_tool(PerigeeClient *client, const char *json, uint32_t timeout_ms) {
+  return send_tool(client, CONTROL_TOOL_ADD, json, timeout_ms);
+}
+
+int perigee_remove_tool(PerigeeClient *client, const char *json, uint32_t timeout_ms) {
+  return send_tool(client, CONTROL_TOOL_REMOVE, json, timeout_ms);
+}
+
+bool take_tool(PerigeeClient *client, const Packet *packet) {
+  Request *request = request_answered(client, packet, REQUEST_TOOL);
+  if (!request) return true;
+  PerigeeEvent event = {.type = PERIGEE_TOOL_CHANGED, .request = request->number};
+  request_free(request);
+  events_add(&client->events, &event, NULL);
+  return true;
+}
+
 int perigee_send_to(PerigeeClient *client, uint16_t channel, uint32_t peer,
                     uint16_t number, const void *data, size_t size, uint32_t flags) {
   if (!channel_is_served(client, channel)) return PERIGEE_BAD_ARGUMENT;

@@ -155,6 +155,7 @@ typedef enum RequestKind {
   REQUEST_ASK_PACKET,
   REQUEST_ASK_PEER,
   REQUEST_CHANNEL,
+  REQUEST_TOOL,
   REQUEST_ENTER,
   REQUEST_PING,
   REQUEST_SYNC,
@@ -477,6 +478,7 @@ typedef struct Channel {
 } Channel;
 
 bool channel_is_served(const PerigeeClient *client, uint16_t id);
+bool take_tool(PerigeeClient *client, const Packet *packet);
 bool take_channel_opened(PerigeeClient *client, const Packet *packet);
 bool take_packet(PerigeeClient *client, const Packet *packet);
 

@@ -287,6 +287,8 @@ static Take *const TAKES[] = {
     [CONTROL_REJECTED] = take_end,
     [CONTROL_CLOSING] = take_end,
     [CONTROL_CHANNEL_OPENED] = take_channel_opened,
+    [CONTROL_TOOL_ADD] = take_tool,
+    [CONTROL_TOOL_REMOVE] = take_tool,
     [CONTROL_ROOMS] = take_rooms,
     [CONTROL_REDIRECT] = take_redirect,
 };

@@ -48,7 +48,7 @@ public enum EventType {
   Connected, Disconnected, Reconnecting, Resumed, Lost, Closed, Joined, Left, PeerJoined, PeerLeft,
   Relay, Message, Question, Answer, Packet, Failed, Error, Rooms, Pong, Synced, ChannelOpened,
   ChannelClosed, Redirect, UdpUp, UdpDown, Match, Turn, Pace, SnapshotWanted, TreeWanted, Desync,
-  Waiting, MatchEnded, PeerRenamed, InputWanted, InputMissed
+  Waiting, MatchEnded, PeerRenamed, InputWanted, InputMissed, ToolChanged
 }
 
 /// <summary>PerigeeEntryKind.</summary>
@@ -266,6 +266,12 @@ public sealed class Client : IDisposable {
   public uint OpenChannel(string name, uint timeoutMs = 0) {
     return Request(perigee_open_channel(Handle, Bytes(name), timeoutMs), "OpenChannel");
   }
+  public uint AddTool(string json, uint timeoutMs = 0) {
+    return Request(perigee_add_tool(Handle, Bytes(json), timeoutMs), "AddTool");
+  }
+  public uint RemoveTool(string json, uint timeoutMs = 0) {
+    return Request(perigee_remove_tool(Handle, Bytes(json), timeoutMs), "RemoveTool");
+  }
   public void SendTo(ushort channel, uint peer, ushort number, byte[] data,
                      SendFlags flags = SendFlags.None) {
     Check(perigee_send_to(Handle, channel, peer, number, data, Size(data), flags), "SendTo");
@@ -453,6 +459,8 @@ public sealed class Client : IDisposable {
   [DllImport(Library, CallingConvention = C)] static extern int perigee_send_packet(IntPtr client, ushort channel, ushort number, byte[] data, UIntPtr size, SendFlags flags);
   [DllImport(Library, CallingConvention = C)] static extern int perigee_ask_packet(IntPtr client, ushort channel, ushort number, byte[] data, UIntPtr size, uint timeoutMs);
   [DllImport(Library, CallingConvention = C)] static extern int perigee_open_channel(IntPtr client, byte[] name, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_add_tool(IntPtr client, byte[] json, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_remove_tool(IntPtr client, byte[] json, uint timeoutMs);
   [DllImport(Library, CallingConvention = C)] static extern int perigee_send_to(IntPtr client, ushort channel, uint peer, ushort number, byte[] data, UIntPtr size, SendFlags flags);
   [DllImport(Library, CallingConvention = C)] static extern int perigee_ask_peer(IntPtr client, ushort channel, uint peer, ushort number, byte[] data, UIntPtr size, uint timeoutMs);
   [DllImport(Library, CallingConvention = C)] static extern int perigee_close_channel(IntPtr client, ushort channel);

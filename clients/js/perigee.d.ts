@@ -249,6 +249,28 @@ export interface PacketFields extends SendOptions {
 export type Reply = (data?: Bytes, options?: SendOptions) => void;
 
 /** A plugin channel that this client serves. */
+/** A tool for LLMs, as `perigee.mcp.tool` describes it: `input` and `output` are JSON Schemas of objects. */
+export interface Tool {
+  name: string;
+  title?: string;
+  description?: string;
+  input?: object;
+  output?: object;
+  annotations?: object;
+  /** Seconds that a call may take (30). */
+  timeout?: number;
+  notifications?: string[];
+}
+
+/** A call of a tool. */
+export interface ToolCall {
+  tool: string;
+  /** The number of the LLM's own channel. */
+  session: number;
+  arguments: any;
+  progressToken?: string | number;
+}
+
 export interface Channel {
   readonly game: Game;
   readonly id: number;
@@ -263,6 +285,10 @@ export interface Channel {
   send(peer: number, type: number, data?: Bytes, options?: SendOptions): void;
   /** Sends a packet as a request; resolves to the bytes of the answer. */
   ask(peer: number, type: number, data?: Bytes, options?: AskOptions): Promise<Uint8Array>;
+  /** Offers a tool to LLMs, or replaces it; resolves when the server has it. A new session offers it again. */
+  tool(definition: Tool, fn: (args: any, call: ToolCall) => unknown): Promise<void>;
+  /** Removes a tool. */
+  removeTool(name: string): Promise<void>;
   close(): void;
 }
 

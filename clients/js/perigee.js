@@ -41,7 +41,7 @@ const PRIORITIES = ["critical", "high", "normal", "low"];
 const CRITICAL = 0, NORMAL = 2;
 
 const HELLO = 1, JOIN = 2, LEAVE = 3, BROADCAST = 4, PING = 5, PONG = 6, ACK = 7, CHANNEL_OPEN = 8,
-  CHANNEL_CLOSE = 9, ROOM_LIST = 10, BYE = 11;
+  CHANNEL_CLOSE = 9, ROOM_LIST = 10, BYE = 11, TOOL_ADD = 13, TOOL_REMOVE = 14;
 const WELCOME = 129, JOINED = 130, LEFT = 131, RELAYED = 132, PEER_JOINED = 133, PEER_LEFT = 134,
   ERROR = 135, REJECTED = 136, CLOSING = 137, CHANNEL_OPENED = 138, ROOMS = 139, REDIRECT = 140,
   DEV_ASSET = 141, DEV_ERROR = 142, PEER_RENAMED = 144, FAULT = 146;
@@ -713,6 +713,7 @@ class Channel {
     this.open = false; // also while a new session requests it again
     this._isOver = false;
     this._handlers = new Map();
+    this._tools = new Map(); // by name: { definition, fn }
   }
 
   /**
@@ -738,6 +739,45 @@ class Channel {
     return this.game._request(this._header(type, options), parts, null, { ...options, peer });
   }
 
+  /**
+   * Offers a tool to LLMs, or replaces it: `{ name, description, input }` and more as `perigee.mcp.tool` has it.
+   * Calls `fn(arguments, call)` for each call; its result, or that of its promise, is the tool's: text, or a value as
+   * a handler of the game returns it. What it throws is the tool's failure. Resolves when the server has the tool.
+   */
+  async tool(definition, fn) {
+    if (typeof fn !== "function") throw new TypeError("tool() takes a description and a function");
+    await this._offer(definition);
+    this._tools.set(definition.name, { definition, fn });
+  }
+
+  /** Removes a tool. */
+  async removeTool(name) {
+    this._tools.delete(name);
+    const parts = [encoder.encode(JSON.stringify({ name }))];
+    await this.game._request({ type: TOOL_REMOVE }, parts, TOOL_REMOVE);
+  }
+
+  _offer(definition) {
+    const parts = [encoder.encode(JSON.stringify({ ...definition, channel: this.id }))];
+    return this.game._request({ type: TOOL_ADD }, parts, TOOL_ADD);
+  }
+
+  /** Answers an LLM's call of a tool; returns false where this client offers no such tool. */
+  _callTool(data, reply) {
+    let call;
+    try {
+      call = JSON.parse(textOf(data));
+    } catch {
+      return false;
+    }
+    const tool = this._tools.get(call?.tool);
+    if (!tool) return false;
+    const failed = (error) => ({ isError: true, content: [{ type: "text", text: String(error?.message ?? error) }] });
+    const answer = (value) => reply(typeof value === "string" ? value : JSON.stringify(value ?? null));
+    Promise.resolve().then(() => tool.fn(call.arguments, call)).catch(failed).then(answer).catch(() => {});
+    return true;
+  }
+
   /** Stops serving the channel. */
   close() {
     if (this.open) this.game._send({ type: CHANNEL_CLOSE }, [u16(this.id)]);
@@ -758,6 +798,9 @@ class Channel {
     this.id = id;
     this.open = true;
     this.game._channels.set(id, this);
+    for (const { definition } of this._tools.values()) {
+      this._offer(definition).catch((error) => this.game._emit("error", error)); // of the session before
+    }
   }
 
   /** Ends the channel, and rejects the requests that wait for answers on it. */
@@ -793,6 +836,7 @@ class Channel {
       if (stream !== this.game._stream) return; // the session is over
       this._send({ ...this._header(type, options), flags: RESPONSE, ref }, peer, answer, options);
     };
+    if (peer === 0 && flags & REQUEST && this._tools.size > 0 && this._callTool(data, reply)) return;
     callHandlers(this._handlers.get("packet"), [peer, type, data, flags & REQUEST ? reply : null]);
   }
 }
@@ -1796,6 +1840,8 @@ const CONTROLS = {
       game._resolve(packet, channel);
     };
   },
+  [TOOL_ADD]: (game, reader, packet) => () => game._resolve(packet),
+  [TOOL_REMOVE]: (game, reader, packet) => () => game._resolve(packet),
   [ROOMS]: (game, reader, packet) => {
     const rooms = reader.list(() => ({ id: reader.u32(), name: reader.str8(), members: reader.u32() }));
     return () => game._resolve(packet, rooms);

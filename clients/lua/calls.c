@@ -150,6 +150,17 @@ static int ask_peer(lua_State *L) {
                           number16(L, 4), bytes, size, core_milliseconds(L, 6)));
 }
 
+// add_tool(json, seconds), remove_tool(json, seconds): requests
+static int add_tool(lua_State *L) {
+  return core_result(L, perigee_add_tool(core_client(L, 1), luaL_checkstring(L, 2),
+                                         core_milliseconds(L, 3)));
+}
+
+static int remove_tool(lua_State *L) {
+  return core_result(L, perigee_remove_tool(core_client(L, 1), luaL_checkstring(L, 2),
+                                            core_milliseconds(L, 3)));
+}
+
 // --- The connection ---
 
 // ping(seconds): returns a request
@@ -179,6 +190,8 @@ void core_add_calls(lua_State *L) {
                                      {"close_channel", close_channel},
                                      {"send_to", send_to},
                                      {"ask_peer", ask_peer},
+                                     {"add_tool", add_tool},
+                                     {"remove_tool", remove_tool},
                                      {"ping", ping},
                                      {"sync", sync},
                                      {NULL, NULL}};

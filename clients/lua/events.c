@@ -263,6 +263,7 @@ static const struct {
     [PERIGEE_PEER_RENAMED] = {"peer_renamed", set_rename},
     [PERIGEE_INPUT_WANTED] = {"input_wanted", NULL},
     [PERIGEE_INPUT_MISSED] = {"input_missed", set_missed},
+    [PERIGEE_TOOL_CHANGED] = {"tool_changed", NULL},
 };
 
 void core_push_event(lua_State *L, const PerigeeClient *client,

@@ -8,6 +8,7 @@ local json = require "perigee.mcp.json"
 local json_schema = require "perigee.mcp.json_schema"
 local notices = require "perigee.mcp.notices"
 local output = require "perigee.mcp.output"
+local plugins = require "perigee.mcp.plugins"
 local registry = require "perigee.mcp.registry"
 local sessions = require "perigee.mcp.sessions"
 local sorted_keys = require "perigee.util.sorted_keys"
@@ -61,13 +62,17 @@ local function compile(module, ...)
   return check, shown
 end
 
-local function add(what, kind, name, item)
+local function with_text(what, item)
   local text, problem = json.encode(item.shown)
   if not text then
     fault.raise("perigee.mcp.%s: %s", what, problem)
   end
   item.shown_text = text
-  if not registry.add(kind, name, item) then
+  return item
+end
+
+local function add(what, kind, name, item)
+  if not registry.add(kind, name, with_text(what, item)) then
     fault.raise(TOO_MANY, kind)
   end
 end
@@ -176,7 +181,8 @@ local function check_notifications(given)
 end
 
 
-function mcp.tool(given)
+-- Returns the registry's item of a tool; raises an error for a wrong one.
+local function tool_item(given)
   check_fields("tool", given, TOOL)
   check_name("tool", "tools", given.name)
   check_text("tool", "description", given.description, TEXT_MAX)
@@ -201,7 +207,7 @@ function mcp.tool(given)
     check_output, shown_output = compile(output, given)
   end
   local handler, seconds = given.handler, given.timeout or 30
-  add("tool", "tools", given.name, {
+  return {
     handler = handler, check = check, seconds = seconds, channel = given.channel,
     notifications = check_notifications(given),
     shown = {
@@ -214,7 +220,17 @@ function mcp.tool(given)
       end
       return tool_result(check_output, request_channel(given, arguments, call))
     end,
-  })
+  }
+end
+
+
+function plugins.make_tool(given)
+  return with_text("tool", tool_item(given))
+end
+
+
+function mcp.tool(given)
+  add("tool", "tools", given.name, tool_item(given))
 end
 
 

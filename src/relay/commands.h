@@ -13,6 +13,7 @@ typedef enum CommandType {
   COMMAND_MESSAGE,  // target, id, room (of a TARGET_PEER), name, body, value_at, except
   COMMAND_RELAY,    // target, id, body, except
   COMMAND_PACKET,   // target, id, channel, packet_type, body, except
+  COMMAND_ACCEPT,   // peer `id`, packet_type, flags and ref of the request
   COMMAND_ERROR,    // peer `id`, code, flags and ref of the request, body: text
   COMMAND_CLOSE,    // peer `id`, code, body: text
   COMMAND_RENAME,   // peer `id`, flags: its Framing, name: the reserved name

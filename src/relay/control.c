@@ -5,6 +5,20 @@
 
 const Packet NO_REQUEST = {.priority = PRIORITY_NORMAL};
 
+// The script keeps the tools that the clients of plugin channels offer to LLMs.
+static void on_tool(Relay *relay, Peer *peer, const Packet *packet) {
+  if (!relay->is_scripted) {
+    session_error(relay->session, peer, packet, CODE_UNSUPPORTED,
+                  "without a game there are no tools");
+  } else if (packet->length > RELAY_TOOL_BYTES) {
+    session_error(relay->session, peer, packet, CODE_PAYLOAD_TOO_LARGE,
+                  "a tool has at most 16384 bytes of JSON");
+  } else {
+    Event event = relay_packet_event(EVENT_CHANNEL, peer, packet);
+    relay_emit(relay, &event);
+  }
+}
+
 static void on_leave(Relay *relay, Peer *peer, const Packet *packet) {
   uint32_t id;
   if (control_read_u32(packet, &id) < 0) {
@@ -61,6 +75,10 @@ static void on_control(Relay *relay, Peer *peer, const Packet *packet) {
       break;
     case CONTROL_CHANNEL_CLOSE:
       channel_close(relay, peer, packet);
+      break;
+    case CONTROL_TOOL_ADD:
+    case CONTROL_TOOL_REMOVE:
+      on_tool(relay, peer, packet);
       break;
     case CONTROL_ROOM_LIST:
       if (control_read_empty(packet) < 0)

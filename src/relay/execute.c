@@ -184,6 +184,16 @@ static void do_packet(Relay *relay, const Command *command) {
   to_target(relay, command, packet_to_peer, packet_to_audience);
 }
 
+// Answers a request of the control channel with an empty packet of its type.
+static void do_accept(Relay *relay, const Command *command) {
+  Peer *peer = session_find(relay->session, command->id);
+  Packet request = {.flags = command->flags, .ref = command->ref};
+  relay->scratch.size = 0;
+  if (peer)
+    notify_peer(relay, peer, notice_of(relay, (ControlType)command->packet_type),
+                &request);
+}
+
 static void do_error(Relay *relay, const Command *command) {
   Peer *peer = session_find(relay->session, command->id);
   Packet request = {.flags = command->flags, .ref = command->ref};
@@ -276,6 +286,7 @@ void command_execute(Relay *relay, const Command *command) {
       [COMMAND_MESSAGE] = do_message,
       [COMMAND_RELAY] = do_relay,
       [COMMAND_PACKET] = do_packet,
+      [COMMAND_ACCEPT] = do_accept,
       [COMMAND_ERROR] = do_error,
       [COMMAND_CLOSE] = do_close,
       [COMMAND_RENAME] = do_rename,

@@ -50,6 +50,7 @@ enum {
   RELAY_NAMES_PER_ADDRESS = 100,  // new names of plugin channels from one address
   RELAY_NAMES_OF_CLIENTS = 900,  // channel numbers for names of clients; the others are
                                  // for the script
+  RELAY_TOOL_BYTES = 16 << 10,   // JSON of a TOOL_ADD or TOOL_REMOVE
   RELAY_COMMANDS_BYTES = 64 << 20,  // bytes of commands that one handler may queue
 };
 

@@ -94,6 +94,7 @@ static bool is_for_one(const Command *command) {
     case COMMAND_MESSAGE:
     case COMMAND_PACKET:
       return command->target == TARGET_PEER;
+    case COMMAND_ACCEPT:
     case COMMAND_ERROR:
     case COMMAND_JOIN:
     case COMMAND_LEAVE:

@@ -127,6 +127,17 @@ static int core_error(lua_State *L) {
   return core_peer_result(L, relay_command(core_host(L)->relay, &command));
 }
 
+// accept(peer, type, flags, ref): answers a REQUEST of the control channel, which has these
+// flags, with an empty packet of its type
+static int core_accept(lua_State *L) {
+  Command command = {.type = COMMAND_ACCEPT,
+                     .id = core_id(L, 1),
+                     .packet_type = (uint16_t)luaL_checkint(L, 2),
+                     .flags = (uint8_t)luaL_checkint(L, 3),
+                     .ref = (uint16_t)luaL_checkint(L, 4)};
+  return core_peer_result(L, relay_command(core_host(L)->relay, &command));
+}
+
 // close(peer, code, text): ends the peer
 static int core_close(lua_State *L) {
   Command command = {.type = COMMAND_CLOSE,
@@ -139,5 +150,5 @@ static int core_close(lua_State *L) {
 const luaL_Reg core_send_functions[] = {
     {"send", core_send},   {"needs_json", core_needs_json},
     {"relay", core_relay}, {"packet", core_packet},
-    {"error", core_error}, {"close", core_close},
-    {NULL, NULL}};
+    {"error", core_error}, {"accept", core_accept},
+    {"close", core_close}, {NULL, NULL}};

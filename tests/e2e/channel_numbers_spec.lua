@@ -114,7 +114,7 @@ describe("a channel", function()
     expect_problem('a = { range = "1000-1010" }, b = { range = "1010-1020" }',
       "the numbers of channels.a and channels.b overlap")
     expect_problem("a = { id = 2000 }", "channels.a: id must be a whole number from 3 to 1999, not 2000")
-    expect_problem("a = { rnage = 1 }", "channels.a has no field rnage; it has token, id and range")
+    expect_problem("a = { rnage = 1 }", "channels.a has no field rnage; it has token, id, range and tools")
     expect_problem('a = { id = 3 } }, rooms = { duel = { lockstep = {} }', "channel 3 is that of lockstep")
   end)
 

@@ -146,7 +146,7 @@ describe("a plugin channel", function()
       'channels[1] must be a name: write channels = { ["ide"] = true }' },
     { "channels = { ide = false }", "channels.ide must be true or { token = ... }, not false" },
     { "channels = { ide = { tokn = 'GAME_X' } }",
-      "channels.ide has no field tokn; it has token, id and range" },
+      "channels.ide has no field tokn; it has token, id, range and tools" },
     { "channels = { ide = {} }", "channels.ide must be true or { token = ... }, not a table" },
     { "channels = { ide = { token = 'secret' } }", "channels.ide.token must be the name of an environment "
       .. 'variable that begins with GAME_, not "secret"' },

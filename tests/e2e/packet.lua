@@ -25,6 +25,8 @@ packet.CLIENT = {
   CHANNEL_CLOSE = 9,
   ROOM_LIST = 10,
   BYE = 11,
+  TOOL_ADD = 13,
+  TOOL_REMOVE = 14,
   JOIN_WITH = 15,
   ROOM_QUERY = 16,
 }
@@ -33,6 +35,8 @@ packet.SERVER = {
   [5] = "PING",
   [6] = "PONG",
   [7] = "ACK",
+  [13] = "TOOL_ADD",
+  [14] = "TOOL_REMOVE",
   [129] = "WELCOME",
   [130] = "JOINED",
   [131] = "LEFT",
@@ -265,6 +269,8 @@ local FIELDS = {
     e.udp_key = r:bytes(32)
     if e.resumed > 1 then error("a boolean is 0 or 1", 0) end
   end,
+  TOOL_ADD = function() end,
+  TOOL_REMOVE = function() end,
   JOINED = function(r, e)
     e.room, e.room_name, e.peer = r:u32(), r:str8(), r:u32()
     e.members = {}

@@ -21,6 +21,31 @@ gets  PACKET 1000 6 0x0900000078 priority=1
 call  send_to ai 0 6 0x78 unreliable
 gets  PACKET 1000 6 0x0000000078 reliable=false
 
+= A client offers a tool to LLMs, answers its calls and removes it
+serving
+call  tool ai {"channel":1000,"name":"run"}
+gets  TOOL_ADD tool={"channel":1000,"name":"run"} request
+sends TOOL_ADD answer
+sees  tool_changed call=tool
+sends PACKET 1000 1 "{\"tool\":\"run\",\"arguments\":{\"x\":1}}" peer=0 request ref=9
+-c:   gets  PACKET 1000 1 0x000000007b2278223a317d response ref=9
+c:    sees  packet channel=1000 from=0 number=1 request=true
+sends PACKET 1000 1 "{\"tool\":\"other\"}" peer=0 request ref=9
+sees  packet channel=1000 from=0 number=1 request=true
+call  untool ai {"name":"run"}
+gets  TOOL_REMOVE tool={"name":"run"} request
+sends TOOL_REMOVE answer
+sees  tool_changed call=untool
+
+= A tool that is refused
+serving
+call  tool ai {"channel":1000,"name":"run"}
+gets  TOOL_ADD
+sends ERROR Rejected "the tool run is the game's" answer
+sees  failed call=tool code=Rejected text="the tool run is the game's"
+sends TOOL_ADD answer
+quiet
+
 = A channel that may not be served
 open
 call  serve ai

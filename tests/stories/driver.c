@@ -147,6 +147,9 @@ static int make_call(App *app, const char *call, const Fields *fields) {
   if (strcmp(call, "ask_packet") == 0)
     return perigee_ask_packet(client, channel, number, data, size, timeout_ms);
   if (strcmp(call, "serve") == 0) return perigee_open_channel(client, name, timeout_ms);
+  if (strcmp(call, "tool") == 0) return perigee_add_tool(client, value, timeout_ms);
+  if (strcmp(call, "untool") == 0)
+    return perigee_remove_tool(client, value, timeout_ms);
   if (strcmp(call, "unserve") == 0) return perigee_close_channel(client, served);
   if (strcmp(call, "send_to") == 0) {
     return perigee_send_to(client, served, (uint32_t)number_in(fields, "peer", 0),

@@ -129,6 +129,18 @@ class App {
     channel.on("closed", ({ codeName: code }) => this.sees("channel_closed", { name, code }));
     this.sees("channel_opened", { call: "serve", channel: channel.id, name });
   }
+  // Tools answer with their arguments.
+  async tool({ name, value }) {
+    await this.channels.get(name).tool(JSON.parse(value), (given) => {
+      if (given.fails) throw new Error(given.fails);
+      return given;
+    });
+    this.sees("tool_changed", { call: "tool" });
+  }
+  async untool({ name, value }) {
+    await this.channels.get(name).removeTool(JSON.parse(value).name);
+    this.sees("tool_changed", { call: "untool" });
+  }
   async unserve({ name }) { this.channels.get(name).close(); }
   async send_to({ name, peer, number, data, ...options }) {
     this.channels.get(name).send(Number(peer), Number(number), bytes(data), sending(options));

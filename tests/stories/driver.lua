@@ -272,6 +272,23 @@ function App:answer_packet(fields)
 end
 
 
+-- Tools answer with their arguments.
+function App:tool(fields)
+  local ok, message, code = self.channels[fields.name]:tool(parsed(fields.value), function(arguments)
+    return arguments.fails == nil and arguments or nil, arguments.fails
+  end)
+  if not ok then return nil, message, code end
+  self:sees("tool_changed", { call = "tool" })
+end
+
+
+function App:untool(fields)
+  local ok, message, code = self.channels[fields.name]:remove_tool(parsed(fields.value).name)
+  if not ok then return nil, message, code end
+  self:sees("tool_changed", { call = "untool" })
+end
+
+
 function App:serve(fields)
   local c = self.client
   local channel, message, code, fault = self:within(fields, c.channel, c, fields.name)

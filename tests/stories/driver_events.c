@@ -140,6 +140,7 @@ static const char *const EVENTS[] = {
     [PERIGEE_WAITING] = "waiting",
     [PERIGEE_MATCH_ENDED] = "match_ended",
     [PERIGEE_PEER_RENAMED] = "peer_renamed",
+    [PERIGEE_TOOL_CHANGED] = "tool_changed",
 };
 
 // A client that has never been let in has not connected; the others tell an error of it.

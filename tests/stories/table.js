@@ -25,7 +25,7 @@ const CALLS = {
   connect: [], join: ["room"], leave: ["room"], send: ["name", "value"], ask: ["name", "value"], answer: ["value"],
   relay: ["room", "data"], rooms: [], ping: [], sync: [], close: [],
   packet: ["channel", "number", "data"], ask_packet: ["channel", "number", "data"], answer_packet: ["data"],
-  serve: ["name"], unserve: ["name"], send_to: ["name", "peer", "number", "data"], state: [], members: ["room"],
+  serve: ["name"], unserve: ["name"], tool: ["name", "value"], untool: ["name", "value"], send_to: ["name", "peer", "number", "data"], state: [], members: ["room"],
   enter: ["room", "data"], exit: ["room"], input: ["room", "data"], match: ["room"],
 };
 const FLAGS = new Set(["reliable", "unreliable", "request", "response", "answer", "eventually"]);

@@ -22,6 +22,8 @@ const PACKETS = {
   CHANNEL_CLOSE: [0, 9, "channel:u16"],
   ROOM_LIST: [0, 10, ""],
   BYE: [0, 11, ""],
+  TOOL_ADD: [0, 13, "tool:rest_json?"],
+  TOOL_REMOVE: [0, 14, "tool:rest_json?"],
   WELCOME: [0, 129, "version:u16=1 id:u32=7 session:uuid=1 token:uuid=0 time:u64=1700000000000000 max:u32=65536 ping:u32=13000 "
     + "tick:u16=20 resumed:u8=0 received:u32=0 udp_port:u16=0 udp_key:key=0"],
   JOINED: [0, 130, "room:u32=5 name:str8=arena self:u32=7 members:members={}"],

@@ -3,6 +3,8 @@
 
 local check_methods = require "perigee.client.methods"
 local checked = require "perigee.client.options"
+local describe = require "perigee.util.describe"
+local json = require "perigee.client.json"
 
 local CLOSED = "the channel is closed"
 
@@ -47,7 +49,7 @@ function channel.open(client, name)
   if known then return known end
   local event, message, code, fault = client:_ask("open_channel", name, client.timeout)
   if not event then return nil, message, code, fault end
-  local self = setmetatable({ name = name, client = client }, Channel)
+  local self = setmetatable({ name = name, client = client, _tools = {} }, Channel)
   set(self, event.channel)
   return self
 end
@@ -75,7 +77,43 @@ end
 ---@param client table
 ---@param event table
 function channel.resume(client, event)
-  set(client._channels.by_name[event.name], event.channel)
+  local self = client._channels.by_name[event.name]
+  set(self, event.channel)
+  if next(self._tools) == nil then return end
+  client._scheduler.enter(function()
+    for _, tool in pairs(self._tools) do offer(self, tool.description) end
+  end)
+end
+
+
+local CALL = 1 -- type of the packet with an LLM's call of a tool
+
+-- Asks the server to add a tool of the channel. Returns true; or nil, message, code.
+local function offer(self, description)
+  local fields = { channel = self.id }
+  for key, value in pairs(description) do fields[key] = value end
+  local event, message, code = self.client:_ask("add_tool", json.encode(fields), self.client.timeout)
+  if not event then return nil, message, code end
+  return true
+end
+
+
+-- Answers the call of a tool. Returns false for a packet that is none.
+local function call_tool(self, event)
+  if event.sender ~= 0 or event.number ~= CALL or not event.request then return false end
+  local call = json.decode(event.payload)
+  local tool = type(call) == "table" and self._tools[call.tool]
+  if not tool then return false end
+  local client = self.client
+  client._scheduler.enter(function()
+    local result, problem = tool.fn(call.arguments, call)
+    if result == nil and problem ~= nil then
+      result = { isError = true, content = { { type = "text", text = tostring(problem) } } }
+    end
+    local bytes = type(result) == "string" and result or json.encode(result)
+    if self.open then client:send_packet(event.channel, event.number, bytes, { answers = event }) end
+  end)
+  return true
 end
 
 
@@ -88,6 +126,7 @@ function channel.take(client, event)
   local self = client._channels.by_id[event.channel]
   local fn = self and self._handler
   if not self then event.sender = nil end
+  if self and call_tool(self, event) then return true end
   if not fn then return false end
   client._scheduler.enter(function()
     local answer = fn(event.sender, event.number, event.payload)
@@ -106,6 +145,36 @@ end
 function Channel:on_packet(fn)
   self._handler = fn
   return self
+end
+
+
+--- Offers a tool to LLMs, or replaces it. `description` has the fields of `perigee.mcp.tool`: name, description,
+--- input and so on. `fn(arguments, call)` answers a call with text or a table, or nil and why the tool failed;
+--- it may wait. A new session offers the tool again.
+---@param description table
+---@param fn fun(arguments: table, call: table): any, string?
+---@return true? added, string? message, string? code
+function Channel:tool(description, fn)
+  if type(description) ~= "table" or type(fn) ~= "function" then
+    error(("%schannel:tool takes a table that describes the tool, and a function"):format(describe.where()), 0)
+  end
+  if not self.open then return nil, CLOSED, "ChannelNotFound" end
+  local ok, message, code = offer(self, description)
+  if not ok then return nil, message, code end
+  self._tools[description.name] = { description = description, fn = fn }
+  return true
+end
+
+
+--- Removes a tool.
+---@param name string
+---@return true? removed, string? message, string? code
+function Channel:remove_tool(name)
+  self._tools[name] = nil
+  local event, message, code =
+    self.client:_ask("remove_tool", json.encode { name = name }, self.client.timeout)
+  if not event then return nil, message, code end
+  return true
 end
 
 

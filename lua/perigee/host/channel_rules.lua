@@ -12,7 +12,7 @@ local live = require "perigee.host.live"
 local LEVELS, UNAUTHORIZED = core.levels, core.codes.Unauthorized
 local REFUSED = "you may not serve this channel"
 
-local RULE_KEYS = { token = true, id = true, range = true }
+local RULE_KEYS = { token = true, id = true, range = true, tools = true }
 
 local channel_rules = {}
 
@@ -20,6 +20,7 @@ local channel_rules = {}
 ---@field token string? variable whose value the peer's token must equal
 ---@field first integer? first of the channel's numbers
 ---@field last integer?
+---@field has_no_tools boolean whether its client may offer no tools to LLMs
 
 local unset = {} -- variables that were already reported as unset
 
@@ -33,7 +34,7 @@ local function read_rule(rule, fail, where)
   end
   for key in next, rule do
     if not RULE_KEYS[key] then
-      fail("%s has no field %s; it has token, id and range", where, tostring(key))
+      fail("%s has no field %s; it has token, id, range and tools", where, tostring(key))
     end
   end
   if rule.token ~= nil and not pcall(env, rule.token) then
@@ -44,7 +45,10 @@ local function read_rule(rule, fail, where)
   if not first and last then
     fail("%s: %s", where, last)
   end
-  return { token = rule.token, first = first, last = last }
+  if rule.tools ~= nil and type(rule.tools) ~= "boolean" then
+    fail("%s.tools must be true or false, not %s", where, fault.quote(rule.tools))
+  end
+  return { token = rule.token, first = first, last = last, has_no_tools = rule.tools == false }
 end
 
 -- Numbers of two channels may not overlap.

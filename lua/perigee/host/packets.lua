@@ -9,6 +9,7 @@ local live = require "perigee.host.live"
 local live_schema = require "perigee.host.live_schema"
 local lockstep = require "perigee.lockstep.packets"
 local mcp_http = require "perigee.mcp.http"
+local mcp_plugins = require "perigee.mcp.plugins"
 local messages = require "perigee.host.messages"
 local options = require "perigee.api.options"
 local peer_host = require "perigee.api.peer"
@@ -51,6 +52,8 @@ function on.channel(peer, _, data, _, _, flags, ref, packet_type, channel, prior
   live.task, ran[1] = handler, handler and handler.fn
   if entry then
     channels.take(peer, data, flags, ref, packet_type, entry, priority)
+  elseif channel == core.channels.control then
+    mcp_plugins.take(peer, data, flags, ref, packet_type)
   else
     mcp_http.packet(peer, data, flags, ref, packet_type, channel)
   end
@@ -72,6 +75,7 @@ end
 function on.channel_closed(peer, _, _, _, _, _, _, _, channel)
   ran[1] = nil
   requests.drop_channel(channel, peer)
+  mcp_plugins.drop(peer, channel)
 end
 
 -- Messages ---------------------------------------------------------------------------------

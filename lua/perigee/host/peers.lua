@@ -5,6 +5,7 @@ local declared = require "perigee.world.declared"
 local events = require "perigee.api.events"
 local fault = require "perigee.util.fault"
 local live = require "perigee.host.live"
+local mcp_plugins = require "perigee.mcp.plugins"
 local network = require "perigee.world.network"
 local peer_host = require "perigee.api.peer"
 local registry = require "perigee.host.registry"
@@ -92,6 +93,7 @@ function on.disconnect(peer, _, _, code)
   end
   registry.forget_peer(peer)
   requests.drop_peer(peer)
+  mcp_plugins.drop(peer)
   network.leave(peer)
   if events.recording then
     events.record { type = "Disconnected", peer = object, reason = code_names[code] }

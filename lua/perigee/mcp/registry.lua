@@ -15,10 +15,12 @@ local registry = {
 
 local KINDS = { "tools", "resources", "prompts" }
 local SHOWN_MAX = 200 -- bytes of a description in the log
+local PLUGGED_MAX = 256 -- tools of clients
 local LIMITS = { tools = 256, resources = 256, prompts = 256 } -- items of one version
 
 local versions = {} -- number -> kind -> name -> item
 local builtin = { tools = {}, resources = {}, prompts = {} }
+local plugged, plugged_count = {}, 0 -- tools of the clients of plugin channels, by name
 local taken, permitted = 0, {} -- the live version at the last check, and its permissions by kind
 
 local function of(number)
@@ -98,17 +100,50 @@ end
 
 ---@return table? item
 function registry.find(kind, name)
-  return of(live.number)[kind][name] or builtin[kind][name]
+  return of(live.number)[kind][name] or kind == "tools" and plugged[name] or builtin[kind][name]
 end
 
 
---- Returns all live items, by name: the game's, then the host's own.
+--- Adds a tool of a client, or replaces it. Returns false when there are too many.
+---@param name string
+---@param item table
+---@return boolean
+function registry.add_plugged(name, item)
+  if not plugged[name] and plugged_count >= PLUGGED_MAX then
+    return false
+  end
+  plugged_count = plugged_count + (plugged[name] and 0 or 1)
+  plugged[name] = item
+  log_tool(name, item)
+  notify "tools"
+  return true
+end
+
+
+--- Removes a tool of a client.
+---@param name string
+function registry.remove_plugged(name)
+  plugged[name], plugged_count = nil, plugged_count - 1
+  notify "tools"
+end
+
+
+--- Returns the peer that has added the tool of that name; 0: the game; nil: nobody.
+---@param name string
+---@return integer?
+function registry.owner(name)
+  return of(live.number).tools[name] and 0 or plugged[name] and plugged[name].peer
+end
+
+
+--- Returns all live items, by name: the game's, those of clients, then the host's own.
 ---@return table[]
 function registry.list(kind)
-  local items = {}
-  for _, source in ipairs { of(live.number)[kind], builtin[kind] } do
+  local items, known = {}, {}
+  for _, source in ipairs { of(live.number)[kind], kind == "tools" and plugged or {}, builtin[kind] } do
     for _, name in ipairs(sorted_keys(source)) do
-      items[#items + 1] = source[name]
+      items[#items + 1] = not known[name] and source[name] or nil
+      known[name] = true
     end
   end
   return items
@@ -121,7 +156,7 @@ end
 ---@return table<string, true>?
 function registry.notifications_of(channel)
   local found
-  for _, item in next, of(live.number).tools do
+  for _, item in ipairs(registry.list "tools") do
     if item.channel and channels.name_of(item.channel) == channel then
       found = found or {}
       for _, method in ipairs(item.notifications) do

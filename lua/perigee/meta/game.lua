@@ -165,6 +165,8 @@
 --- Numbers for the channel and for those whose names begin with its name and `:`: `ide = { range = "1000-1079" }` is
 --- for `ide`, `ide:lint` and so on.
 ---@field range? string
+--- Whether its client may offer tools to LLMs. Default: true.
+---@field tools? boolean
 
 --- A handler of messages for the game. Its result answers the client that asked.
 ---@alias perigee.AnyMessageHandler fun(peer: perigee.Peer, name: string, value: any, room: perigee.Room?): any
