@@ -73,19 +73,6 @@ function channel.lose(client, event)
 end
 
 
---- Handles the event that a new session serves a channel again.
----@param client table
----@param event table
-function channel.resume(client, event)
-  local self = client._channels.by_name[event.name]
-  set(self, event.channel)
-  if next(self._tools) == nil then return end
-  client._scheduler.enter(function()
-    for _, tool in pairs(self._tools) do offer(self, tool.description) end
-  end)
-end
-
-
 local CALL = 1 -- type of the packet with an LLM's call of a tool
 
 -- Asks the server to add a tool of the channel. Returns true; or nil, message, code.
@@ -114,6 +101,19 @@ local function call_tool(self, event)
     if self.open then client:send_packet(event.channel, event.number, bytes, { answers = event }) end
   end)
   return true
+end
+
+
+--- Handles the event that a new session serves a channel again.
+---@param client table
+---@param event table
+function channel.resume(client, event)
+  local self = client._channels.by_name[event.name]
+  set(self, event.channel)
+  if next(self._tools) == nil then return end
+  client._scheduler.enter(function()
+    for _, tool in pairs(self._tools) do offer(self, tool.description) end
+  end)
 end
 
 
@@ -148,15 +148,15 @@ function Channel:on_packet(fn)
 end
 
 
---- Offers a tool to LLMs, or replaces it. `description` has the fields of `perigee.mcp.tool`: name, description,
---- input and so on. `fn(arguments, call)` answers a call with text or a table, or nil and why the tool failed;
---- it may wait. A new session offers the tool again.
+--- Offers a tool to LLMs, or replaces it. `description` has the fields of `perigee.mcp.tool`: name,
+--- description, input and so on. `fn(arguments, call)` answers a call with text or a table, or nil and why the
+--- tool failed; it may wait. A new session offers the tool again.
 ---@param description table
 ---@param fn fun(arguments: table, call: table): any, string?
 ---@return true? added, string? message, string? code
 function Channel:tool(description, fn)
   if type(description) ~= "table" or type(fn) ~= "function" then
-    error(("%schannel:tool takes a table that describes the tool, and a function"):format(describe.where()), 0)
+    error(describe.where() .. "channel:tool takes a table that describes the tool, and a function", 0)
   end
   if not self.open then return nil, CLOSED, "ChannelNotFound" end
   local ok, message, code = offer(self, description)

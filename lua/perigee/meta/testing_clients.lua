@@ -316,6 +316,22 @@ local Channel = {}
 ---@return perigee.testing.Channel self
 function Channel:on_packet(fn) end
 
+--- Offers a tool to LLMs, or replaces it: see docs/mcp.md. `fn` answers a call with text or a table, or with nil and
+--- why the tool failed.
+---@param description table The fields of `perigee.mcp.tool`: `name`, `description`, `input` and so on.
+---@param fn fun(arguments: table, call: table): any, string?
+---@return true? added
+---@return string? message
+---@return perigee.Code? code
+function Channel:tool(description, fn) end
+
+--- Removes a tool.
+---@param name string
+---@return true? removed
+---@return string? message
+---@return perigee.Code? code
+function Channel:remove_tool(name) end
+
 --- Sends a packet to one peer.
 ---@param peer integer An id; 0: the game.
 ---@param number integer The packet's type.
