@@ -1,5 +1,5 @@
 -- Chat: people with names talk in rooms, and `!shout` reaches everyone in all of them.
--- Shows handlers that decide: who may join, and what a broadcast becomes.
+-- Shows handlers that decide (who may join, what a broadcast becomes), and commands.
 local perigee = require "perigee"
 
 local game = {
@@ -18,24 +18,45 @@ function game.on_join(room, peer)
   end
 end
 
-local function shout(peer, words)
-  perigee.send(perigee.to.all, "shout", peer.name .. ": " .. words)
+local commands = perigee.commands {
+  "help -- shows this list",
+  "who -- names those in the room",
+  "roll [sides:int] -- rolls a die for the room",
+  "shout <words:text> -- tells everyone, in whatever room",
+}
+
+function commands.on.help(peer)
+  peer:send("help", commands:usage())
+end
+
+function commands.on.who(peer, _, room)
+  local names = {}
+  for i, other in ipairs(room:peers()) do names[i] = other.name end
+  peer:send("here", table.concat(names, ", "))
+end
+
+function commands.on.roll(peer, given, room)
+  local sides = math.min(math.max(given.sides or 6, 2), 1000)
+  room:broadcast("rolled", ("%s rolls %d of %d"):format(peer.name, math.random(sides), sides))
+end
+
+function commands.on.shout(peer, given)
+  perigee.send(perigee.to.all, "shout", peer.name .. ": " .. given.words)
 end
 
 -- Any line said in a room comes by here; false keeps it from being relayed.
-function game.on_broadcast(_, peer, line)
-  local words = line:match "^!shout%s+(.+)"
-  if words then
-    shout(peer, words)
-    return false
-  end
+function game.on_broadcast(room, peer, line)
+  if line:sub(1, 1) ~= "!" then return end
+  local ok, problem = commands:run(peer, line:sub(2), room)
+  if not ok then peer:send("notice", problem) end
+  return false
 end
 
 game.on_message = {}
 
 -- The same as a message, which needs no room: /send shout "dinner is ready"
 function game.on_message.shout(peer, words)
-  if type(words) == "string" then shout(peer, words) end
+  if type(words) == "string" then commands.on.shout(peer, { words = words }) end
 end
 
 return game

@@ -2,6 +2,7 @@
 
 local bytes = require "perigee.api.bytes"
 local channels = require "perigee.api.channels"
+local commands = require "perigee.api.commands"
 local core = require "perigee.core"
 local env = require "perigee.api.env"
 local events = require "perigee.api.events"
@@ -24,6 +25,7 @@ local perigee = {
   to = targets.to,
   send = targets.send,
   relay = targets.relay,
+  commands = commands,
   env = env(core.env),
   events = events.poll,
   channel = channels.open,

@@ -316,7 +316,7 @@ end
 --- What editors are told of the API of games.
 function luacats.of_games()
   return luacats.read(paths_of {
-    "perigee", "figures", "world", "lockstep", "mcp", "game", "sandbox",
+    "perigee", "commands", "figures", "world", "lockstep", "mcp", "game", "sandbox",
   })
 end
 

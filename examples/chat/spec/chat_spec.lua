@@ -37,4 +37,22 @@ describe("the chat", function()
     bob:send("shout", "me too")
     ann:expect_line 'shout "bob: me too"'
   end)
+
+  it("rolls dice, names who is here and lists the commands", function()
+    ann:join "lobby"
+    bob:join("lobby"):broadcast "!roll 20"
+    bob:expect("rolled", function(text) return text:find "^bob rolls %d+ of 20$" ~= nil end)
+    ann:line "!who"
+    ann:expect_line 'here "ann, bob"'
+    bob:room("lobby"):broadcast "!help"
+    bob:expect("help", function(text) return text:find("roll [sides] -- rolls", 1, true) ~= nil end)
+  end)
+
+  it("says what is wrong with a command", function()
+    ann:join "lobby"
+    ann:line "!shuot hello"
+    ann:expect_line 'notice "there is no command \\"shuot\\"; did you mean shout?"'
+    ann:line "!roll six"
+    ann:expect_line 'notice "sides must be a whole number, got \\"six\\"; usage: roll [sides]"'
+  end)
 end)

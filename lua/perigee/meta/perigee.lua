@@ -54,6 +54,11 @@ function perigee.send(whom, name, value, opts) end
 ---@return perigee.Code? code
 function perigee.relay(whom, bytes, opts) end
 
+--- Makes the commands of a chat or a console. Their class has the grammar of descriptions.
+---@param descriptions string[] Such as `"give <name> <count:int> [item]"`.
+---@return perigee.Commands
+function perigee.commands(descriptions) end
+
 --- Waits, while everything else goes on. Earlier commands of the handler take effect first. Handlers, timers and
 --- tasks may wait, and so may the functions that they call. It is an error to wait inside your own coroutine, in a
 --- function that `table.sort` or `string.gsub` calls, and in `on_upgrade` and systems.

@@ -1,0 +1,280 @@
+--- perigee.commands: the commands of a chat or a console, each described in a line, which
+--- lua/perigee/meta/perigee.lua describes.
+
+local fault = require "perigee.util.fault"
+local lpeg = require "lpeg"
+local sorted_keys = require "perigee.util.sorted_keys"
+
+local C, Cc, Cg, Cp, Cs, Ct = lpeg.C, lpeg.Cc, lpeg.Cg, lpeg.Cp, lpeg.Cs, lpeg.Ct
+local P, R, S = lpeg.P, lpeg.R, lpeg.S
+
+local WHOLE_MAX = 2 ^ 53
+local SHOWN_MAX = 40 -- bytes of a word in an error
+
+local blank = S " \t" ^ 0
+local letter = R("az", "AZ", "09") + "_"
+local number = S "+-" ^ -1 * (R "09" ^ 1 * (P "." * R "09" ^ 0) ^ -1 + P "." * R "09" ^ 1)
+  * (S "eE" * S "+-" ^ -1 * R "09" ^ 1) ^ -1 * -1
+
+-- Descriptions ------------------------------------------------------------------------------------
+
+local word = letter * (letter + "-") ^ 0
+local choices = Ct(C(word) * (P "|" * C(word)) ^ 1)
+local inner = Cg(C(word), "name") * (P ":" * (Cg(choices, "choices") + Cg(C(word), "kind"))) ^ -1
+local argument_pattern = Ct(P "<" * inner * P ">" + P "[" * inner * P "]" * Cg(Cc(true), "is_optional"))
+local arguments = Ct((argument_pattern * blank) ^ 0)
+local help = P "--" * blank * Cg(C(P(1) ^ 0), "help")
+local name = Ct((C(word) * blank) ^ 1)
+local description = Ct(blank * Cg(name, "words") * Cg(arguments, "arguments") * help ^ -1) * Cp()
+
+-- How the text of a word becomes a value; nil, and what it must be.
+local KINDS = {}
+
+function KINDS.word(text)
+  return text
+end
+
+function KINDS.int(text)
+  local value = text:find "^[+-]?%d+$" and tonumber(text)
+  if value and value <= WHOLE_MAX and value >= -WHOLE_MAX then
+    return value
+  end
+  return nil, "a whole number"
+end
+
+function KINDS.number(text)
+  local value = number:match(text) and tonumber(text)
+  if value and value - value == 0 then
+    return value
+  end
+  return nil, "a number"
+end
+
+KINDS.text = KINDS.word
+
+local function choose(argument, text)
+  for _, choice in ipairs(argument.choices) do
+    if choice == text then
+      return choice
+    end
+  end
+  return nil, table.concat(argument.choices, " or ")
+end
+
+local function check_argument(fail, command, argument, i)
+  if not argument.choices then
+    argument.kind = argument.kind or "word"
+    if not KINDS[argument.kind] then
+      fail("there is no type %s%s", argument.kind, fault.hint_or_names(argument.kind, sorted_keys(KINDS)))
+    end
+  end
+  local before = command.arguments[i - 1]
+  if before and before.kind == "text" then
+    fail("%s is the rest of the line, so %s cannot follow", before.name, argument.name)
+  elseif before and before.is_optional and not argument.is_optional then
+    fail("%s must be optional as well, because %s before it is", argument.name, before.name)
+  end
+  for k = 1, i - 1 do
+    if command.arguments[k].name == argument.name then
+      fail("two arguments are called %s", argument.name)
+    end
+  end
+end
+
+local function usage_of(command)
+  local parts = { command.name }
+  for _, argument in ipairs(command.arguments) do
+    parts[#parts + 1] = (argument.is_optional and "[%s]" or "<%s>"):format(argument.choices
+      and table.concat(argument.choices, "|") or argument.name)
+  end
+  return table.concat(parts, " ")
+end
+
+local function read_description(text)
+  local function fail(problem, ...)
+    fault.raise("the command %q: " .. problem, text, ...)
+  end
+  local command, stop = description:match(text)
+  if not command then
+    fail "it begins with the command's name, a word of letters, digits, _ and -"
+  elseif stop <= #text then
+    fail("%q is not understood; an argument is <name>, <name:type> or [name:type], and a type is word, int, "
+      .. "number, text or a choice such as on|off", text:sub(stop))
+  end
+  command.name = table.concat(command.words, " ")
+  for i, each in ipairs(command.arguments) do
+    check_argument(fail, command, each, i)
+  end
+  command.usage = usage_of(command)
+  return command
+end
+
+-- Lines ----------------------------------------------------------------------------------------------
+
+local escaped = P "\\" / "" * S '\\"'
+local quoted = P '"' * Cg(Cs((escaped + 1 - P '"') ^ 0), "text") * P '"' * #(S " \t" + -1)
+local bare = Cg(C((1 - S " \t") ^ 1), "text") * Cg(Cc(true), "is_bare")
+local line_of_words = Ct(Ct(blank * Cg(Cp(), "at") * (quoted + bare)) ^ 0)
+
+local function shown(text)
+  return #text > SHOWN_MAX and text:sub(1, SHOWN_MAX) .. "..." or text
+end
+
+local Commands = {}
+Commands.__index, Commands.__metatable = Commands, "commands"
+
+-- Returns the command that the words begin with; of several, the one with most words.
+local function find(self, words)
+  local found
+  for _, command in ipairs(self._list) do
+    local is_it = not found or #command.words > #found.words
+    for i, part in ipairs(command.words) do
+      is_it = is_it and words[i] ~= nil and words[i].text == part
+    end
+    found = is_it and command or found
+  end
+  return found
+end
+
+local function unknown(self, words)
+  if #words == 0 then
+    return nil, "there is no command" .. fault.hint_or_names("", self._names), 1
+  end
+  return nil, ("there is no command %q%s"):format(shown(words[1].text),
+    fault.hint_or_names(words[1].text, self._names)), words[1].at
+end
+
+local function read_argument(argument, given, line)
+  if not given then
+    return nil, not argument.is_optional and argument.name .. " is missing"
+  elseif argument.kind == "text" then
+    return line:sub(given.at):match "^(.-)%s*$"
+  elseif given.is_bare and given.text:sub(1, 1) == '"' then
+    return nil, argument.name .. ' has no closing "'
+  end
+  local value, wanted
+  if argument.choices then
+    value, wanted = choose(argument, given.text)
+  else
+    value, wanted = KINDS[argument.kind](given.text)
+  end
+  return value, wanted and ("%s must be %s, got %q"):format(argument.name, wanted, shown(given.text))
+end
+
+
+function Commands:parse(line)
+  fault.check("a line", line, "string")
+  local words = line_of_words:match(line)
+  local command = find(self, words)
+  if not command then
+    return unknown(self, words)
+  end
+  local values, first = {}, #command.words
+  local problem, last
+  for i, each in ipairs(command.arguments) do
+    last = words[first + i]
+    values[each.name], problem = read_argument(each, last, line)
+    if problem then
+      break
+    end
+  end
+  local extra = words[first + #command.arguments + 1]
+  if not problem and extra and not (last and command.arguments[#command.arguments].kind == "text") then
+    problem, last = ("%q is too much"):format(shown(extra.text)), extra
+  end
+  if problem then
+    return nil, ("%s; usage: %s"):format(problem, command.usage), last and last.at or #line + 1
+  end
+  return command.name, values
+end
+
+
+function Commands:run(peer, line, ...)
+  local name, values, at = self:parse(line)
+  if not name then
+    return nil, values, at
+  end
+  local handler = self.on[name]
+  if not handler then
+    fault.raise("the command %s has no handler; write `function commands.on.%s(peer, arguments)`", name, name)
+  end
+  return true, handler(peer, values, ...)
+end
+
+
+function Commands:usage(name)
+  if name == nil then
+    local lines = {}
+    for i, command in ipairs(self._list) do
+      lines[i] = command.usage .. (command.help and " -- " .. command.help or "")
+    end
+    return table.concat(lines, "\n")
+  end
+  fault.check("a command's name", name, "string")
+  local command = self._by_name[name]
+  return command and command.usage .. (command.help and " -- " .. command.help or "")
+end
+
+-- Returns what can stand at a place of a command: one of its own words, or a choice.
+local function words_at(command, place)
+  local own = command.words[place]
+  local given = command.arguments[place - #command.words]
+  return own and { own } or given and given.choices or {}
+end
+
+
+function Commands:complete(text)
+  fault.check("a text", text, "string")
+  local head, part = text:match "^(.-)(%S*)$"
+  local before = line_of_words:match(head)
+  local seen = {}
+  for _, command in ipairs(self._list) do
+    local fits = true
+    for i = 1, math.min(#before, #command.words) do
+      fits = fits and command.words[i] == before[i].text
+    end
+    for _, candidate in ipairs(fits and words_at(command, #before + 1) or {}) do
+      if candidate:sub(1, #part) == part then
+        seen[head .. candidate] = true
+      end
+    end
+  end
+  return sorted_keys(seen)
+end
+
+
+-- The table of handlers takes those of commands that exist.
+local function new_handlers(by_name, names)
+  return setmetatable({}, {
+    __newindex = function(handlers, name, fn)
+      if not by_name[name] then
+        fault.raise("there is no command %s%s", tostring(name), fault.hint_or_names(name, names))
+      end
+      fault.check("the handler of the command " .. name, fn, "function")
+      rawset(handlers, name, fn)
+    end,
+    __metatable = "handlers",
+  })
+end
+
+
+--- Makes commands of their descriptions.
+---@param descriptions string[]
+---@return perigee.Commands
+return function(descriptions)
+  fault.check("what perigee.commands takes", descriptions, "table")
+  local self = { _list = {}, _by_name = {}, _names = {} }
+  for i, text in ipairs(descriptions) do
+    fault.check("the description of a command", text, "string")
+    local command = read_description(text)
+    if self._by_name[command.name] then
+      fault.raise("there are two commands %s", command.name)
+    end
+    self._list[i], self._by_name[command.name], self._names[i] = command, command, command.name
+  end
+  if #self._list == 0 then
+    fault.raise('perigee.commands takes a list of descriptions, such as { "give <name> <count:int> [item]" }')
+  end
+  self.on = new_handlers(self._by_name, self._names)
+  return setmetatable(self, Commands)
+end
