@@ -38,7 +38,7 @@ local goals = {
   lines = { what = "lines of src and lua without embedding and the control API", before = 73096 },
   -- scripts/words.lua
   own_terms = { what = "terms that only this project uses", before = 25, goal = 0 },
-  sentences = { what = "sentences without a subject, and the like", goal = 0, allowed = 246 },
+  sentences = { what = "sentences without a subject, and the like", goal = 0 },
   long_lines = {
     what = "lines of more than 100 columns in docs and comments of src", goal = 0,
   },

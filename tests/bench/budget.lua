@@ -1,6 +1,6 @@
--- What it costs that scripts can be stopped: the programs in tests/bench/budget/ compiled with and
--- without the tests that interrupt compiled code (src/script/guard/interrupt.h). Each measurement is a
--- process of its own, as what the JIT makes of a program depends on what has run before.
+-- The cost of stopping scripts: the programs in tests/bench/budget/, compiled with and without the tests that
+-- interrupt compiled code (src/script/guard/interrupt.h). Each measurement is a separate process, because the
+-- JIT's result for a program depends on what has run before.
 --   luajit tests/bench/budget.lua [ROUNDS]     from the root of the project
 local now = require "tests.bench.clock"
 

@@ -1,4 +1,4 @@
-// What the threads of a server have run, as /proc tells it; exact while they wait.
+// The processor time of a server's threads, from /proc; exact while they wait.
 #pragma once
 
 #include <stdint.h>
@@ -24,5 +24,5 @@ typedef struct CpuUse {
 /// Ends the program when there is no such process.
 CpuTimes cpu_times(int pid);
 
-/// What has been used since `before`.
+/// Returns the processor time used since `before`.
 CpuUse cpu_used(const CpuTimes *before);

@@ -1,6 +1,6 @@
--- What queries of perigee.world take, beside loops written by hand over arrays of the same tables. Each
--- measurement is a process of its own, as what the JIT makes of a program depends on what has run before;
--- LuaJIT's profiler is on, as in the server, where compiled code looks for alarms with it.
+-- The time of perigee.world's queries, beside handwritten loops over arrays of the same tables. Each
+-- measurement is a separate process, because the JIT's result for a program depends on what has run before.
+-- LuaJIT's profiler is on, as in the server, where it makes compiled code check for interrupts.
 --   luajit tests/bench/ecs.lua [ROUNDS]     from the root of the project
 local ffi = require "ffi"
 

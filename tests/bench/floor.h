@@ -1,14 +1,14 @@
-// The floor: the plainest fast relay, one thread of epoll with nothing in between. It
-// speaks as much of the protocol as the bench needs and checks its input like a real
-// server: a broadcast is framed once for its room and turn, and every member gets one
-// send per turn. What Perigee costs beyond this is the price of everything else that it
-// does.
+// The floor: a minimal fast relay, which is one thread with epoll. It supports as much
+// of the protocol as the bench needs and checks its input like a real server. A
+// broadcast is framed once for each room and turn, and each member gets one send in
+// each turn. The difference between Perigee and the floor is the price of all other
+// features.
 //
-// A client that begins with a GET gets a WebSocket: its packets come in messages, and
-// what a turn has for it goes out as one.
+// A client that begins with a GET gets a WebSocket. Its packets arrive in messages, and
+// all output for it in one turn is one message.
 //
-// floor.c has the loop, floor_room.c the rooms and what goes out, floor_packet.c what
-// comes in.
+// floor.c has the loop, floor_room.c the rooms and the output, floor_packet.c the
+// input.
 #pragma once
 
 #include <sys/uio.h>

@@ -1,4 +1,4 @@
-// What comes in: each packet checked and answered as docs/protocol.md has it.
+// Input: checks and answers each packet according to docs/protocol.md.
 #include "floor.h"
 
 static bool name_ok(const uint8_t *name, size_t size) {

@@ -1,4 +1,4 @@
-// What goes out: rooms, and one send per member and turn.
+// Output: rooms, and one send for each member and turn.
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -38,8 +38,8 @@ static void send_ranges(Floor *floor, Conn *conn, struct iovec *ranges, int coun
   if (!conn->blocked) conn_watch(floor, conn, true);
 }
 
-// What waits for the connection alone and then the ranges, which begin at the third:
-// the first two are free. A WebSocket gets it as one message.
+// Writes the output for this connection alone, then the ranges, which begin at the
+// third; the first two are free. A WebSocket gets all of it as one message.
 static void conn_write(Floor *floor, Conn *conn, struct iovec *ranges, int count) {
   uint8_t header[WS_HEADER_MAX];
   struct iovec *first = ranges + 2;
@@ -167,8 +167,7 @@ void room_join(Conn *conn, Room *room) {
   room->members[room->count++] = (Member){conn, room->frame.size};
 }
 
-// Takes the connection out of a room: it gets what was broadcast before, then is told
-// of no more.
+// Removes the connection from a room. It gets earlier broadcasts, but no later ones.
 void room_leave(Floor *floor, Conn *conn, int seat) {
   Room *room = conn->seats[seat].room;
   Member *member = &room->members[conn->seats[seat].index];

@@ -15,7 +15,7 @@ local function record(client, name, value)
   if client.name == "player1" then lines[#lines + 1] = encode { name, value } end
 end
 
--- What it presses: towards whoever is far, back from whoever is near, round whoever is between.
+-- Chooses the keys to press: towards a distant fighter, away from a near one, around one in between.
 local function decide(client, fighters)
   local me, other, least
   for _, fighter in ipairs(fighters) do me = fighter.id == client.id and fighter or me end

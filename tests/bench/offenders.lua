@@ -1,5 +1,5 @@
--- What misbehaving rooms cost the others: a client in the 95 good rooms of games/offenders notes how
--- late each of their ticks comes. Prints the 99th percentile beside 1.5 times handler_budget.
+-- The cost of misbehaving rooms for the others: a client in the 95 good rooms of games/offenders records how
+-- late each of their ticks is. Prints the 99th percentile beside 1.5 times handler_budget.
 --   luajit tests/bench/offenders.lua ADDRESS [SECONDS]
 package.path = "lua/?.lua;" .. package.path
 

@@ -1,4 +1,5 @@
-// What programs that load a server, or travel to one, need of the system.
+// Functions of the system for programs that put load on a server, or measure the way to
+// one.
 #pragma once
 
 #include <stdint.h>

@@ -50,7 +50,7 @@ local function print_row(scenario, unit, base, other, compared, target, is_reach
     compared, target, is_reached and "yes" or "**no**"))
 end
 
--- What encryption costs has no target.
+-- Prints the cost of encryption, which has no target.
 local function print_tls(scenario, servers)
   local key, unit = "us_per_delivery", "µs/delivery"
   if scenario == "tls-churn" then key, unit = "us_per_cycle", "µs/cycle" end
@@ -99,7 +99,7 @@ local function print_idle(scenario, servers)
   print_one("machine_percent", "CPU %, all cores", IDLE_CPU_TARGET)
 end
 
--- What sealing costs has no target, nor has ENet.
+-- Prints the cost of sealing and of ENet, which have no target.
 local function print_udp(servers)
   local key = "us_per_datagram"
   local floor, sealed = column(servers.floor, key), column(servers.sealed, key)
@@ -128,8 +128,8 @@ local function print_bursts(results, kind)
   end
 end
 
--- What io_threads costs and gives, beside none: processor time per delivery (datagram, cycle) of all
--- threads, of the first and of the busiest, and how many a second. Ratios are medians of the rounds'.
+-- Prints cost and benefit of io_threads: processor time for each delivery (datagram, cycle) of all threads,
+-- of the first and of the busiest one, and deliveries a second. Ratios are medians over the rounds.
 local function print_threads(results, order)
   local unit_of = { us_per_delivery = "delivery", us_per_datagram = "datagram", us_per_cycle = "cycle" }
   print("\n| scenario | io_threads | µs, all threads | the first | the busiest | a second | "

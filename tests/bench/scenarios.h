@@ -1,6 +1,5 @@
-// What the load generator can do. Each scenario connects its clients, measures for
-// `load->seconds`, prints one line of `key=value`, and leaves the server as it found
-// it.
+// The scenarios of the load generator. Each connects its clients, measures for
+// `load->seconds`, prints one line of `key=value`, and restores the server's state.
 #pragma once
 
 #include "client.h"

@@ -1,9 +1,9 @@
--- Messages with a schema beside the same in JSON (lua-cjson) and, where the package lua-messagepack is
--- there, in MessagePack: bytes, and how long they take to encode and to decode. Compiled code is watched
--- as in the server (src/script/guard/interrupt.h). JSON and MessagePack say the name, as the protocol's
--- messages do.
--- With a binary also all messages together that one of eight players gets and sends in a round of the arena,
--- as match_spec.lua records them.
+-- Messages with a schema, beside the same messages in JSON (lua-cjson) and, if the package lua-messagepack is
+-- installed, in MessagePack: bytes, and the time to encode and decode. Compiled code has interrupts as in the
+-- server (src/script/guard/interrupt.h). JSON and MessagePack include the name, as the protocol's messages
+-- do.
+-- With a binary, also all messages that one of eight players gets and sends in a round of the arena, as
+-- recorded by match_spec.lua.
 --   luajit tests/bench/schema.lua [ROUNDS [BINARY]]     from the root of the project
 package.path = "./lua/?.lua;" .. package.path
 
@@ -106,7 +106,7 @@ local MAKE = {
   end,
 }
 
--- What nobody keeps, the JIT need not make.
+-- Uses each result, because the JIT omits work whose result is unused.
 local function run(fn, list, times)
   local kept, kept_too = {}, {}
   for _ = 1, times do

@@ -25,7 +25,7 @@ struct UdpWork {
 
   /// Takes what has come to the one that epoll knows as `member`.
   void (*read)(UdpWork *work, void *member);
-  /// What is to be done every few milliseconds, whether anything comes or not.
+  /// Does work every few milliseconds, even without input.
   void (*due)(UdpWork *work);
   /// Has the first member send a burst.
   void (*send)(UdpWork *work);

@@ -1,4 +1,4 @@
--- What frames save: the system calls with which a server writes (syscw of /proc/PID/io), for the same
+-- The system calls that flush intervals save: writes of a server (syscw of /proc/PID/io) for the same
 -- broadcasts with --batch-hz 0 and 60. One sender, one broadcast a millisecond, a room of 20.
 --   luajit tests/bench/writes.lua PERIGEE [SECONDS]
 package.path = "lua/?.lua;" .. package.path

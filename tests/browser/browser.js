@@ -24,7 +24,7 @@ function need() {
 
 const { executablePath, chromium } = need();
 
-// Certificates of the tests' own servers nobody has signed.
+// The certificates of the tests' own servers are self-signed.
 const args = ["--ignore-certificate-errors"];
 if (process.getuid?.() === 0) args.push("--no-sandbox");
 const browser = await chromium.launch({ executablePath, args });
@@ -32,8 +32,8 @@ const browser = await chromium.launch({ executablePath, args });
 after(() => browser.close());
 
 /**
- * Opens a page of its own, as on another machine; it goes with the test `t`. What it throws is kept
- * in `page.failures`, what it logs in `page.lines`.
+ * Opens a separate page, as on another machine, which closes at the end of the test `t`. `page.failures` has
+ * its uncaught errors, `page.lines` its log.
  */
 export async function openPage(t, url, options) {
   const context = await browser.newContext(options);

@@ -1,5 +1,5 @@
-// What the tests of session and relay say and expect over a fake net: packets of the
-// control channel, messages and lines.
+// Helpers of the session and relay tests for a fake net: they send and expect packets
+// of the control channel, messages and lines.
 #pragma once
 
 #include <setjmp.h>

@@ -3,7 +3,7 @@
 
 #include "expect.h"
 
-/// What a WELCOME says.
+/// The contents of a WELCOME.
 typedef struct Ticket {
   uint8_t token[UUID_SIZE];
   uint8_t session[UUID_SIZE];

@@ -1,5 +1,5 @@
---- lua/perigee/meta against the running server: the tables that scripts are given have the fields
---- that editors are told of, and no others.
+--- Compares lua/perigee/meta with the running server: the tables that scripts get have exactly the fields
+--- that the annotations name.
 local luacats = require "tests.lua.luacats"
 local server = require "tests.e2e.server"
 

@@ -1,5 +1,5 @@
---- A member that stops reading: nobody else notices, memory stays bounded, and the counts add up:
---- messages received + dropped as told to on_backpressure = messages sent.
+--- A member that stops reading: the others notice nothing, memory stays bounded, and the counts are right:
+--- received messages plus those that on_backpressure reports as dropped are the sent messages.
 local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"
 
@@ -45,8 +45,8 @@ local function flood(perigee, count)
   return ann, slow
 end
 
--- Lets the slow one read again. Gives the numbers of what came, and what on_backpressure was told
--- once it was told of all the rest.
+-- Lets the slow client read again. Returns the numbers of the arrived messages, and the reports of
+-- on_backpressure after it has reported all others.
 local function drain(perigee, ann, slow)
   slow:resume_reading()
   slow:fence()

@@ -1,4 +1,4 @@
---- `perigee bots`: in a pipe and on a terminal, against a server that is there and a game that it serves.
+--- `perigee bots`: in a pipe and on a terminal, against a running server and against a game that it serves.
 local server = require "tests.e2e.server"
 local Stream = require "tests.e2e.stream"
 local uv = require "luv"
@@ -162,7 +162,7 @@ describe("perigee bots", function()
       server.binary(), address(perigee), folder)
     local process = server.spawn("/usr/bin/script", { "-qfec", command, "/dev/null" },
       { stdin = true, env = { TERM = "xterm", SHELL = "/bin/sh" } })
-    -- A line that is written over never ends, so it is not seen yet: the server knows who is there.
+    -- A status line on a terminal never ends, so the spec cannot read it yet. The server knows its clients.
     local watcher = perigee:client "watcher"
     watcher:join "lobby"
     local heard = 0

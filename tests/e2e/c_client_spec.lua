@@ -168,8 +168,8 @@ function match.on_desync() end
 return { rooms = { match = match } }
 ]]
 
--- Three players from the first turn on, and dora from the middle of the match; bob flips a bit once she is
--- there.
+-- Three players play from the first turn on, and dora from the middle of the match. When she has entered, bob
+-- flips a bit.
 local function play(port, transport, turns, least_inputs, least_of_dora)
   local live = server.spawn(LOCKSTEP, { address(port), transport, tostring(turns) })
   expect_good(live, 60)

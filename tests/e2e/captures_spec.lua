@@ -1,6 +1,6 @@
---- What the server sends is, to the byte, what tests/e2e/captures has: each packet of docs/protocol.md, over
---- each transport, with threads and without. PERIGEE_CAPTURE=write writes the captures anew, for
---- changes of the protocol; then the difference of the files is the change.
+--- Compares the server's output with tests/e2e/captures byte by byte: each packet of docs/protocol.md, over
+--- each transport, with threads and without. PERIGEE_CAPTURE=write writes new captures after a change of the
+--- protocol; the difference of the files then shows the change.
 local server = require "tests.e2e.server"
 local udp_client = require "tests.e2e.udp_client"
 local wait = require "tests.e2e.wait"

@@ -1,5 +1,5 @@
---- Who may serve a plugin channel: the peers that on_channel_open or the game's `channels` names, and
---- nobody else.
+--- The peers that may serve a plugin channel: only those that on_channel_open or the game's `channels`
+--- allows.
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
 

@@ -1,6 +1,5 @@
---- What the cases of the WebSocket conformance suite share: a server that sends back what it gets, a
---- connection for each case, and what is expected of it. The server has to serve the next case
---- whatever the last one did to it.
+--- The common part of the cases of the WebSocket conformance suite: a server that echoes its input, a
+--- connection for each case, and expectations. The server must serve the next case after any case.
 local busted = require "busted"
 local cjson = require "cjson"
 local server = require "tests.e2e.server"
@@ -34,8 +33,8 @@ function conformance.expect_echo(ws, text)
 end
 
 
---- The connection ends with a close frame of this code; whoever is known by then is told before, in
---- a message.
+--- Expects the connection to end with a close frame of this code. A client that is known by then first gets a
+--- message with the reason.
 function conformance.expect_failed(ws, code)
   wait.until_true(function() return ws.ended or ws.fault end)
   ws:check_fault(2)

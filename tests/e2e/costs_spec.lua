@@ -1,5 +1,5 @@
---- What handlers cost is seen: in perigee.stats, in the log, and by ticks that rest when they went
---- over their budget.
+--- The costs of handlers are visible: in perigee.stats, in the log, and by ticks that back off after
+--- exceeding their budget.
 local server = require "tests.e2e.server"
 
 local GAME = [[

@@ -19,7 +19,7 @@ local TRANSPORTS = {
   { name = "TCP", server = {}, address = "127.0.0.1:%d" },
 }
 
--- What comes: how many, how many of them out of turn, and how often the line was lost and regained.
+-- Counts arrived messages, messages in the wrong order, and losses and resumptions of the connection.
 local function listen(c)
   local seen = { got = 0, wrong = 0, disconnected = 0, resumed = 0, lost = 0, closed = 0 }
   for _, name in ipairs { "disconnected", "resumed", "lost", "closed" } do

@@ -27,7 +27,7 @@ local function cut(self, pair)
 end
 
 
--- What goes before the cut has to have a chance to arrive; then the end comes, or a reset.
+-- Bytes before the cut need a chance to arrive; then the end or a reset follows.
 local function cut_after(self, pair, to, rest)
   self.cuts = self.cuts + 1
   pair.is_ending = true

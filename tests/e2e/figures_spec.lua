@@ -1,4 +1,4 @@
---- What perigee.stats() and peer:stats() say is what went over the wire.
+--- The figures of perigee.stats() and peer:stats() agree with the bytes on the wire.
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"

@@ -69,7 +69,7 @@ describe("a packet that keeps the rules", function()
     bob:join "lobby"
     local data = ("x"):rep(3000 - 4)
     ann:broadcast(room, data):fence()
-    -- What is relayed is four bytes longer than what came in.
+    -- A relayed packet is four bytes longer than the received one.
     bob:expect("BROADCAST", { data = data })
     ann:broadcast(room, data .. "x")
     ann:expect "PEER_JOINED"

@@ -58,7 +58,7 @@ describe("a host by which browsers call the server", function()
       assert.equal(403, status_of(perigee, "evil.example", path), path)
     end
     assert.truthy(ask(perigee, "evil.example:1").body:find("hosts = { &quot;evil.example&quot; }", 1, true))
-    -- What asks for health calls the server as it likes.
+    -- Requests for health may use any name of the server.
     assert.equal(200, status_of(perigee, "evil.example", "/healthz"))
   end)
 

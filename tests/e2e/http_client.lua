@@ -1,5 +1,5 @@
---- A client that sends what it is told and reads answers: RESPONSE { status, headers (by name in
---- lower case), body }. After a switch to WebSocket its `cut` is another's.
+--- A client that sends given bytes and reads answers: RESPONSE { status, headers (by name in lower case),
+--- body }. After a switch to WebSocket, another reader replaces its `cut`.
 local Stream = require "tests.e2e.stream"
 
 local HttpClient = setmetatable({}, { __index = Stream })

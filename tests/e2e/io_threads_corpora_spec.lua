@@ -1,5 +1,5 @@
---- What the fuzzers found worth keeping (tests/fuzz/corpus), sent to every port of a server whose connections
---- two threads serve, by many clients at a time, while others play.
+--- The inputs that the fuzzers have found (tests/fuzz/corpus), sent by many clients at a time to every port
+--- of a server with two io threads, while others play.
 local corpus = require "tests.e2e.corpus"
 local frames = require "tests.e2e.frames"
 local packet = require "tests.e2e.packet"
@@ -33,7 +33,7 @@ local HELLO = packet.encode { type = 1, payload = packet.hello { name = "ann" } 
 local UPGRADE = "GET /ws HTTP/1.1\r\nHost: localhost\r\n"
   .. table.concat(web_socket.FIELDS, "\r\n") .. "\r\n\r\n"
 
--- What goes before an input and around it, so that it comes to each reader.
+-- Bytes before and around an input, so that each parser gets the input.
 local WAYS = {
   bare = function(input) return input end,
   after_hello = function(input) return HELLO .. input end,

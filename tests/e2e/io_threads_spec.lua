@@ -1,5 +1,5 @@
---- Io threads: nobody can tell from what comes and in which order whether there are any. Each
---- story is told without them, too.
+--- Io threads: clients get the same packets in the same order with and without them. Each story also runs
+--- without io threads.
 local bit = require "bit"
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
@@ -31,7 +31,7 @@ local GAME = [[
   end
   function game.on_message.wrong() return wrong end
 
-  -- To each of the room in turn, to the room, to all: all are told the same numbers.
+  -- Sends to each of the room in turn, to the room, and to all. All receivers get the same numbers.
   function game.on_message.mix(_, count)
     local lobby = perigee.rooms.get "lobby"
     for n = 1, count do
@@ -41,7 +41,7 @@ local GAME = [[
     end
   end
 
-  -- Whoever joins is told so, and everybody; who goes hears what was said before.
+  -- A joining member and all others get a notice. A leaving member gets everything sent before.
   function game.rooms.hall.on_join(room, peer)
     peer:send("welcome", peer.id)
     room:broadcast("joins", peer.id)
@@ -98,7 +98,7 @@ local function await_inbox(client, name, count)
   end, 30)
 end
 
--- What each of the others said, in the order in which it came: "sender:number".
+-- Returns the numbers from each of the others in the order of arrival: "sender:number".
 local function heard(client, ids)
   local list = {}
   for _, event in ipairs(client.inbox) do

@@ -1,4 +1,4 @@
---- Who is silent, who does not answer, and how far away the rest are.
+--- Silent peers, peers that do not answer, and the latency of all others.
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"

@@ -1,5 +1,5 @@
---- What one client, a game's timers, or one handler may do to everybody else: four loads, and what the
---- others notice of each. For fair_spec.lua and `scripts/bench loads`.
+--- Four loads by one client, a game's timers, or one handler, and their effect on all others. For
+--- fair_spec.lua and `scripts/bench loads`.
 local Stream = require "tests.e2e.stream"
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"

@@ -1,4 +1,4 @@
---- Lockstep: what it does is told by the specs in tests/testing/lockstep, which are run here.
+--- Lockstep: runs the specs in tests/testing/lockstep, which test its behaviour.
 local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"
 

@@ -227,7 +227,7 @@ describe("a match across a bad network", function()
     for _, player in ipairs(self.players) do
       local figures = numbers_in(player.out[#player.out])
       assert.is_true(figures.missing <= 5)
-      -- What was pressed in the last turns comes to nothing.
+      -- Keys pressed in the last turns have no effect any more.
       assert.is_true(figures.landed >= figures.pressed - figures.highest_delay)
       assert.is_true(figures.over <= HALF_ROUND_TRIP_MS + 10 + (IS_SHORT and 2 * LATE_MS or 0))
     end

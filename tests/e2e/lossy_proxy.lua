@@ -1,5 +1,6 @@
---- A proxy for UDP that loses, doubles and delays datagrams, both ways. The server's ACCEPTED names the
---- port for all that follows; the client is told the proxy's instead, and what it sends goes on to that one.
+--- A proxy for UDP that loses, doubles and delays datagrams in both directions. The server's ACCEPTED names
+--- the port for all later datagrams. The proxy replaces that port by its own, and passes the client's
+--- datagrams on to the server's port.
 
 local uv = require "luv"
 

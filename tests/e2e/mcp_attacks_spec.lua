@@ -423,7 +423,7 @@ describe("a client", function()
       client:post(head .. item:rep(math.floor((2 ^ 20 - #head - 4) / #item)) .. "0]}}")
       client:expect("RESPONSE", { status = 400 })
     end
-    -- What is in strings does not count.
+    -- Brackets in strings do not count.
     client:post('{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"' .. ("[,{"):rep(300000)
       .. '\\"[[[","y":1}}')
     client:expect("RESPONSE", { status = 200 })

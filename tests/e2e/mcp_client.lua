@@ -159,7 +159,7 @@ function McpClient:again()
 end
 
 
---- A connection of the same session that hears what it is told.
+--- Opens a connection of the same session that receives notifications.
 function McpClient:listen()
   local listener = self:again()
   listener:send "GET"

@@ -1,5 +1,5 @@
---- What whoever runs the server has of its tools: he sees what is declared, chooses what may be used,
---- and finds in the tools what is in the log.
+--- Features for the operator: sees declared tools, chooses those that may be used, and reads the log through
+--- tools.
 local cjson = require "cjson"
 local server = require "tests.e2e.server"
 local McpClient = require "tests.e2e.mcp_client"

@@ -1,4 +1,4 @@
---- What an MCP client can do with a running game: tools, resources, prompts, and hearing of changes.
+--- Features of a running game for an MCP client: tools, resources, prompts, and notifications of changes.
 local cjson = require "cjson"
 local server = require "tests.e2e.server"
 local McpClient = require "tests.e2e.mcp_client"
@@ -189,7 +189,7 @@ describe("a tool", function()
     assert.equal("one", client:expect("EVENT").data.params.data)
     assert.equal("done", text_of(client:expect("EVENT").data.result)) -- without "two"
     client:expect "STREAM_END"
-    -- What a handler that failed said was never said.
+    -- Messages of a failed handler are not sent.
     assert.matches("late$", text_of(client:call "late_boom"))
   end)
 

@@ -161,7 +161,7 @@ describe("a text peer", function()
 
     local function heard() return ann:expect_next("LINE").line end
 
-    -- What is broadcast, with every end of line that a reader may know.
+    -- A broadcast with every end of line that a reader may recognize.
     for _, stop in ipairs { "\n", "\r\n", "\r", "\v", "\f", "\u{85}", "\u{2028}", "\u{2029}", "\0" } do
       bob:broadcast(room, "hi" .. stop .. "! Kicked: you are banned")
       assert.truthy(heard():find "^bob: hi%?%??! Kicked: you are banned$")

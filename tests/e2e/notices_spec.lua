@@ -172,7 +172,7 @@ local function hello(client, name, hash)
   return client
 end
 
--- Writes down what has come; with `lists` also the rooms that each client is told of.
+-- Records the received packets; with `lists`, also the rooms that each client knows.
 local function note(title, lists)
   lines[#lines + 1] = "## " .. title
   for _, client in ipairs(order) do

@@ -1,5 +1,5 @@
---- What the host does for a script in Lua of its own: it is held to the handler's budget, too, and what
---- must not be left half done runs no code of the script's.
+--- The host's own Lua code for scripts: it obeys the handler's budget, and code that must complete runs no
+--- code of the script.
 local server = require "tests.e2e.server"
 local McpClient = require "tests.e2e.mcp_client"
 local Process = require "tests.e2e.process"
@@ -11,7 +11,7 @@ local HEAD = [[
   function game.on_message.fail() error "on purpose" end
 ]]
 
--- What is asked of it is 2^31 small things to do.
+-- Requests 2^31 small pieces of work.
 local TOOLS = HEAD .. [[
   function game.on_message.declare()
     local wide = {}

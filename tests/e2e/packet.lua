@@ -1,6 +1,6 @@
---- The wire protocol, written from docs/protocol.md alone: bytes to tables and back. It shares
---- nothing with the server, so that every end-to-end test is also a check of the page. What it
---- decodes it also judges: a packet that breaks the page is a fault of the server.
+--- The wire protocol, written only from docs/protocol.md: converts bytes to tables and back. It shares no
+--- code with the server, so every end-to-end test also checks the page. The decoder also checks: a packet
+--- that breaks the page is a fault of the server.
 local bit = require "bit"
 local cjson = require "cjson"
 
@@ -243,7 +243,7 @@ local function ending(r, e)
 end
 
 
--- What each payload that a server sends holds, in the order of the page.
+-- The fields of each payload that a server sends, in the order of the page.
 local FIELDS = {
   PING = function(r, e)
     e.value = r:bytes(8)

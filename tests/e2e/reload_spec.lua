@@ -150,7 +150,7 @@ describe("a reload", function()
     perigee:save("game.lua", version(2))
     assert.equal(0, (reload_command(perigee)))
     assert.equal(2, ann:question(0, "version"))
-    -- Its queue full, `perigee reload` still finds out who is there, without waiting for it.
+    -- Although the queue is full, `perigee reload` finds the server without waiting for it.
     local uv, pipes = require "luv", {}
     for i = 1, 300 do
       pipes[i] = uv.new_pipe(false)

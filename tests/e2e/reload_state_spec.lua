@@ -1,4 +1,4 @@
---- What stays and what goes at a reload: state, rooms, meta, timers, tasks.
+--- The effect of a reload on state, rooms, meta, timers and tasks.
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
 

@@ -1,7 +1,7 @@
---- A hundred clients in fifty rooms exchange numbered messages while the game is saved fifty times
---- (PERIGEE_STORM_SAVES: as often as that; scripts/soak does it a thousand times), every fifth time
---- with a syntax error: nobody is disconnected, nothing is lost, doubled or out of order, the newest
---- good version is the one that answers, and timers and memory stay what they were.
+--- A hundred clients in fifty rooms exchange numbered messages while the game is saved fifty times, every
+--- fifth time with a syntax error. (PERIGEE_STORM_SAVES changes the number; scripts/soak uses a thousand.)
+--- All clients stay connected, nothing is lost, doubled or out of order, the newest good version answers, and
+--- timers and memory stay the same.
 local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"
 
@@ -43,7 +43,7 @@ end
 
 local function is_broken(number) return number % 5 == 0 end
 
--- What one event says: who said it, as what, its number, and the version that let it pass.
+-- Returns the contents of one event: sender, kind, number, and the version that passed it on.
 local function read(event)
   if event.name == "MESSAGE" then
     return event.value.from, "say", event.value.number, event.value.version
@@ -77,8 +77,8 @@ local function speak(client)
   client:send(client.room, "say", client.said)
 end
 
--- What the server has; of the heap the least since `lowest` was made, because garbage that has not
--- been collected yet says nothing.
+-- Returns the server's figures; for the heap, the least value since `lowest` was made, because uncollected
+-- garbage does not matter.
 local function measure(perigee, observer, lowest)
   local stats = observer:question(0, "stats")
   lowest.heap = math.min(lowest.heap or math.huge, stats.memory)

@@ -138,8 +138,8 @@ describe("a handler that runs away", function()
     end)
   end
 
-  -- How soon each ends is told, and judged, where it is done often enough to say so: a sanitizer or
-  -- a busy machine takes its own time.
+  -- Prints the time until each one ends. Checks it only if that is done often enough, because a sanitizer or
+  -- a busy machine needs more time.
   it("is among the slowest handlers", function()
     local slowest = watcher:question(0, "slowest", 1)
     assert.equal(10, #slowest)

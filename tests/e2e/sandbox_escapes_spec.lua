@@ -1,5 +1,4 @@
---- What a script can get hold of: probes for ways out of the sandbox, and a walk over everything
---- that is within a handler's reach.
+--- The reach of a script: attempts to leave the sandbox, and a walk over everything that a handler can reach.
 local cjson = require "cjson"
 local server = require "tests.e2e.server"
 
@@ -38,7 +37,7 @@ local PROBES = {
   "(function() undeclared = 1 return true end)()",
   -- Bytecode.
   "require 'bytecode'", "pcall('\\27LJ\\2')",
-  -- What Lua engines have been broken with.
+  -- Calls that have broken Lua engines before.
   "unpack({}, 1, 1e9)", "unpack({}, -2^31, 2^31 - 1)", "unpack({}, 2^31 - 1, 2^31)",
   "unpack({}, 2^53, 2^53 + 1)", "unpack({}, -2^63, 2^63)",
   "select(-1)", "select(2^31, 1)", "string.rep('x', 2^40)", "string.rep('', 2^40) ~= ''",

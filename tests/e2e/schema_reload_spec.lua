@@ -1,4 +1,4 @@
---- What a reload may change of a game's schema, and what becomes of those who know another one.
+--- The changes of a game's schema that a reload may make, and their effect on clients with another schema.
 local schema_game = require "tests.e2e.schema_game"
 local server = require "tests.e2e.server"
 

@@ -3,7 +3,7 @@
 local pages = require "tests.pages"
 local server = require "tests.e2e.server"
 
--- Plays any of the games. What it sends is what some handler of the page takes.
+-- Plays any of the games. Each message that it sends has a handler on the page.
 local SPEC = [[
 local testing = require "perigee.testing"
 

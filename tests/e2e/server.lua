@@ -8,7 +8,7 @@ local Stream = require "tests.e2e.stream"
 local TextClient = require "tests.e2e.text_client"
 local wait = require "tests.e2e.wait"
 
--- What specs need of Process they find here.
+-- Also contains the functions of Process that specs need.
 local server = {
   binary = Process.binary,
   folder = Process.folder,

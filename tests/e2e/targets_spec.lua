@@ -1,4 +1,4 @@
---- Whom a script sends to, and how: targets and send options.
+--- The receivers of a script's messages: targets and send options.
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
 

@@ -1,5 +1,5 @@
---- `perigee test`: what it runs, what it says, and how it ends. What perigee.testing itself does is
---- told by the specs in tests/testing, which testing_own_spec.lua runs.
+--- `perigee test`: its tests, its output, and its end. The specs in tests/testing, which testing_own_spec.lua
+--- runs, test perigee.testing itself.
 local server = require "tests.e2e.server"
 local uv = require "luv"
 

@@ -124,7 +124,7 @@ describe("a peer with a stream through TLS", function()
     bob:expect("BROADCAST", { data = "by UDP", sender = ann.id })
     ann:broadcast(room, "by TLS")
     bob:expect("BROADCAST", { data = "by TLS", sender = ann.id })
-    -- Bob's key is another one, and does not let him in as ann.
+    -- Bob's key differs, and does not let bob attach as ann.
     local _, rejected = udp_client.attach(bob, { peer = ann.id, try = true })
     assert.equal("Unauthorized", rejected.code)
     ann:half_close()

@@ -1,5 +1,5 @@
---- Datagrams beside a stream: one peer with both. What may be lost and fits goes by UDP, all else
---- by TCP or the WebSocket, and everything does when UDP does not get through.
+--- Datagrams beside a stream: one peer with both. Unreliable packets that fit use UDP, all others use TCP or
+--- the WebSocket. If UDP does not get through, all packets use the stream.
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
 local udp_client = require "tests.e2e.udp_client"

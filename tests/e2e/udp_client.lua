@@ -1,5 +1,5 @@
---- Clients by UDP: alone, as `Client` with the UdpChannel beneath it, or attached to one of another
---- transport. What comes by datagrams of its own stands in `by_udp`, decoded, with its `kind`.
+--- Clients by UDP: alone, as `Client` over the UdpChannel, or attached to a client of another transport.
+--- `by_udp` contains the decoded contents of separate datagrams, each with its `kind`.
 local Client = require "tests.e2e.client"
 local packet = require "tests.e2e.packet"
 local Stream = require "tests.e2e.stream"

@@ -19,7 +19,7 @@ local function flood(perigee, requests)
     "--sources", math.min(SOURCES, requests), "--rate", RATE })
 end
 
--- A peer comes, is there, and goes again. Returns how many seconds the first took.
+-- Connects a peer, which disconnects again. Returns the seconds until it was connected.
 local function visit(perigee, name)
   local start = uv.hrtime()
   local peer = udp_client.alone(perigee, name)

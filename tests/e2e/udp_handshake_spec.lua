@@ -69,7 +69,7 @@ describe("a request by UDP", function()
     close(one)
   end)
 
-  -- What has no answer comes before something that has one.
+  -- Sends datagrams without an answer before one with an answer.
   local function gets_nothing(bytes)
     send(one, perigee.port, bytes)
     cookie_for(one, perigee.port)

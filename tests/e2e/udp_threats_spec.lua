@@ -1,6 +1,5 @@
---- What somebody does by UDP who means ill: replays, forgeries, addresses that are not his, streams
---- that are never whole. What comes in floods is in udp_flood_spec.lua, requests in
---- udp_handshake_spec.lua.
+--- Attacks by UDP: replays, forgeries, foreign addresses, and streams that are never complete.
+--- udp_flood_spec.lua tests floods, udp_handshake_spec.lua requests.
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
 local udp_client = require "tests.e2e.udp_client"
@@ -44,7 +43,7 @@ local function socket_at(address)
   return self
 end
 
--- What the client says next goes to `take` and not to the server.
+-- Passes the client's next output to `take` instead of the server.
 local function divert(channel, take, say)
   channel.send_raw = function(_, bytes) take(bytes) end
   say()
@@ -358,7 +357,7 @@ describe("a stream by UDP that is never whole", function()
     end
     wait.for_true(function() return totals(bob).refused >= refused + #clients end)
     assert.is_true(perigee:memory_kb() - before <= 1024, perigee:memory_kb() - before)
-    -- What is nearer is kept, and a HELLO that comes late is as good as any.
+    -- Bytes inside the window are kept, and a late HELLO is as good as any.
     local channel = clients[1].udp
     channel.stream_out = 0
     channel.send_piece, channel.held = function(self, piece) self.held = piece end, nil

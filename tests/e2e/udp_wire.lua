@@ -103,7 +103,8 @@ end
 udp_wire.number = number
 
 
---- What a datagram that begins with three zero bytes says; an error when it breaks the page.
+--- Returns the contents of a datagram that begins with three zero bytes. Raises an error if it breaks the
+--- page.
 function udp_wire.read_answer(bytes)
   assert(bytes:sub(1, 3) == "\0\0\0", "no answer")
   local kind = bytes:byte(4)

@@ -95,7 +95,7 @@ describe("on_connect", function()
     }
     local slow = perigee:raw()
     slow:control("HELLO", packet.hello { name = "slow" })
-    -- What comes before the verdict waits for it.
+    -- Packets before the verdict wait for it.
     slow:control("PING", packet.u64(1))
     perigee:client "quick"
     local rejected = slow:expect_next("REJECTED", { code = "Rejected" })
@@ -140,7 +140,7 @@ describe("on_connect", function()
     ann:control("HELLO", packet.hello { name = "ann" })
     perigee:wait_log "asked"
     ann:reset()
-    -- Who was let in is let out, too, though it was never there.
+    -- An accepted peer also gets its disconnect, although it never connected.
     perigee:wait_log "decided ann"
     perigee:wait_log "ended ann"
     assert.equal(1, perigee:count_log "ended ann")

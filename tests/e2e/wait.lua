@@ -14,7 +14,7 @@ wait.SLOWNESS = wait.DEADLINE / 15
 local LOOK_AGAIN_MS = 10
 local heartbeat = uv.new_timer()
 
--- What tasks wait for, by their coroutines: { number, patience, check, deadline }.
+-- The waits of tasks, by their coroutines: { number, patience, check, deadline }.
 local tasks, started = {}, 0
 
 

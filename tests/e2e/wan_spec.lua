@@ -1,6 +1,6 @@
---- UDP across a network that loses, doubles, delays and overtakes, and over a narrow line: two hosts
---- of this machine (tests/wan). What has to arrive does, once and in order; what came of the rest is
---- printed (PERIGEE_WAN_SECONDS=30 for figures that say something).
+--- UDP across a network that loses, doubles, delays and reorders datagrams, and over a narrow line: two hosts
+--- on this machine (tests/wan). Reliable packets arrive once and in order; figures of the others are printed
+--- (PERIGEE_WAN_SECONDS=30 for meaningful ones).
 local Process = require "tests.e2e.process"
 local wan = require "tests.e2e.wan"
 

@@ -1,6 +1,6 @@
-// What a server may send to the client in C: nothing of it does harm, and every event that it makes
-// can be read. The first byte says how much of the rest comes on the first connection; what is left
-// comes on the next one, where there is one.
+// Any bytes from a server to the C client: they do no harm, and each event can be read.
+// The first byte decides how many of the others arrive on the first connection; the
+// rest arrives on the next one, if there is a next one.
 #include "client_events.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

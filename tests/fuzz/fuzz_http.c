@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   int taken = http_read_request(bytes, size, &request);
   assert(taken <= HTTP_HEAD_MAX && taken <= (int)size);
   if (taken < 0) {
-    // What comes later does not change a refusal of what is there.
+    // Later bytes do not change the refusal of earlier ones.
     assert(taken == -400 || taken == -405 || taken == -414 || taken == -431);
     return 0;
   }

@@ -44,7 +44,7 @@ static void check_safe(const char *text, size_t size) {
   buf_deinit(&buf);
 }
 
-// What is shown of a name ends where ": " begins.
+// Checks that the shown part of a name ends before ": ".
 static void check_name(const char *text, size_t size) {
   Buf buf = {0};
   line_append_name(&buf, text, size);

@@ -14,7 +14,7 @@ enum { QUESTIONS_MAX = 8 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-// Steps are told in full, and no item of such inputs costs more than some of them.
+// All steps are reported, and no item of such inputs costs more than a few steps.
 static bool go_on(void *data, uint32_t steps) {
   uint32_t *questions = data;
   assert(steps >= PATTERN_STEPS && steps < 2 * PATTERN_STEPS);

@@ -1,6 +1,6 @@
-// Two sides of a session and a line between them that loses and is cut, driven by the
-// bytes: beside them the simplest model there is, two counters. Whatever happens, what
-// the receiver gets is 0, 1, 2, ..., each once.
+// Two sides of a session, and a line between them that loses packets and is cut, as the
+// input decides. Beside them is a minimal model: two counters. In all cases, the
+// receiver gets 0, 1, 2, ..., each once.
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,7 @@
-// Any text as a schema, and any bytes as messages of it: what is wrong is told with its place,
-// what is read would be written so again, and nothing outside of the bytes is touched. The
-// checks are in schema.lua beside this file. The first NUL of the input ends the text.
+// Any text as a schema, and any bytes as messages of that schema. Each error is
+// reported with its place, a decoded message encodes to the same bytes, and nothing
+// outside of the bytes is accessed. schema.lua beside this file has the checks. The
+// first NUL of the input ends the text.
 #include <lauxlib.h>
 #include <lualib.h>
 #include <stddef.h>

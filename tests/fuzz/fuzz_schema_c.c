@@ -1,6 +1,7 @@
-// Any bytes as messages in the C that `perigee schema --c` makes: what is read would be written so
-// again, what is not is told, and nothing outside of the bytes is touched. The first byte says which
-// message; schema_c.lua beside this file writes what is included.
+// Any bytes as messages for the C code of `perigee schema --c`. A decoded message
+// encodes to the same bytes, any other input is reported as an error, and nothing
+// outside of the bytes is accessed. The first byte selects the message. schema_c.lua
+// beside this file writes the included code.
 #include "recoders.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-// The connection protocol of UDP, as a server and as a client read it. What is read is
-// written again and read the same; no answer is longer than its request.
+// The connection protocol of UDP, as a server and as a client read it. A decoded
+// datagram is encoded again and decodes to the same values. No answer is longer than
+// its request.
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

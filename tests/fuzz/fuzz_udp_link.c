@@ -1,9 +1,10 @@
-// Two links and a network between them that the bytes drive: datagrams are delivered in
-// any order, twice, late or never, cut, with other bits, to whom they came from, again
-// long after they were taken, and made up, while time goes on, by days too, and both send.
-// Whatever happens, the stream is what was written, no packet comes twice, none with a key
-// after a later one, what is not authentic changes nothing, what was taken is not taken
-// again; and when the network is good again, everything arrives.
+// Two links and a network between them, which the input controls. Datagrams are
+// delivered in any order, twice, late or never; they are cut, changed, returned to
+// their sender, replayed much later, or invented. Time advances, also by days, and both
+// sides send. In all cases, the stream arrives unchanged, no packet arrives twice, no
+// packet with a key arrives after a later one, datagrams that are not authentic have no
+// effect, and no datagram is accepted twice. When the network is good again, everything
+// arrives.
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -46,7 +47,7 @@ typedef struct World {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-// What any stream has from `at` on, WRITE_MAX bytes of it.
+// Returns the bytes of any stream from `at` on, WRITE_MAX of them.
 static const uint8_t *stream_at(uint64_t at) {
   static uint8_t bytes[PERIOD + WRITE_MAX];
   if (bytes[1] == 0) {
@@ -282,7 +283,7 @@ static void step(World *world, uint8_t what, uint8_t how) {
   flush(world, 1);
 }
 
-// Of what was written, what is there and what is known to be there.
+// Returns how many written bytes have arrived, and are known to have arrived.
 static uint64_t progress(const World *world) {
   const Side *ann = &world->sides[0], *bob = &world->sides[1];
   return ann->got + bob->got + ann->written + bob->written -
@@ -290,8 +291,9 @@ static uint64_t progress(const World *world) {
          udp_link_stream_unacknowledged(bob->link);
 }
 
-// The network is good, and time goes on until all is there, which takes long where a
-// stranger may keep little of much, and no longer where small packets go all the time.
+// Makes the network good, and advances time until everything has arrived. This takes
+// long if a stranger may keep only a small part of much, and shorter if small packets
+// are sent all the time.
 static void settle(World *world) {
   for (int end = 0; end < 2; end++) hold(world, end, false);
   const uint64_t all = 2 * (world->sides[0].written + world->sides[1].written);

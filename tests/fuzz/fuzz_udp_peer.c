@@ -1,6 +1,7 @@
-// A link whose other side has the keys and says anything: any body, any number, any
-// acknowledgement, at any time, while the link sends, is held and released, asks for paths,
-// and is closed. What it keeps stays within bounds, and no number is taken twice.
+// A link whose other side has the keys and sends anything: any body, any number, any
+// acknowledgement, at any time. Meanwhile the link sends, is throttled and unthrottled,
+// requests paths, and is closed. Its memory stays bounded, and no number is accepted
+// twice.
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -55,7 +56,7 @@ static void receive(UdpLink *link, Reader *input, uint64_t now_us) {
   assert(udp_link_receive(link, now_us, bytes, size) == UDP_REFUSED);
 }
 
-// What the owner may do between two datagrams.
+// An action of the owner between two datagrams.
 static void act(UdpLink *link, uint8_t how, uint64_t now_us) {
   uint8_t out[UDP_DATAGRAM_MAX];
   switch (how % 8) {

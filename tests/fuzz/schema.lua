@@ -1,4 +1,4 @@
---- What fuzz_schema.c does with each input, and with pointers that look where they point.
+--- Runs each input of fuzz_schema.c, with pointers that check their targets.
 
 local ffi = require "ffi"
 
@@ -10,7 +10,7 @@ jit.off() -- hooks see no compiled code
 local Memory = {}
 Memory.__index = Memory
 
--- What points into it: { memory, at, class }.
+-- A checked pointer: { memory, at, class }.
 local Pointer = {}
 
 local function memory(size, text)

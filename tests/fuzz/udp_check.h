@@ -1,4 +1,4 @@
-// What holds of a link whatever has happened to it.
+// Conditions that hold for a link in any state.
 #pragma once
 
 #include <assert.h>

@@ -63,7 +63,7 @@ function LITERAL.list(types, of, value)
   return ("{(const %s[])%s, %d}"):format(types:name(of.of), items(types, of, value), #value)
 end
 
--- A member and, of one that is optional, whether it is there.
+-- Returns a member and, if it is optional, the test whether it exists.
 local function member(types, of, name, has, value)
   if of.kind ~= "optional" then
     return (".%s = %s"):format(name, literal(types, of, value))

@@ -1,5 +1,5 @@
---- What only the client in Lua has, against a fake server in the same loop: how calls return, events,
---- handlers, coroutines. tests/stories has the behaviour that all clients share.
+--- Features that only the Lua client has, against a fake server in the same loop: how calls return, events,
+--- handlers, coroutines. tests/stories tests the behaviour that all clients share.
 
 local uv = require "luv"
 local client = require "perigee.client"

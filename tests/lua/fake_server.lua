@@ -14,7 +14,7 @@ local started = {}
 
 local u16, u32, str8, str16 = packet.u16, packet.u32, packet.str8, packet.str16
 
---- What control packets are called: methods of these names, `message` and `packet` answer them.
+--- Names of control packets. Methods of these names, `message` and `packet` answer them.
 local NAMES = {
   "hello", "join", "leave", "broadcast", "ping", "pong", "ack", "open_channel", "close_channel",
   "list_rooms", "bye",

@@ -1,4 +1,4 @@
---- What a match on the server keeps: lua/perigee/lockstep/match.lua with a world of the spec's own.
+--- The server's state of a match: lua/perigee/lockstep/match.lua with a world of the spec's own.
 local fake_core = require "tests.lua.fake_core"
 
 package.loaded["perigee.core"] = package.loaded["perigee.core"] or fake_core
@@ -122,7 +122,7 @@ describe("a match", function()
     world.is_scarce = true
     give(3)
     assert.is_nil(find(world, 3, wire.SNAPSHOT))
-    assert.equal(wire.FRESH, client_wire.read_start(find(world, 3, wire.START)).how) -- all turns are there
+    assert.equal(wire.FRESH, client_wire.read_start(find(world, 3, wire.START)).how) -- all turns exist
   end)
 
   -- The turns of 20 seconds with a player who gives all inputs, and another for whom `come(now)`, called once

@@ -66,7 +66,7 @@ describe("a recording", function()
       ignored:close()
       uv.run "nowait" -- luv crashes when the program ends while one is closing
     end)
-    -- Whichever of these names it gets, it is a pipe: what nobody reads any more fails as a full disk does.
+    -- Each of these names leads to a pipe. When its reader has gone, a write fails as on a full disk.
     local pipe = assert(uv.pipe())
     for second = 0, 5 do
       local name = os.date("!m-%Y%m%d-%H%M%S-5.lockstep", os.time() + second)

@@ -65,7 +65,7 @@ function Reader:where()
   return ("%s:%d"):format(self.path, self.line)
 end
 
--- What stands before the next declaration is its own; the rest of a block belongs to its head.
+-- The text before the next declaration belongs to that declaration; the rest of a block belongs to its head.
 function Reader:take_block()
   local block = self.block
   self.block = { doc = {}, params = {}, returns = {}, generics = {} }
@@ -270,8 +270,8 @@ local function read_line(self, line)
 end
 
 
---- Reads files of annotations. Raises an error with file and line for what does not parse, for what is
---- there twice, and for types that there are not.
+--- Reads files of annotations. Raises an error with file and line for text that does not parse, duplicates,
+--- and unknown types.
 ---@param paths string[]
 ---@param known? table<string, any> names of further types
 ---@return table { classes, aliases, globals: by name; names: of all types; of classes fields and methods }
@@ -313,7 +313,7 @@ local function paths_of(names)
 end
 
 
---- What editors are told of the API of games.
+--- Returns the annotations of the API of games.
 function luacats.of_games()
   return luacats.read(paths_of {
     "perigee", "commands", "figures", "world", "lockstep", "mcp", "game", "sandbox",
@@ -321,7 +321,7 @@ function luacats.of_games()
 end
 
 
---- What editors are told of specs besides.
+--- Returns the additional annotations for specs.
 function luacats.of_specs()
   return luacats.read(paths_of { "testing", "testing_clients", "busted" }, luacats.of_games().names)
 end

@@ -38,7 +38,7 @@ local function compile(compiler, source)
   return source .. ".out"
 end
 
--- What a program answers to lines.
+-- Returns a program's answers to lines.
 local function answers(program, lines)
   local input, list = save("lines", table.concat(lines, "\n") .. "\n"), {}
   for line in run(program .. " < " .. input):gmatch "[^\n]+" do list[#list + 1] = line end
@@ -69,7 +69,7 @@ local function parts_of(found, random)
   return parts
 end
 
--- What the program is asked, and what it has to answer.
+-- Adds requests for the program, and the expected answers.
 local function add_cases(part, random, lines, wanted, is_c)
   local function ask(line, answer)
     lines[#lines + 1], wanted[#wanted + 1] = line, answer
@@ -129,7 +129,7 @@ describe("the C of a schema", function()
     return to_c.header(schema.parse(text, "s"), prefix or "game")
   end
 
-  -- What the header of a schema has, in C and in C++ without a warning.
+  -- Checks the contents of a schema's header, which must compile in C and C++ without a warning.
   local function has(text, ...)
     local made = header(text)
     for _, part in ipairs { ... } do assert.truthy(made:find(part, 1, true), made) end

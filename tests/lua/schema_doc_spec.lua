@@ -1,4 +1,4 @@
--- What docs/schema.md shows is so, and the bytes of its example in docs/protocol.md.
+-- Checks the examples of docs/schema.md, and the bytes of its example in docs/protocol.md.
 local pages = require "tests.pages"
 local schema = require "perigee.schema"
 

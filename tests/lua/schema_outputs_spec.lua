@@ -1,5 +1,5 @@
---- What is made of schemas: Lua, JavaScript, TypeScript, C and the canonical form with its hash, to the byte.
---- `PERIGEE_SCHEMA=write busted tests/lua/schema_outputs_spec.lua` writes the files.
+--- The outputs for schemas, byte by byte: Lua, JavaScript, TypeScript, C, and the canonical form with its
+--- hash. `PERIGEE_SCHEMA=write busted tests/lua/schema_outputs_spec.lua` writes the files.
 local canonical = require "perigee.schema.canonical"
 local generator = require "perigee.schema.generator"
 local random_schema = require "tests.lua.random_schema"

@@ -402,7 +402,7 @@ describe("invalid bytes", function()
     is_wrong("message m: f32(0..100, 1)", "7f", "m is not a number from 0 to 100")
     is_wrong("message m: f32", "0000c07f", "m is not a number that f32 holds")
     is_wrong("message m: f64", "000000000000f07f", "m is not a finite number")
-    -- What LuaJIT itself means by these bits is nil, a string, a table.
+    -- For LuaJIT itself, these bits mean nil, a string, or a table.
     for _, tag in ipairs { "ffffffffffffffff", "0000000000c0faff", "7856341200c0f9ff", "785634120000faff" } do
       is_wrong("message m: f64", tag, "m is not a finite number")
       is_wrong("message m: f64[2]", "0000000000000000" .. tag, "m[2] is not a finite number")

@@ -51,8 +51,8 @@ describe("perigee.world", function()
     return outcomes
   end
 
-  -- What was printed. The first entities are those of two channels and a peer, so a game's begin at 4.
-  -- Errors begin with the file alone.
+  -- Returns the printed text. The first entities are those of two channels and a peer, so a game's entities
+  -- begin at 4. Errors begin with the name of the file only.
   local function said()
     return (fake_core.log_text(core):gsub("%S+/game%.lua", "game.lua"))
   end

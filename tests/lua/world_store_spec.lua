@@ -53,7 +53,7 @@ local function size(set)
   return count
 end
 
--- What one step may do to the world, in both.
+-- The operations that one step may apply to both worlds.
 local OPERATIONS = {}
 
 function OPERATIONS.spawn(model)
@@ -255,7 +255,7 @@ describe("a query", function()
     end
   end
 
-  -- What other handlers do while one waits: an entity and many others go, and the lists are tidied.
+  -- While a handler waits, other handlers destroy an entity and many others, and the lists are tidied.
   local function destroy_many(entity, count)
     local gone = { entity }
     for other in query.begin(plan { "a" }) do

@@ -1,4 +1,4 @@
-// What the C driver of stories knows of an application, and what it prints.
+// The state and the output of an application in the C driver of stories.
 #pragma once
 
 #include <perigee.h>
@@ -6,7 +6,7 @@
 
 enum { REQUESTS_MAX = 64, NAMES_MAX = 16 };
 
-/// What a request was called, until its outcome is seen.
+/// The name of a request, kept until its outcome.
 typedef struct Request {
   int number;
   char call[16];

@@ -91,7 +91,7 @@ class App {
     room.on("relay", ({ from, name, data }) => this.sees("relay", { room: room.name, from, name, data: hex(data) }));
   }
 
-  /** What is sent, and to whom: a room, or the game. */
+  /** Returns the receiver: a room, or the game. */
   target({ room }) { return room ? this.rooms.get(room) : this.game; }
 
   // Calls.

@@ -129,7 +129,7 @@ SEEN = {
 SEEN.peer_left = SEEN.peer_joined
 
 
---- What comes before `connect` has returned is shown behind its outcome.
+--- Events from before `connect` has returned are shown behind its outcome.
 function App:take(event)
   if event.type == "closing" or event.type == "rejected" then return end -- the event of the end follows
   if not self.client and event.type ~= "reconnecting" then return table.insert(self.early, event) end

@@ -1,7 +1,8 @@
-// Servers that mean ill, against the drivers of stories:
+// Hostile servers against the drivers of stories:
 //   node tests/stories/hostile.js [c|lua|js|ws ...] [--only=NAME] [--long]
-// With --long floods are of 200,000 packets: enough to see what grows by a few bytes with each. Whatever a server sends, no client crashes or keeps more memory than its documented limits; it goes on, or ends
-// with a code. Prints how each attack ended, and the memory that it has cost at most.
+// With --long, floods have 200,000 packets, which shows memory that grows by a few bytes with each. For any input, no
+// client crashes or exceeds its documented limits of memory; it continues, or ends with a code. Prints the end of
+// each attack, and its largest use of memory.
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -25,7 +26,7 @@ const noise = (random, size) => Buffer.from(Array.from({ length: size }, () => r
 const NAME = "n".repeat(64);
 const lockstep = (name, given) => encode(name, given);
 
-/** What floods consist of: each a function of a number. */
+/** The packets of floods, each a function of a number. */
 const FLOODS = {
   "messages": (i) => encode("MESSAGE", { name: "a", value: i }),
   "reliable packets": (i) => encode("PACKET", { channel: 3000, number: i % 65536 }, { flags: RELIABLE }),

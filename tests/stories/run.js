@@ -192,7 +192,7 @@ class Telling {
     else throw new Error(`a server does not do "${name}"`);
   }
 
-  /** Lets seconds pass at once. What came in the time before has been seen by a step. */
+  /** Lets seconds pass at once. A step has already seen earlier events. */
   async time({ name }) {
     if (this.app.events.values.length > 0) throw new Error("too early came: " + shown(this.app.events.values));
     await this.app.call("pass", { seconds: name });
@@ -213,7 +213,7 @@ class Telling {
 }
 const shown = (value) => JSON.stringify(value, (key, inner) => (key === "payload" ? undefined : inner));
 
-/** What a packet or an event lacks of what is wanted; null also stands for a field that is not there. */
+/** Returns the expected fields that a packet or an event lacks; null also means a missing field. */
 function difference(wanted, got) {
   for (const [key, value] of Object.entries(wanted)) {
     if (!fits(value, got[key] ?? null)) return `${key}: ${shown(got[key])} instead of ${shown(value)}, in ${shown(got)}`;

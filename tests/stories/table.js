@@ -105,7 +105,7 @@ function expand(lines, client, macros, given = "") {
   });
 }
 
-/** What is told to a client, and how that differs from what is told to others: { steps, differs }. */
+/** Returns the steps of a client, and whether they differ from those of others: { steps, differs }. */
 function stepsOf(lines, client, macros) {
   const steps = [];
   let differs;

@@ -9,7 +9,7 @@ export const CODES = [
   "SlowConsumer", "Replaced", "RoomFull", "Unavailable",
 ];
 
-/** Name: [channel, type, fields in order]. A field with "=" has a default; one with "?" is there when it is given. */
+/** Name: [channel, type, fields in order]. A field with "=" has a default; one with "?" is optional. */
 const PACKETS = {
   HELLO: [0, 1, "version:u16 hash:u64 name:str8 token:str16 resume:uuid received:u32"],
   JOIN: [0, 2, "name:str8"],
@@ -108,7 +108,7 @@ class Reader {
   rest() { return this.take(this.bytes.length - this.at); }
 }
 
-/** What the words of stories mean: a text, a number, JSON. */
+/** Returns the value of a word in a story: a text, a number, JSON. */
 export function valueOf(text) {
   if (/^(-?(0|[1-9]\d{0,15})(\.\d+)?|true|false|null|[[{"].*)$/s.test(text)) return JSON.parse(text);
   const [, char, count] = /^(.)\*(\d+)$/.exec(text) ?? [];

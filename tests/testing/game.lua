@@ -1,4 +1,4 @@
--- A game for the specs beside it: says what it hears, and does what it is told.
+-- A game for the specs beside it: reports its events, and obeys requests.
 local perigee = require "perigee"
 
 local hall = { auto_create = true, tick_rate = 10 }

@@ -55,7 +55,7 @@ typedef struct Waiting {
   uint8_t bytes[PACKET_MAX];
 } Waiting;
 
-// What is on its way from one side to the other.
+// The datagrams on their way from one side to the other.
 typedef struct Line {
   Waiting *heap[WAITING_MAX];  // the one due next first
   size_t count;

@@ -42,7 +42,7 @@ typedef struct Note {
   uint32_t is_reliable;
 } Note;
 
-// What has arrived of one kind.
+// The arrived packets of one kind.
 typedef struct Tally {
   uint32_t sent, received;
   uint64_t bytes;  // while it was sent, after the warming up

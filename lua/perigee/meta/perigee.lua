@@ -71,7 +71,7 @@ function perigee.sleep(seconds) end
 ---@return number
 function perigee.now() end
 
---- Calls `fn(...)` once, after a time. What follows a name is data, as in a state.
+--- Calls `fn(...)` once, after a time. Arguments behind a name must be data, as in a state.
 ---
 --- A timer that the top level, `on_start` or `on_reload` made, or a task that one of them started, is *owned* by the
 --- version: it ends at the next reload, and the new version makes its own. All other timers outlive reloads: with the
@@ -97,7 +97,7 @@ function perigee.spawn(fn, ...) end
 --- Makes an error by which a handler answers: `error(perigee.fault("Poor", { missing = 3 }))`. The sender gets the
 --- code and the value; the commands of the handler are dropped, but it has not failed. docs/faults.md says what
 --- happens in which handler.
----@param code string What went wrong, for programs: a name as rooms have it.
+---@param code string Error code for programs; the rules are those of room names.
 ---@param value? any Any value that JSON can express. With the code it has at most `max_payload` bytes.
 ---@return perigee.Fault
 function perigee.fault(code, value) end
@@ -396,7 +396,7 @@ function Room:get_meta(key) end
 function Room:delete() end
 
 --- Calls `fn(room, ...)` once, after a time. The timer ends with the room. A name is that of a function in the table
---- of the room's kind, or in the game's if the game does not name the kind. What follows a name is data, as in a state.
+--- of the room's kind, or in the game's if the game does not name the kind. Arguments behind a name must be data, as in a state.
 ---@param seconds number
 ---@param fn perigee.FunctionName|fun(room: perigee.Room, ...: any) A function, or the name of one in the kind's table.
 ---@param ... any

@@ -1,4 +1,4 @@
-// Reading whole files: what is there, and what is no file to read.
+// Reading whole files: existing files, and paths that are not files to read.
 #include "base/file.h"
 
 #include <errno.h>

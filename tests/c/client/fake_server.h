@@ -1,6 +1,6 @@
-// A server on a loopback port that does what a test says, in the test's own thread: while a test
-// waits for the client or for the server, both are driven. Whatever does not come within the
-// deadline fails the test.
+// A server on a loopback port that does what a test says, in the test's own thread:
+// while a test waits for the client or for the server, both are driven. A test fails if
+// an expected event misses its deadline.
 #pragma once
 
 #include <perigee.h>
@@ -77,7 +77,7 @@ void fake_cut(FakePeer *peer);
 /// The event's code is that of a connection that broke.
 void fake_expect_cut(const PerigeeEvent *event);
 
-/// What WELCOME says. Tokens are 16 bytes of one value; 0: no resume.
+/// The contents of WELCOME. Each token is 16 equal bytes; 0: no resume.
 typedef struct FakeWelcome {
   uint8_t token;
   uint32_t id;  // 0: SELF

@@ -1,5 +1,6 @@
-// Clients of a real server, which the stories of live.c and live_stories.c are about: all of them are
-// driven while a test waits for one. Whatever does not come within the deadline fails the test.
+// Clients of a real server, for the stories in live.c and live_stories.c. While a test
+// waits for one client, all of them are driven. A test fails if an expected event
+// misses its deadline.
 #pragma once
 
 #include <perigee.h>

@@ -1,4 +1,4 @@
-// What live.h says.
+// Implements live.h.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

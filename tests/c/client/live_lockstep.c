@@ -1,6 +1,8 @@
-// Lockstep with a real server: `live_lockstep ADDRESS TRANSPORT TURNS`. Three clients play a match; a fourth
-// comes when a third of it is over, and gets the state from one of them. At two thirds, or when that one
-// is there, one of them flips a bit of its state. Prints what each of them made of it; tests/e2e/c_client_spec.lua judges.
+// Lockstep with a real server: `live_lockstep ADDRESS TRANSPORT TURNS`. Three clients
+// play a match. A fourth enters when a third of the match is over, and gets the state
+// from another member. At two thirds, or when the fourth has entered, one client flips
+// a bit of its state. Prints the results of each client; tests/e2e/c_client_spec.lua
+// checks them.
 #include <perigee.h>
 #include <stdbool.h>
 #include <stdio.h>

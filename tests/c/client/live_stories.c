@@ -79,7 +79,7 @@ static void what_is_reliable_arrives_once_and_in_order(void **state) {
     take(ann, &exchange);
     assert_true(exchange.lost == 0 && now_ms() < deadline);
   }
-  // What cuts are left fall on pings.
+  // The remaining cuts happen during pings.
   say("sent");
   char line[16];
   struct pollfd input = {.fd = 0, .events = POLLIN};

@@ -1,5 +1,5 @@
-// What only the client in C has: arguments that cannot be, calls before it is connected, its loop. What all
-// clients do is in tests/stories.
+// Tests of features that only the C client has: impossible arguments, calls before it
+// is connected, its loop. tests/stories tests the behaviour that all clients share.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -117,7 +117,8 @@ static void events_that_nobody_takes_stop_the_reading(void **state) {
   assert_int_equal(3001, fake_event(&server, PERIGEE_PACKET)->channel);
 }
 
-// What the system does not take any more has to come by another connection.
+// If the system takes no more bytes of a stream, the rest must arrive over another
+// connection.
 static void a_stream_that_cannot_be_sent_ends_its_connection(void **state) {
   (void)state;
   PerigeeOptions options = fake_options();

@@ -284,7 +284,7 @@ static void idle_clients_are_small(void **state) {
     expect_event(PERIGEE_JOINED);
     receive_packet((Packet){
         .type = CONTROL_ACK, .length = 4, .payload = (const uint8_t *)"\1\0\0\0"});
-    // Whatever passed before, the memory for it has been given back.
+    // All memory for earlier packets has been freed.
     perigee_send(core.client, 0, "big", NULL, PERIGEE_UNRELIABLE);
     static const uint8_t MUCH[100000];
     perigee_send_packet(core.client, 3000, 1, MUCH, sizeof MUCH, PERIGEE_UNRELIABLE);

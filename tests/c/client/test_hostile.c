@@ -21,7 +21,7 @@ static void a_host_that_cannot_be_found_is_named(void **state) {
   strcpy(host + 70, ".invalid");
   fake_open(&server);
   server.client = perigee_connect(host, NULL, NULL);
-  assert_int_equal(0, perigee_wait_ms(server.client));  // an event is there already
+  assert_int_equal(0, perigee_wait_ms(server.client));  // an event is already waiting
   const PerigeeEvent *event = fake_event(&server, PERIGEE_CLOSED);
   assert_int_equal(PERIGEE_UNREACHABLE, event->code);
   assert_memory_equal("cannot find the host xxx", event->text, 24);

@@ -50,7 +50,7 @@ static void a_name_is_resolved_once_while_its_addresses_are_good(void **state) {
   assert_null(server.client->driver->addresses);
 }
 
-// A port where nobody is let in, nor refused: its queue is full.
+// A port that neither accepts nor refuses connections, because its queue is full.
 typedef struct Deaf {
   int listening, waiting[4];
   struct sockaddr_in address;

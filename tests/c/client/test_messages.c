@@ -1,5 +1,5 @@
-// What a client sends and gets, against a server that does what each test says: messages, questions,
-// relay, packets, channels.
+// Messages, requests, relay, packets and channels of a client, against a server that
+// does what each test says.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

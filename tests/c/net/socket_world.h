@@ -176,7 +176,7 @@ static inline Out out_of(const char *text, Priority priority) {
                .priority = (uint8_t)priority};
 }
 
-// Reads what is there until `wanted` has come, turning the loop meanwhile.
+// Reads available bytes until `wanted` has arrived, and runs the loop meanwhile.
 static inline void expect(World *world, uint32_t index, const char *wanted) {
   char got[4096] = {0};
   size_t size = 0;

@@ -226,7 +226,7 @@ static inline void client_reset(Stage *stage, uint32_t index) {
   client->fd = -1;
 }
 
-// Appends what is there. Returns how it ended.
+// Appends the available bytes. Returns how the connection has ended.
 static inline SimEnding client_take(Stage *stage, const Client *client, Buf *got) {
   if (!stage->is_real) {
     size_t size;

@@ -219,7 +219,7 @@ static void bodies_have_room_together(void **state) {
   close_world(&world);
 }
 
-// What comes behind a request that is being answered is not read beyond a head's size.
+// While a request is being answered, at most a head's size of later bytes is read.
 static void requests_that_wait_are_not_hoarded(void **state) {
   (void)state;
   AdminWorld world;

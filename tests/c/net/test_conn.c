@@ -3,7 +3,7 @@
 #include "base/err.h"
 #include "socket_world.h"
 
-// What a packet's header says; the payload comes, or does not.
+// Sends a packet's header without the payload.
 static void send_header(World *world, uint32_t index, uint32_t length) {
   uint8_t header[PACKET_HEADER_SIZE];
   packet_write_header(header, &(Packet){.priority = PRIORITY_NORMAL, .length = length});
@@ -75,7 +75,7 @@ static void header_over_the_limit_is_a_fault_before_its_payload(void **state) {
   world_close(&world);
 }
 
-// What it asked for in the same read, beyond what made it too slow, is not handled.
+// Later requests of the same read are not handled after the client has become too slow.
 static void slow_consumer_is_not_heard_any_more(void **state) {
   (void)state;
   World world;

@@ -29,7 +29,7 @@ static void test_flood(void **state) {
   close_world(&world);
 }
 
-// What waits for slow readers is limited for all threads together.
+// The output that waits for slow readers is limited for all threads together.
 static void test_backlogs_share_a_total(void **state) {
   (void)state;
   World world;

@@ -36,7 +36,7 @@ static void test_end_while_held(void **state) {
   close_world(&world);
 }
 
-// What is answered in the turn that hears of the end is still written.
+// An answer in the iteration that reports the end is still written.
 static void test_last_answer(void **state) {
   (void)state;
   World world;
@@ -52,7 +52,7 @@ static void test_last_answer(void **state) {
   close_world(&world);
 }
 
-// What is written as it ends is counted, too, once its thread has written it.
+// Bytes written at the end are also counted, when their thread has written them.
 static void test_last_words_are_counted(void **state) {
   (void)state;
   World world;
@@ -116,7 +116,7 @@ static void test_stop(void **state) {
   close_world(&world);
 }
 
-// With everything open, and events and commands that nobody has looked at.
+// All handles are open, and events and commands are still waiting.
 static void test_free_at_once(void **state) {
   (void)state;
   World world;

@@ -27,7 +27,7 @@ static void test_packets(void **state) {
   (void)state;
   World world;
   open_world(&world, FRAMING_SNIFF);
-  // Who says nothing is a visitor; the first byte makes this one known.
+  // A silent connection is unidentified; the first byte identifies this one.
   int fd = connect_to(world.port);
   for (int i = 0; i < TRIES && world.visitors == 0; i++) turn(&world);
   assert_int_equal(world.visitors, 1);
@@ -100,7 +100,8 @@ static void test_groups(void **state) {
   close_world(&world);
 }
 
-// Who is gone has left its groups, and a group of the same place is another one.
+// A connection that has ended has left its groups. A new group at the same place is
+// another group.
 static void test_group_after_end(void **state) {
   (void)state;
   World world;

@@ -1,5 +1,5 @@
-// What one thread tells another: nothing is lost, the order is kept, and who reads is woken
-// once.
+// Mailboxes between threads: nothing is lost, the order is kept, and the reader is
+// woken once.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -260,7 +260,8 @@ static void flood_does_not_make_others_wait(void **state) {
   stage_deinit(&stage);
 }
 
-// What the server still looks at stays, although a write has found the reset.
+// A connection that the server is still reading stays, although a write has found the
+// reset.
 static void closed_within_a_read_of_many_bytes(void **state) {
   (void)state;
   static char bytes[4 * READ_BUFFER_BYTES] = "bye last\n";
@@ -306,7 +307,7 @@ static void note_timer(void *data, uint64_t now_ms) {
   note(data, "timer");
 }
 
-// As in the real loop: nobody is late whose bytes have arrived.
+// As in the real loop, a connection whose bytes have arrived is not late.
 static void input_comes_before_timers_of_the_same_time(void **state) {
   (void)state;
   Stage stage;

@@ -225,8 +225,8 @@ static void messages_of_a_flush_share_records(void **state) {
   client_deinit(&client);
 }
 
-// Who does not read has plain messages waiting, which can still be dropped; encrypted is
-// only what was begun.
+// For a client that does not read, unencrypted messages wait, which can still be
+// dropped. Only the message that has been begun is encrypted.
 static void backlog_is_counted_in_messages(void **state) {
   TlsWorld *world = *state;
   TlsClient client;

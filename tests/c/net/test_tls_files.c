@@ -61,7 +61,7 @@ static void load(TlsWorld *world, const Paths *paths) {
   assert_true(is_good);
 }
 
-// What is told begins and ends so; between is a path.
+// Expects a refusal with this beginning and end; the path is in between.
 static void refuses(TlsWorld *world, const char *cert, const char *key,
                     const char *begins, const char *ends) {
   TlsProblem problem = {0};

@@ -392,7 +392,7 @@ static void very_many_ends_are_not_remembered(void **state) {
   net_close(ports->net, ports->conns[0]);
   assert_in_range(forget_ms(ports), 0, OVER_MS / 2);
   serve(client);
-  assert_true(client->is_closed);  // it was told once
+  assert_true(client->is_closed);  // the end was reported once
 }
 
 int main(void) {

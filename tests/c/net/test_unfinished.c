@@ -42,7 +42,7 @@ static Conn *conn_of(const World *world, uint32_t index) {
   return conn_find(world->net, world->ids[index]);
 }
 
-// What has come of it: changes while something is taken.
+// Returns the state of a connection, which may change while input is handled.
 static uint64_t state_of(const World *world, uint32_t index) {
   const Conn *conn = conn_of(world, index);
   return world->packets + (conn ? conn->in.bytes.size : 0) + has_ended[index];

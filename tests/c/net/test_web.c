@@ -141,7 +141,7 @@ static void answer_that_nobody_takes_is_given_up(void **state) {
   say(fd, "GET /big HTTP/1.1\r\nHost: localhost\r\n\r\n");
   while (!first_conn(&world) || !first_conn(&world)->out.backlog) turn(&world);
   for (int i = 0; i < 100; i++) turn(&world);
-  // What waits is a piece of the file, whatever its size.
+  // Only a piece of the file waits, for a file of any size.
   assert_true(first_conn(&world)->out.backlog->writing.size <= FILE_CHUNK_BYTES);
   run_timers(&world, HTTP_STALL_MS - 1000);
   assert_non_null(first_conn(&world));

@@ -18,7 +18,7 @@ typedef enum Kind { LINES, WEB, TLS, WEB_TLS } Kind;
 static const char *const KIND_NAMES[] = {"lines", "WebSocket", "TLS",
                                          "WebSocket in TLS"};
 
-// What the connections' transports were given: real ones with a count in between.
+// Counts the writes to the connections' transports, which are real.
 typedef struct Watch {
   TransportKind kind;  // that counts
   const TransportKind *real;
@@ -32,7 +32,7 @@ typedef struct Watch {
 static Watch watch;
 static World *watched;
 
-// What their sockets were given, below TLS.
+// Counts the writes to the sockets, below TLS.
 static struct {
   TransportKind kind;
   const TransportKind *real;

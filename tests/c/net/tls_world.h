@@ -250,7 +250,7 @@ static inline void client_send_step(TlsClient *client, char *bytes, size_t size)
   turn(client->world);
 }
 
-// What OpenSSL has to send travels, in steps. Returns whether there was anything.
+// Sends OpenSSL's output in steps. Returns whether OpenSSL had any.
 static inline bool client_send(TlsClient *client) {
   char *bytes;
   size_t size = (size_t)BIO_get_mem_data(client->out, &bytes);
@@ -286,7 +286,7 @@ static inline void client_read_plain(TlsClient *client) {
   }
 }
 
-/// Everything goes to and fro until nobody has anything to say.
+/// Exchanges bytes until neither side has any to send.
 static inline void converse(TlsClient *client) {
   bool is_more = true;
   turn(client->world);

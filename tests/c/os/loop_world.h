@@ -1,5 +1,5 @@
-// What the tests of src/os share: a loop, a folder of its own, and turning the loop until
-// something holds.
+// Helpers for the tests of src/os: a loop, a separate folder, and running the loop
+// until a condition holds.
 #pragma once
 
 #include <setjmp.h>
@@ -30,7 +30,7 @@ static inline bool loop_world_on_end(void *data) {
   return false;
 }
 
-/// What runs on the loop need not keep it running.
+/// Handles on this loop need not keep it running.
 static inline void loop_world_init(LoopWorld *world) {
   *world = (LoopWorld){0};
   world->loop = &world->own;

@@ -7,7 +7,7 @@
 
 #include "loop_world.h"
 
-enum { QUIET_MS = 160 };  // long enough for a change to be told, grace included
+enum { QUIET_MS = 160 };  // enough for a report, including the grace
 
 typedef struct World {
   LoopWorld loop;
@@ -162,8 +162,7 @@ static void test_a_file_half_written_for_a_moment(void **state) {
   expect_told(1);
 }
 
-// As by a program that writes as it goes: what is there in between may well be a valid
-// file.
+// A program writes the file in pieces. Each intermediate state may be a valid file.
 static void test_a_file_written_in_pieces(void **state) {
   (void)state;
   save("game.lua", "1");
@@ -178,8 +177,8 @@ static void test_a_file_written_in_pieces(void **state) {
   expect_told(1);
 }
 
-// Of two files saved together the second is still being written: that the first is
-// there is no reason to begin.
+// Two files are saved together, and the second is still being written. The first alone
+// must not cause a report.
 static void test_a_file_waits_for_another_that_is_being_written(void **state) {
   (void)state;
   save("one.lua", "1");
@@ -465,7 +464,7 @@ static void test_relative_paths(void **state) {
   assert_int_equal(chdir(before), 0);
 }
 
-// A file that changes all the time is told of in between, and its last change is not
+// A file that changes all the time is reported meanwhile, and its last change is not
 // missed.
 static void test_a_file_saved_again_and_again(void **state) {
   (void)state;

@@ -1,4 +1,4 @@
-// What clients broadcast in a room that no handler watches.
+// Broadcasts of clients in a room that no handler watches.
 #include "world.h"
 
 static void a_broadcast_reaches_all_others(void **state) {

@@ -140,7 +140,7 @@ static void one_peer_serves_so_many_at_most(void **state) {
   open_channel(world, ann, "one more");
 }
 
-// Names that nobody has served before, from clients of this address.
+// Serves new names, from clients of this address.
 static void make_names(World *world, const char *address, int first, int last) {
   char name[20];
   Client client = enter_from(world, "maker", address);

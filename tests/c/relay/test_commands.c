@@ -1,5 +1,5 @@
-// What a handler queues: refused at once when it cannot be, carried out at its end,
-// forgotten when it fails.
+// Commands of a handler: impossible ones are refused at once; the others are carried
+// out when the handler ends, and discarded when it fails.
 #include "world.h"
 
 static int try(World *world, Command command) {

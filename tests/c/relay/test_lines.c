@@ -1,4 +1,4 @@
-// What text peers type and what they read.
+// Lines that text peers type, and lines that they read.
 #include "world.h"
 
 static void hears(World *world, Client client, const char *format, uint32_t id) {

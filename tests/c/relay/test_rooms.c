@@ -323,7 +323,7 @@ static void rooms_without_auto_delete_stay(void **state) {
   assert_non_null(relay_room(world->relay, lobby));
 }
 
-// Whoever leaves, the lists of members stay right.
+// The lists of members stay consistent when members leave in any order.
 static void many_come_and_go(void **state) {
   World *world = *state;
   uint32_t lobby = create(world, "lobby");

@@ -1,4 +1,4 @@
-// Who is next: classes, turns, slices, and what handlers cause.
+// The order of events: classes, sources, slices, and events that handlers cause.
 #include "world.h"
 
 enum { SLICE_US = 4000 };

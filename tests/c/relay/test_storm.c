@@ -1,6 +1,6 @@
-// Everything at once: clients of both kinds that do what they like, a script that
-// answers at once, late or never, reloads, time. Whatever happens, the lists of who is
-// where agree, nothing waits for ever, and nothing is lost or freed twice.
+// Many things at once: clients of both kinds that act at random, a script that answers
+// at once, late or never, reloads, time. In all cases the lists of members agree,
+// nothing waits for ever, and nothing is lost or freed twice.
 #include "world.h"
 
 enum { CLIENTS = 24, STEPS = 6000, LATE = 16, ROOM_NAMES = 6, TOKENS = 65536 };

@@ -100,7 +100,7 @@ static void on_resume_is_told_of_the_gap(void **state) {
   for (int i = 0; i < 3; i++) say_room(world, lobby, 0);
   say_room(world, room, 0);
   say_room(world, room, PACKET_RELIABLE);
-  Command said = message(TARGET_ROOM, room);  // not for bob: he does not miss it
+  Command said = message(TARGET_ROOM, room);  // not for bob, so bob does not miss it
   said.except = (uint32_t[]){bob.client.id, bob.client.id};
   said.except_count = 2;
   command(world, said);
@@ -151,7 +151,7 @@ static void broadcasts_of_others_and_of_all_wait(void **state) {
   expect_message(world, bob.client, 0, "[\"hi\",1]");
   expect_message(world, bob.client, 0, "[\"hi\",1]");
   expect_quiet(world, bob.client);
-  // What was for them is kept for them, what was not is not.
+  // Messages for suspended peers are kept; other messages are not.
   expect_message(world, ann.client, 0, "[\"hi\",1]");
   cut(world, &ann);
   come_back(world, &ann, 0);

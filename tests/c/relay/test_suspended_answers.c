@@ -1,4 +1,5 @@
-// Requests whose answer is lost with the line: what their sender is told when it is back.
+// Requests whose answer is lost with the connection: the notice that their sender gets
+// when it is back.
 #include "suspended.h"
 
 // Sends a RELIABLE request; it is counted as received.

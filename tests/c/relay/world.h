@@ -266,7 +266,7 @@ static inline void overlook(World *world, Client client) {
   skip_all(world->net, client.conn);
 }
 
-// Two clients and a text peer join "lobby", and have read what they were told of it.
+// Two clients and a text peer join "lobby" and read all notices about that.
 static inline void fill_lobby(World *world, Client ann, Client bob, Client guest) {
   join(world, ann, "lobby");
   join(world, bob, "lobby");

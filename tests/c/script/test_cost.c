@@ -1,4 +1,5 @@
-// Costs by handler: the histogram's percentile, bounds on what is told apart, the order.
+// Costs by handler: the percentile of the histogram, the limits of separate costs, the
+// order.
 #include "script/cost.h"
 
 #include <setjmp.h>

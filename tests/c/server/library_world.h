@@ -1,5 +1,5 @@
-// What the tests of the library share: a server that is polled by the test, clients of
-// libperigee that talk to it, and everything that its handlers were told.
+// Helpers for the tests of the library: a server that the test polls, clients of
+// libperigee that talk to it, and a record of all its events.
 #pragma once
 
 #include <setjmp.h>
@@ -197,7 +197,7 @@ static inline bool was_told(const World *world, int type) {
   return false;
 }
 
-/// Creates a room and turns until it is there.
+/// Creates a room, and polls until it exists.
 static inline uint32_t create_room(World *world, const char *name) {
   int from = world->count;
   int request = perigee_server_room_create(world->server, NULL, name, strlen(name));

@@ -1,4 +1,4 @@
---- What perigee.sim does, tested from the inside of a tool. A function that raises is a failure.
+--- Tests perigee.sim from inside a tool. A function that raises an error is a failure.
 
 local sim = require "perigee.sim"
 

@@ -1,4 +1,5 @@
-// The configuration: what each source may say, who wins, and how mistakes are told.
+// The configuration: values that each source may set, the order of sources, and the
+// reports of mistakes.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -196,7 +196,7 @@ static void write_game(const char *folder, const char *text) {
   fclose(file);
 }
 
-// What runs for ever is stopped, whichever thread and server it is of.
+// An endless handler is stopped in every thread and server.
 static void each_thread_has_its_own_game(void **state) {
   (void)state;
   enum { GAMES = 3 };

@@ -1,4 +1,4 @@
-// What pages are shown while a game is being made, and that nobody else is.
+// Development mode: notices for pages, which no other client gets.
 #include "world.h"
 
 // A connected peer whose connection is a WebSocket.

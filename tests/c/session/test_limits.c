@@ -1,4 +1,4 @@
-// Who is kept out, and who is thrown out for sending too much.
+// Clients that are refused, and clients that are closed for sending too much.
 #include "world.h"
 
 static void expect_full(World *world, ConnId conn) {

@@ -1,5 +1,5 @@
-// Sessions that outlive their connection: which ends keep them, how long they wait, and
-// the tokens that take them up again. What is sent again is in test_resume_stream.c.
+// Sessions that survive their connection: which ends keep them, how long they wait, and
+// the tokens that resume them. test_resume_stream.c tests packets that are sent again.
 #include "resuming.h"
 
 // --- Which ends keep a session ---

@@ -1,4 +1,4 @@
-// What sessions that wait may use up, and what those who come back have to keep to.
+// Limits of suspended sessions, and rules for clients that come back.
 #include "resuming.h"
 
 static void a_suspended_peer_keeps_its_place(void **state) {

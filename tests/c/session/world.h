@@ -1,5 +1,5 @@
-// A session over a fake net, whose upper layer is the test: it notes what it is told
-// and answers when it is asked to.
+// A session over a fake net. The test is its upper layer: it stores reports, and
+// answers on request.
 #pragma once
 
 #include "expect.h"

@@ -30,7 +30,7 @@ function Players.new(perigee, bound)
 end
 
 
--- What the game says to the hall: who, the number, and the version that let it pass.
+-- Handles a line of the game in the hall: sender, number, and the version that passed it on.
 function Players:take_said(player, name, number)
   local speaker = self.list[name]
   if not speaker then return end -- one of the others

@@ -14,7 +14,7 @@ local TOOLS = {
   { 6, "nap" }, { 4, "served" }, { 4, "asking" }, { 3, "echo" }, { 3, "rooms" }, { 3, "peers" },
   { 3, "stats" }, { 3, "logs" }, { 3, "errors" }, { 2, "oops" }, { 1, "reload" }, { 1, "check" }, { 1, "?" },
 }
--- What the tools take that take something.
+-- Arguments of the tools that need some.
 local ARGUMENTS = {
   nap = function(a) return { seconds = a.dice:pick { 0, 0.05, 0.5, 5, -1 } } end,
   echo = function(a) return { text = ("x"):rep(a.dice:number(0, 100)) } end,

@@ -1,4 +1,4 @@
---- What is about a game: messages of a schema, and lockstep.
+--- Captures of messages with a schema, and of lockstep.
 local packet = require "tests.e2e.packet"
 local schema_game = require "tests.e2e.schema_game"
 local server = require "tests.e2e.server"

@@ -92,7 +92,7 @@ stories["crowded"] = function(threads)
   story:client "the only one"
   story:raw("one too many"):expect "END"
   story.capture:lines(TextClient.connect(perigee.text_port), "by lines"):expect "END"
-  -- Whose first byte has not come when the server looks is refused in packets.
+  -- A connection whose first byte has not arrived in time is refused with packets.
   local request
   repeat
     if request then table.remove(story.capture.connections) end

@@ -1,7 +1,7 @@
---- Writes down what a server sends, packet by packet: one line each, grouped by the connection that it
---- came on. Numbers are in hex as they were on the wire, texts in quotes. Values that differ from run to
---- run are replaced by their names in angle brackets, and only where they are what the page says: a session
---- that is no UUID, a port that is not the server's, or an id that nobody has, appears as its bytes.
+--- Records the output of a server packet by packet: one line each, grouped by connection. Numbers are in hex,
+--- as on the wire; texts are in quotes. Values that differ from run to run are replaced by names in angle
+--- brackets, but only if they obey the page. A session that is not a UUID, a port other than the server's, or
+--- an unknown id therefore appears as its bytes.
 local packet = require "tests.e2e.packet"
 
 local Recorder = {}
@@ -324,8 +324,8 @@ end
 local DATE = "Date: %a%a%a, %d%d %a%a%a %d%d%d%d %d%d:%d%d:%d%d GMT"
 
 
--- One line for each line of the head, and one for the body. What an answer has of the text of the client
--- in JavaScript is not the protocol.
+-- Returns one line for each line of the head, and one for the body. The text of the JavaScript client is not
+-- part of the protocol.
 local function answer_lines(lines, bytes)
   local head, body = bytes:match "^(.-\r\n\r\n)(.*)$"
   local is_script = head:find("Content-Type: text/javascript", 1, true)

@@ -1,5 +1,5 @@
---- What the stories of tests/e2e/captures_spec.lua have in common. A story starts a server and has clients
---- provoke what it sends; each step waits for what it causes, so that what comes has one order.
+--- The common part of the stories in tests/e2e/captures_spec.lua. A story starts a server, and its clients
+--- cause each kind of output. Each step waits for its effects, so that the output has one order.
 local Client = require "tests.e2e.client"
 local packet = require "tests.e2e.packet"
 local Recorder = require "tests.e2e.capture.recorder"
@@ -13,7 +13,7 @@ local web_socket = require "tests.e2e.web_socket"
 local Story = {}
 Story.__index = Story
 
--- What each transport is to a story: a client that has said nothing yet.
+-- For each transport, a function that connects a client, which has sent nothing yet.
 local CONNECT = {
   tcp = function(perigee) return Client.connect(perigee.port, { pong = false }) end,
   tls = function(perigee) return Client.connect(perigee.port, { pong = false, tls = {} }) end,

@@ -11,7 +11,7 @@ describe("the sandbox", function()
     }
   end)
 
-  -- What the code returns, or the error.
+  -- Returns the results of the code, or the error.
   local function run(code)
     local chunk = assert(load(code, "@game.lua", "t", environment))
     local results = { pcall(chunk) }

@@ -201,7 +201,7 @@ describe("a reload", function()
     end
   end)
 
-  -- What is wrong with an expression in a game.
+  -- Returns the error of an expression in a game.
   local function problem_of(expression)
     local _, _, text = fake_core.host(fake_core.new(),
       "local perigee = require 'perigee'\nreturn " .. expression .. ", 1")

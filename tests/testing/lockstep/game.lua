@@ -1,4 +1,4 @@
--- A game for the specs beside it: matches in lockstep, and what the script is told of them.
+-- A game for the specs beside it: matches in lockstep, and the reports that the script gets of them.
 local perigee = require "perigee"
 
 local match = {

@@ -1,4 +1,4 @@
--- What the simulated network does to those who play over it.
+-- Effects of the simulated network on players.
 local testing = require "perigee.testing"
 
 local function start(options)

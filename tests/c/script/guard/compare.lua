@@ -51,7 +51,7 @@ local function fail(name, arguments, theirs, mine)
   error(("%s%s\n  LuaJIT: %s\n  ours:   %s"):format(name, show(arguments), theirs, mine), 0)
 end
 
--- `make`: a function that gives the arguments, anew for each side.
+-- `make`: a function that returns new arguments for each side.
 local function compare(name, make)
   local stock, own = callers(name)
   return function()

@@ -1,4 +1,4 @@
---- What test_interrupt.c interrupts: programs written at random, and loops that never end.
+--- Programs that test_interrupt.c interrupts: random ones, and endless loops.
 
 local random_program = require "random_program"
 
@@ -17,7 +17,7 @@ local function describe(value)
   return type(value) == "table" and "table" or (tostring(value):gsub("^%S+:%d+: ", ""))
 end
 
--- What a program has noted, over all rounds, and how each round ended.
+-- Text that a program has traced in all rounds, and the end of each round.
 local function trace(text)
   local notes = {}
   local function note(...)

@@ -1,5 +1,6 @@
---- What perigee.guard.library adds to LuaJIT's own: an end soon after the deadline, and a most for what is
---- made. Deadlines are generous, for slow machines; what is not charged would take minutes.
+--- The limits that perigee.guard.library adds to LuaJIT's functions: an end soon after the deadline, and a
+--- largest size of results. Deadlines are generous for slow machines; without the charges, these calls would
+--- take minutes.
 
 local core = require "perigee.core"
 local library = require "perigee.guard.library"

@@ -146,7 +146,7 @@ static int pass_deadline(lua_State *L) {
   return 0;
 }
 
-// What has other globals than the host's own code is a script.
+// Code with other globals than the host's own code counts as a script.
 static void the_hosts_own_code_goes_on_to_its_end(void **state) {
   (void)state;
   lua_State *L = host.L;

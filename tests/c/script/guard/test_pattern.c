@@ -1,5 +1,5 @@
-// What a match is made of, how its steps are counted, what is wrong with patterns. That
-// results are LuaJIT's is test_string's to show.
+// The parts of a match, the count of its steps, and invalid patterns. test_string
+// compares results with LuaJIT's.
 #include "script/guard/pattern.h"
 
 #include <setjmp.h>

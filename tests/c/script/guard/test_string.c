@@ -1,6 +1,6 @@
-// What scripts get of the string and table libraries, beside LuaJIT's own: the same
-// results and errors over generated arguments, an end soon after the deadline, a most
-// for what they make. The comparing is in Lua: compare.lua, limits.lua.
+// The string and table libraries for scripts, compared with LuaJIT's own: the same
+// results and errors for generated arguments, an end soon after the deadline, and a
+// largest size of results. The comparison is in Lua: compare.lua, limits.lua.
 //
 // test_script_guard_string [cases [seed]]
 #include <lauxlib.h>

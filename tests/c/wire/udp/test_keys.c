@@ -163,7 +163,7 @@ static void a_cookie_is_good_for_10_to_20_seconds(void **state) {
     assert_true(udp_cookie_is_good(&later, &origin, 0, cookie));
     udp_cookies_rotate(&later, at_us + 20 * SECOND);
     assert_false(udp_cookie_is_good(&later, &origin, 0, cookie));
-    later = cookies;  // nobody has asked for some time
+    later = cookies;  // no request has arrived for some time
     udp_cookies_rotate(&later, at_us + 20 * SECOND);
     assert_false(udp_cookie_is_good(&later, &origin, 0, cookie));
     udp_cookies_rotate(&later, at_us + 3600 * SECOND);

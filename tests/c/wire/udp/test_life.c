@@ -160,7 +160,8 @@ static void a_path_is_checked(void **state) {
   world_end(&w);
 }
 
-// What was under way is acknowledged an hour later, which is no round trip of the line's.
+// Datagrams on their way are acknowledged an hour later, which is not a round trip of
+// the line.
 static void after_a_sleep_it_is_soon_as_before(void **state) {
   (void)state;
   World w = world();
@@ -185,7 +186,7 @@ static void after_a_sleep_it_is_soon_as_before(void **state) {
   world_end(&w);
 }
 
-// What somebody sends who has nothing to say is enough to be asked at another address.
+// Datagrams without contents are long enough to be challenged at another address.
 static bool expect_long_enough(World *w, int end, const uint8_t *bytes, size_t size) {
   uint8_t out[UDP_DATAGRAM_MAX];
   (void)bytes;

@@ -1,4 +1,4 @@
-// What a link does, one thing at a time, over lines that do nothing by themselves.
+// Tests single functions of a link, over lines that do nothing by themselves.
 #include "wire/udp/link.h"
 
 #include "udp_world.h"

@@ -1,4 +1,5 @@
--- What the official conformance suite for servers asks for, by the names that it uses.
+-- Tools, resources and prompts that the official conformance suite for servers requires, with the names that
+-- it uses.
 local perigee = require "perigee"
 local mcp = perigee.mcp
 

@@ -192,7 +192,7 @@ describe("a hostile client", function()
       end
     end
     for i = 1, 6 do assert.is_true(named["fan" .. i]) end
-    -- Of those who watch players are told nothing.
+    -- Players get no reports about spectators.
     assert.same({}, list[1].desyncs)
     assert.is_true(fans[1].desyncs[1].is_odd)
     assert.same({ 255 }, fans[1].desyncs[1].slots)

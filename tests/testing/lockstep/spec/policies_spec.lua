@@ -1,4 +1,4 @@
--- What a kind says of its lockstep: settings, policies, and what a reload changes.
+-- The `lockstep` of a kind: settings, policies, and changes by a reload.
 local players = require "player"
 local testing = require "perigee.testing"
 
@@ -210,7 +210,7 @@ describe("settings", function()
     assert.equal(1, list[2].restored)
     assert_same(list[1], list[2])
     assert.near(list[1].turn, list[2].turn, 2)
-    -- Where nobody has it any more, a match begins anew.
+    -- If no member has the state any more, a match begins again.
     local id = list[1].match.id
     for _, one in ipairs(list) do one.client:cut() end
     server:advance(10)

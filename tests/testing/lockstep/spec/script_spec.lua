@@ -1,4 +1,4 @@
--- What the script has of lockstep: on_turn, on_desync, on_snapshot, and room.lockstep.
+-- The script's part in lockstep: on_turn, on_desync, on_snapshot, and room.lockstep.
 local players = require "player"
 local testing = require "perigee.testing"
 
