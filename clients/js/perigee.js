@@ -742,7 +742,7 @@ class Channel {
   /**
    * Offers a tool to LLMs, or replaces it: `{ name, description, input }` and more as `perigee.mcp.tool` has it.
    * Calls `fn(arguments, call)` for each call; its result, or that of its promise, is the tool's: text, or a value as
-   * a handler of the game returns it. What it throws is the tool's failure. Resolves when the server has the tool.
+   * a handler of the game returns it. An error of `fn` is the failure of the tool. Resolves when the server has the tool.
    */
   async tool(definition, fn) {
     if (typeof fn !== "function") throw new TypeError("tool() takes a description and a function");
