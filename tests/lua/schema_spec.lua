@@ -55,6 +55,13 @@ describe("a schema's errors", function()
       "  message m { a: u8", "                   ^")
   end)
 
+  it("are the first mistake in the text, for the grammar reads from its beginning", function()
+    local ok, problem = pcall(parse, "message a { b u8 }\nmessage c { ; }")
+    assert.is_false(ok)
+    assert.equal("schema.perigee:1:15: expected `:` between the name and the type of b, found `u8`",
+      problem:match "[^\n]*")
+  end)
+
   it("name the nearest right word", function()
     local function hint(text, wanted)
       local _, problem = pcall(parse, text)

@@ -24,8 +24,9 @@ local inner = Cg(C(word), "name") * (P ":" * (Cg(choices, "choices") + Cg(C(word
 local argument_pattern = Ct(P "<" * inner * P ">" + P "[" * inner * P "]" * Cg(Cc(true), "is_optional"))
 local arguments = Ct((argument_pattern * blank) ^ 0)
 local help = P "--" * blank * Cg(C(P(1) ^ 0), "help")
-local name = Ct((C(word) * blank) ^ 1)
-local description = Ct(blank * Cg(name, "words") * Cg(arguments, "arguments") * help ^ -1) * Cp()
+local words_of_name = Ct((C(word) * blank) ^ 1)
+local description = Ct(blank * Cg(words_of_name, "words") * Cg(arguments, "arguments") * help ^ -1)
+  * Cp()
 
 -- How the text of a word becomes a value; nil, and what it must be.
 local KINDS = {}

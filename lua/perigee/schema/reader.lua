@@ -1,262 +1,194 @@
---- Parses the text of a schema to declarations, by the grammar in docs/schema.md. lpeg finds the words. This
---- file checks their order, so that errors can name the expected word.
+--- Reads the text of a schema into declarations, by the grammar in docs/schema.md. Where the grammar has no
+--- other way to go on, a pattern raises the error: it names what it expected, and the word that it found.
 
 local fault = require "perigee.schema.fault"
 local lpeg = require "lpeg"
 
-local C, Cc, Cp, Ct, P, R, S = lpeg.C, lpeg.Cc, lpeg.Cp, lpeg.Ct, lpeg.P, lpeg.R, lpeg.S
+local C, Carg, Cb, Cc, Cf, Cg = lpeg.C, lpeg.Carg, lpeg.Cb, lpeg.Cc, lpeg.Cf, lpeg.Cg
+local Cmt, Cp, Ct, P, R, S = lpeg.Cmt, lpeg.Cp, lpeg.Ct, lpeg.P, lpeg.R, lpeg.S
 
 local TEXT_MAX = 256 * 1024 -- bytes
 local NAME_MAX = 255 -- bytes of a message's name, as for all messages
-local WORD_MAX = 64 -- bytes of other names
+local WORD_MAX = 64 -- bytes of the other names
 local SHOWN_MAX = 40 -- bytes of a word in an error
 
-local blank = S " \t\r\n" + P "--" * (1 - S "\r\n") ^ 0
+-- Words ----------------------------------------------------------------------------------------
+
+local blank = (S " \t\r\n" + P "--" * (1 - S "\r\n") ^ 0) ^ 0
+local letter = R("az", "AZ") + "_"
+local word = letter * (letter + R "09") ^ 0
 local digits = R "09" ^ 1
-local word = (R("az", "AZ") + "_") * (R("az", "AZ", "09") + "_") ^ 0
-local number = P "-" ^ -1 * digits * (P "." * digits) ^ -1 * -(R("az", "AZ", "09") + "_")
+local number = P "-" ^ -1 * digits * (P "." * digits) ^ -1 * -letter
 local quoted = P '"' * C((1 - S '"\r\n') ^ 0) * P '"'
-local mark = P "->" + P ".." + S "{}[]():=,?"
+local token = Cc "name" * C(word) + Cc "number" * C(number) + Cc "text" * quoted
+  + Cc "mark" * C(P "->" + ".." + S "{}[]():=,?")
 
 -- Excludes overlong forms, halves of surrogates, and code points above U+10FFFF.
 local tail = R "\128\191"
-local letter = R "\0\127" + R "\194\223" * tail
+local char = R "\0\127" + R "\194\223" * tail
   + (P "\224" * R "\160\191" + R("\225\236", "\238\239") * tail + P "\237" * R "\128\159") * tail
   + (P "\240" * R "\144\191" + R "\241\243" * tail + P "\244" * R "\128\143") * tail * tail
-local utf8 = letter ^ 0 * -1
+local utf8 = char ^ 0 * -1
 
-local function token(kind, pattern)
-  return Ct(Cp() * Cc(kind) * pattern)
+local function fail_at_char(source, at)
+  local found = source.text:match("^[\194-\244][\128-\191]+", at) or source.text:sub(at, at)
+  local hint = source.text:find("^//", at) and "; comments begin with --"
+    or found == "#" and "; comments begin with --"
+    or found == ";" and "; a comma or nothing stands between fields"
+    or found == "<" and "; a list of u8 is u8[]"
+    or found == '"' and "; the text does not end in its line" or ""
+  local is_shown = utf8:match(found) and not found:find "%c"
+  fault.raise(source, at, "`%s` does not belong here%s", is_shown and found or "?", hint)
 end
 
-local one = token("name", C(word)) + token("number", C(number)) + token("text", quoted)
-  + token("mark", C(mark))
-local tokens = Ct((blank ^ 1 + one) ^ 0) * Cp()
-
-local Reader = {}
-Reader.__index = Reader
-
-local function shown(found)
-  if found[2] == "end" then
-    return "the end of the file"
+-- Returns the word at a position as errors show it, its kind and its text.
+local function find(source, at)
+  if at > #source.text then
+    return "the end of the file", "end"
   end
-  local text = #found[3] > SHOWN_MAX and found[3]:sub(1, SHOWN_MAX) .. "..." or found[3]
-  return found[2] == "text" and '"' .. text .. '"' or "`" .. text .. "`"
-end
-
-function Reader:fail(found, message, ...)
-  fault.raise(self.source, found[1], message, ...)
-end
-
-function Reader:peek(value)
-  local found = self.tokens[self.at]
-  return found[2] ~= "text" and found[3] == value
-end
-
-function Reader:take()
-  local found = self.tokens[self.at]
-  self.at = self.at + 1
-  return found
-end
-
-function Reader:accept(value)
-  return self:peek(value) and self:take() or nil
-end
-
-function Reader:expect(value, after)
-  local found = self.tokens[self.at]
-  if not self:peek(value) then
-    self:fail(found, "expected `%s` %s, found %s", value, after, shown(found))
+  local kind, text = token:match(source.text, at)
+  if not kind then
+    fail_at_char(source, at)
   end
-  return self:take()
+  local shown = #text > SHOWN_MAX and text:sub(1, SHOWN_MAX) .. "..." or text
+  return (kind == "text" and '"%s"' or "`%s`"):format(shown), kind, text
 end
 
-function Reader:expect_kind(kind, what)
-  local found = self:take()
-  if found[2] ~= kind then
-    self:fail(found, "expected %s, found %s", what, shown(found))
-  end
-  return found
+-- Patterns that raise errors -------------------------------------------------------------------
+
+
+-- Raises an error at the next word. In `what`, %s is the name of what is being declared.
+local function expected(what, hint)
+  local name = what:find("%s", 1, true) and Cb "name" or Cc ""
+  return Cmt(Carg(1) * name, function(_, at, source, owner)
+    local found = find(source, at)
+    fault.raise(source, at, "expected %s, found %s%s", what:format(owner), found, hint or "")
+  end)
 end
 
-function Reader:name(what)
-  local found = self:expect_kind("name", what)
-  if #found[3] > WORD_MAX then
-    self:fail(found, "a name of more than %d bytes", WORD_MAX)
-  end
-  return found[3], found[1]
-end
-
-function Reader:number(what)
-  local found = self:expect_kind("number", what)
-  return tonumber(found[3]), found[1]
-end
-
-function Reader:whole(what, least, most)
-  local value, at = self:number(what)
-  if value % 1 ~= 0 or value < least or value > most then
-    fault.raise(self.source, at, "%s is a whole number from %d to %d", what, least, most)
-  end
-  return value, at
-end
-
--- Types --------------------------------------------------------------------------------------
-
--- Reads the arguments in parentheses, as in `string(32)` or `f32(-1..1, 0.01)`.
-local function read_arguments(reader, node)
-  reader:expect("(", "here")
-  node.arguments_at = reader.tokens[reader.at][1]
-  node.first = reader:number "a number"
-  if reader:accept ".." then
-    node.last = reader:number "the greatest value"
-    reader:expect(",", "between the range and the step")
-    node.step = reader:number "the step"
-  end
-  reader:expect(")", "after " .. (node.step and "the step" or "the number"))
-end
-
-local function read_suffix(reader, node)
-  local at = reader:take()[1]
-  if reader:accept "]" then
-    return { kind = "list", of = node, at = at }
-  elseif reader:accept ".." then
-    local most = reader:whole("the most elements", 1, 65535)
-    reader:expect("]", "after the most elements")
-    return { kind = "list", of = node, most = most, at = at }
-  end
-  local count = reader:whole("the number of elements", 1, 65535)
-  reader:expect("]", "after the number of elements")
-  return { kind = "array", of = node, count = count, at = at }
-end
-
-local function read_type(reader, what)
-  if reader:peek "[" then
-    reader:fail(reader.tokens[reader.at], "expected %s, found `[`; a list of u8 is u8[]", what)
-  elseif reader:peek "{" then
-    reader:fail(reader.tokens[reader.at], "expected %s, found `{`; fields in braces stand directly behind a "
-      .. "message or its `->`, and elsewhere in a struct", what)
-  end
-  local name, at = reader:name(what)
-  if name == "optional" and reader.tokens[reader.at][2] == "name" then
-    reader:fail(reader.tokens[reader.at], "an optional %s is %s?", reader.tokens[reader.at][3],
-      reader.tokens[reader.at][3])
-  end
-  local node = { kind = "named", name = name, at = at }
-  if reader:peek "(" then
-    read_arguments(reader, node)
-  end
-  while reader:peek "[" or reader:peek "?" do
-    if reader:peek "[" then
-      node = read_suffix(reader, node)
-    else
-      node = { kind = "optional", of = node, at = reader:take()[1] }
+-- Matches what the pattern matches. Raises an error where `problem` of its text and position gives one. The
+-- function gives no values, because lpeg keeps those of match-time captures on Lua's stack.
+local function checked(pattern, problem)
+  return C(Cmt(Carg(1) * Cp() * pattern, function(_, _, source, at, text)
+    local message = problem(text)
+    if message then
+      fault.raise(source, at, "%s", message)
     end
-  end
-  return node
+    return true
+  end))
 end
 
-local function read_fields(reader, of)
-  local at = reader:expect("{", "before the fields of " .. of)[1]
-  local fields = {}
-  while not reader:accept "}" do
-    local name, place = reader:name("the name of a field, or `}`")
-    reader:expect(":", ("between the name and the type of %s"):format(name))
-    fields[#fields + 1] = { name = name, at = place, type = read_type(reader, "the type of " .. name) }
-    reader:accept ","
-  end
-  return { kind = "record", fields = fields, at = at }
+local function mark(text, what)
+  local pattern = P(text) * blank
+  return what and pattern + expected(("`%s` %s"):format(text, what)) or pattern
 end
 
--- Declarations -------------------------------------------------------------------------------
-
-local function read_message_name(reader)
-  local found = reader:take()
-  if found[2] ~= "text" and found[2] ~= "name" then
-    reader:fail(found, "expected the name of a message, found %s", shown(found))
-  elseif found[3] == "" or #found[3] > NAME_MAX or found[3]:find "[%c\\]" or not utf8:match(found[3]) then
-    reader:fail(found, "a message's name is 1 to %d bytes of UTF-8 without control characters and `\\`",
-      NAME_MAX)
-  end
-  return found[3], found[1]
+local function keyword(text)
+  return P(text) * -(letter + R "09") * blank
 end
 
-local DECLARE = {}
+local name = Cg(Cp(), "at") * Cg(checked(C(word), function(text)
+  return #text > WORD_MAX and ("a name of more than %d bytes"):format(WORD_MAX)
+end), "name") * blank
 
-function DECLARE.message(reader)
-  local name, at = read_message_name(reader)
-  local message = { what = "message", name = name, at = at }
-  if reader:accept "=" then
-    message.number, message.number_at = reader:whole("the number of a message", 1, 65535)
-  end
-  if reader:peek "{" then
-    message.value = read_fields(reader, name)
-  elseif reader:accept ":" then
-    message.value = read_type(reader, "the type of " .. name)
-  end
-  if reader:accept "->" then
-    message.answer = reader:peek "{" and read_fields(reader, "the answer")
-      or read_type(reader, "the type of the answer")
-  end
-  return message
+local function numeral(what)
+  return number / tonumber * blank + expected(what)
 end
 
-
-function DECLARE.struct(reader)
-  local name, at = reader:name "the name of a struct"
-  return { what = "struct", name = name, at = at, type = read_fields(reader, name) }
+local function whole(what, least, most)
+  return checked(C(number), function(text)
+    local value = tonumber(text)
+    return (value % 1 ~= 0 or value < least or value > most)
+      and ("%s is a whole number from %d to %d"):format(what, least, most)
+  end) / tonumber * blank + expected(what)
 end
 
+local function kind(text)
+  return Cg(Cc(text), "kind")
+end
 
-function DECLARE.enum(reader)
-  local name, at = reader:name "the name of an enum"
-  reader:expect("{", "before the values of " .. name)
-  local values = {}
-  while not reader:accept "}" do
-    local value, place = reader:name("a value of " .. name .. ", or `}`")
-    values[#values + 1] = { name = value, at = place }
-    reader:accept ","
+-- Types ----------------------------------------------------------------------------------------
+
+-- `string(32)`, `f32(-1..1, 0.01)`
+local arguments = mark "(" * Cg(Cp(), "arguments_at") * Cg(numeral "a number", "first")
+  * (mark ".." * Cg(numeral "the greatest value", "last") * mark(",", "between the range and the step")
+    * Cg(numeral "the step", "step") * mark(")", "after the step") + mark(")", "after the number"))
+
+local suffix = Ct(Cg(Cp(), "at") * (kind "optional" * mark "?" + mark "[" * (kind "list" * mark "]"
+  + kind "list" * mark ".." * Cg(whole("the most elements", 1, 65535), "most")
+    * mark("]", "after the most elements")
+  + kind "array" * Cg(whole("the number of elements", 1, 65535), "count")
+    * mark("]", "after the number of elements"))))
+
+-- `optional u8` in place of `u8?`
+local prefix = Cmt(Carg(1) * Cb "name" * Cp() * C(word), function(_, _, source, before, at, of)
+  if before == "optional" then
+    fault.raise(source, at, "an optional %s is %s?", of, of)
   end
-  return { what = "enum", name = name, at = at, values = values }
+  return false
+end) + true
+
+local function type_of(what)
+  local named = Ct(kind "named" * (name + expected(what)) * prefix * arguments ^ -1)
+  return #P "[" * expected(what, "; a list of u8 is u8[]")
+    + #P "{" * expected(what, "; fields in braces stand directly behind a message or its `->`, and "
+      .. "elsewhere in a struct")
+    + Cf(named * suffix ^ 0, function(of, outer)
+      outer.of = of
+      return outer
+    end)
 end
 
-local function scan(source)
-  local list, stop = tokens:match(source.text)
-  if stop <= #source.text then
-    local char = source.text:match("^[\194-\244][\128-\191]+", stop) or source.text:sub(stop, stop)
-    local hint = source.text:find("^//", stop) and "; comments begin with --"
-      or source.text:find("^#", stop) and "; comments begin with --"
-      or char == ";" and "; a comma or nothing stands between fields"
-      or char == "<" and "; a list of u8 is u8[]"
-      or char == '"' and "; the text does not end in its line" or ""
-    local is_shown = utf8:match(char) and not char:find "%c"
-    fault.raise(source, stop, "`%s` does not belong here%s", is_shown and char or "?", hint)
-  end
-  list[#list + 1] = { #source.text + 1, "end" }
-  return list
+local field = Ct(name * mark(":", "between the name and the type of %s")
+  * Cg(type_of "the type of %s", "type")) * mark "," ^ -1
+local fields = Ct(kind "record" * Cg(Cp(), "at") * mark("{", "before the fields of %s")
+  * Cg(Ct(field ^ 0), "fields") * (mark "}" + expected "the name of a field, or `}`"))
+
+-- Declarations ---------------------------------------------------------------------------------
+
+local function unquote(text)
+  return text:match '^"(.*)"$' or text
 end
+
+local message_name = Cg(Cp(), "at") * Cg(checked(C(word) + quoted, function(text)
+  return (text == "" or #text > NAME_MAX or text:find "[%c\\]" or not utf8:match(text))
+    and ("a message's name is 1 to %d bytes of UTF-8 without control characters and `\\`"):format(NAME_MAX)
+end) / unquote, "name") * blank
+
+local message = keyword "message" * Ct(Cg(Cc "message", "what")
+  * (message_name + expected "the name of a message")
+  * (mark "=" * Cg(Cp(), "number_at") * Cg(whole("the number of a message", 1, 65535), "number")) ^ -1
+  * (#P "{" * Cg(fields, "value") + mark ":" * Cg(type_of "the type of %s", "value")) ^ -1
+  * (mark "->" * Cg(#P "{" * fields + type_of "the type of the answer", "answer")) ^ -1)
+
+local struct = keyword "struct" * Ct(Cg(Cc "struct", "what") * (name + expected "the name of a struct")
+  * Cg(fields, "type"))
+
+local enum = keyword "enum" * Ct(Cg(Cc "enum", "what") * (name + expected "the name of an enum")
+  * mark("{", "before the values of %s") * Cg(Ct((Ct(name) * mark "," ^ -1) ^ 0), "values")
+  * (mark "}" + expected "a value of %s, or `}`"))
+
+local KEYWORDS = { "message", "struct", "enum" }
+
+local undeclared = Cmt(Carg(1), function(_, at, source)
+  local found, what, text = find(source, at)
+  fault.raise(source, at, "expected message, struct or enum, found %s%s", found,
+    what == "name" and fault.hint(text, KEYWORDS) or "")
+end)
+
+local schema = blank * Ct((message + struct + enum) ^ 0) * (P(-1) + undeclared)
 
 local reader = {}
 
 
---- Returns the declarations in a text, in their order. Raises an error if the text is wrong.
+--- Returns the declarations in a text, in their order. Raises an error for wrong text.
 ---@param source { text: string, path: string }
 ---@return table[]
 function reader.read(source)
   if #source.text > TEXT_MAX then
     error(("%s: a schema of more than %d bytes"):format(source.path, TEXT_MAX), 0)
   end
-  local self = setmetatable({ source = source, tokens = scan(source), at = 1 }, Reader)
-  local declarations = {}
-  while self.tokens[self.at][2] ~= "end" do
-    local found = self:take()
-    local declare = found[2] == "name" and DECLARE[found[3]]
-    if not declare then
-      self:fail(found, "expected message, struct or enum, found %s%s", shown(found),
-        found[2] == "name" and fault.hint(found[3], { "message", "struct", "enum" }) or "")
-    end
-    declarations[#declarations + 1] = declare(self)
-  end
-  return declarations
+  return schema:match(source.text, 1, source)
 end
 
 return reader
