@@ -322,7 +322,8 @@ typedef enum PerigeeEventType {
   PERIGEE_INPUT_WANTED,  // call perigee_lockstep_input once for each turn from next_input to
   // last_input of perigee_lockstep_match; there may be none any more
   PERIGEE_INPUT_MISSED,  // the input for turn `count` (data) came too late
-  PERIGEE_TOOL_CHANGED   // the server has added or removed a tool (request)
+  PERIGEE_TOOL_CHANGED,  // the server has added or removed a tool (request)
+  PERIGEE_ROOMS_FOUND    // the answer to perigee_query_rooms (request, data: JSON)
 } PerigeeEventType;
 
 /// The return address of a question. Copy it to answer later.
@@ -407,6 +408,12 @@ PERIGEE_API const PerigeeEvent *perigee_next_event(PerigeeClient *client);
 PERIGEE_API int perigee_join(PerigeeClient *client, const char *name,
                              uint32_t timeout_ms);
 
+/// Does the same with options, the JSON of an object, which the game gets; NULL: none. The
+/// option "password", a text, opens a room that has one. A new session that joins the room
+/// again gives the same options.
+PERIGEE_API int perigee_join_with(PerigeeClient *client, const char *name,
+                                  const char *options, uint32_t timeout_ms);
+
 /// Leaves a room. Returns a request, which ends in PERIGEE_LEFT or PERIGEE_FAILED; or a negative
 /// PerigeeCode.
 PERIGEE_API int perigee_leave(PerigeeClient *client, uint32_t room);
@@ -414,6 +421,14 @@ PERIGEE_API int perigee_leave(PerigeeClient *client, uint32_t room);
 /// Requests the list of the server's rooms. Returns a request, which ends in PERIGEE_ROOMS or
 /// PERIGEE_FAILED; or a negative PerigeeCode.
 PERIGEE_API int perigee_list_rooms(PerigeeClient *client, uint32_t timeout_ms);
+
+/// Requests the rooms that match a query, the JSON of an object: {"kind": "duel", "open": true,
+/// "meta": {"map": "ice"}, "limit": 20, "after": "duel:7"}, all of it optional. Returns a
+/// request, which ends in PERIGEE_ROOMS_FOUND or PERIGEE_FAILED; or a negative PerigeeCode. The
+/// `data` of the event is {"rooms": [{"name", "kind", "count", "present", "capacity", "locked",
+/// "password", "meta"}, ...], "next"}; where `next` is not null, the list goes on `after` it.
+PERIGEE_API int perigee_query_rooms(PerigeeClient *client, const char *query,
+                                    uint32_t timeout_ms);
 
 /// Returns the number of the joined room of this name; 0 where the client is in no such room, or
 /// the name is NULL.

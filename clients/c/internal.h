@@ -100,6 +100,7 @@ typedef struct Room {
   uint32_t number;  // number that libperigee has assigned; never changes
   uint32_t id;      // id that the server has assigned, for this session
   char *name;
+  char *options;  // JSON of the options of its join, or NULL; owned
   Member *members;
   Names places;  // peer id -> 1 + index in `members`
   uint32_t member_count;
@@ -151,6 +152,7 @@ typedef enum RequestKind {
   REQUEST_JOIN,
   REQUEST_LEAVE,
   REQUEST_LIST,
+  REQUEST_QUERY,
   REQUEST_ASK,
   REQUEST_ASK_PACKET,
   REQUEST_ASK_PEER,
@@ -172,6 +174,7 @@ typedef struct Request {
   uint32_t room;     // number of the room; JOIN: 0, unless a new session joins the room
                      // again
   char *name;        // JOIN and CHANNEL: name; owned
+  char *options;     // JOIN: JSON of the options, or NULL; owned
   uint64_t value;    // PING: its value; SYNC: packets to be acknowledged; ASK_PEER: the
                      // peer
   uint64_t start_us;  // time at which the timeout began
@@ -456,6 +459,7 @@ bool take_peer_renamed(PerigeeClient *client, const Packet *packet);
 bool take_peer_left(PerigeeClient *client, const Packet *packet);
 bool take_relayed(PerigeeClient *client, const Packet *packet);
 bool take_rooms(PerigeeClient *client, const Packet *packet);
+bool take_rooms_found(PerigeeClient *client, const Packet *packet);
 
 /// Reports that the client has left a room, and frees the room. `request` 0: the
 /// program did not request it.

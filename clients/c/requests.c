@@ -105,6 +105,7 @@ void request_free(Request *request) {
   requests->count--;
   timers_stop(&request->client->timers, &request->timer);
   mem_free(request->name);
+  mem_free(request->options);
   mem_free(request);
 }
 

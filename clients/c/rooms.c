@@ -62,6 +62,7 @@ static void room_free(Rooms *rooms, Room *room) {
   mem_free(room->members);
   names_deinit(&room->places);
   mem_free(room->name);
+  mem_free(room->options);
   mem_free(room);
 }
 

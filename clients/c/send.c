@@ -125,13 +125,21 @@ void ack_send(PerigeeClient *client) {
 
 // --- Requests ---
 
-static int join(PerigeeClient *client, Request *request, const char *name) {
+static int join(PerigeeClient *client, Request *request, const char *name,
+                const char *options) {
+  Buf *payload = packet_begin(client);
   request->name = mem_strdup(name);
-  buf_str8(packet_begin(client), name, strlen(name));
-  return packet_request(client, (Packet){.type = CONTROL_JOIN}, request);
+  buf_str8(payload, name, strlen(name));
+  if (options) {
+    request->options = mem_strdup(options);
+    buf_append(payload, options, strlen(options));
+  }
+  uint16_t type = options ? CONTROL_JOIN_WITH : CONTROL_JOIN;
+  return packet_request(client, (Packet){.type = type}, request);
 }
 
-int perigee_join(PerigeeClient *client, const char *name, uint32_t timeout_ms) {
+int perigee_join_with(PerigeeClient *client, const char *name, const char *options,
+                      uint32_t timeout_ms) {
   if (!name || !text_is_name(name, strlen(name))) return PERIGEE_BAD_ARGUMENT;
   Request *again = request_find_join(client, name, strlen(name));
   if (again && again->number == 0) {  // a new session is already joining it
@@ -139,14 +147,18 @@ int perigee_join(PerigeeClient *client, const char *name, uint32_t timeout_ms) {
         client->requests.last_number % INT32_MAX + 1;
     return (int)again->number;
   }
-  return join(client, request_new(client, REQUEST_JOIN, timeout_ms), name);
+  return join(client, request_new(client, REQUEST_JOIN, timeout_ms), name, options);
+}
+
+int perigee_join(PerigeeClient *client, const char *name, uint32_t timeout_ms) {
+  return perigee_join_with(client, name, NULL, timeout_ms);
 }
 
 bool room_join_again(PerigeeClient *client, const Room *room) {
   Request *request = request_new(client, REQUEST_JOIN, 0);
   request->number = 0;
   request->room = room->number;
-  return join(client, request, room->name) >= 0;
+  return join(client, request, room->name, room->options) >= 0;
 }
 
 int perigee_leave(PerigeeClient *client, uint32_t number) {
@@ -165,6 +177,13 @@ int perigee_list_rooms(PerigeeClient *client, uint32_t timeout_ms) {
   packet_begin(client);
   return packet_request(client, (Packet){.type = CONTROL_ROOM_LIST},
                         request_new(client, REQUEST_LIST, timeout_ms));
+}
+
+int perigee_query_rooms(PerigeeClient *client, const char *query, uint32_t timeout_ms) {
+  if (!query) return PERIGEE_BAD_ARGUMENT;
+  buf_append(packet_begin(client), query, strlen(query));
+  return packet_request(client, (Packet){.type = CONTROL_ROOM_QUERY},
+                        request_new(client, REQUEST_QUERY, timeout_ms));
 }
 
 int perigee_ping(PerigeeClient *client, uint32_t timeout_ms) {

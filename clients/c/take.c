@@ -290,6 +290,7 @@ static Take *const TAKES[] = {
     [CONTROL_TOOL_ADD] = take_tool,
     [CONTROL_TOOL_REMOVE] = take_tool,
     [CONTROL_ROOMS] = take_rooms,
+    [CONTROL_ROOMS_META] = take_rooms_found,
     [CONTROL_REDIRECT] = take_redirect,
 };
 

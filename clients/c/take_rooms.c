@@ -123,6 +123,9 @@ static void enter(PerigeeClient *client, Room *known, Request *request,
   PerigeeEvent event = {.type = PERIGEE_JOINED, .room = room->number};
   if (request) {
     room->is_requested = true;
+    mem_free(room->options);
+    room->options = request->options;
+    request->options = NULL;
     event.request = request->number;
     request_free(request);
   }
@@ -287,6 +290,19 @@ bool take_rooms(PerigeeClient *client, const Packet *packet) {
   for (uint32_t i = 0; i < read; i++) mem_free((char *)rooms[i].name);
   mem_free(rooms);
   return is_good || malformed(client);
+}
+
+// The game's values in the JSON are the program's to judge.
+bool take_rooms_found(PerigeeClient *client, const Packet *packet) {
+  if (!text_is_utf8((const char *)packet->payload, packet->length))
+    return malformed(client);
+  Request *request = request_answered(client, packet, REQUEST_QUERY);
+  if (!request) return true;
+  PerigeeEvent event = {.type = PERIGEE_ROOMS_FOUND, .request = request->number};
+  EventParts parts = {.data = {packet->payload, packet->length}};
+  events_add(&client->events, &event, &parts);
+  request_free(request);
+  return true;
 }
 
 // --- Queries ---

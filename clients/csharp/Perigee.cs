@@ -48,7 +48,7 @@ public enum EventType {
   Connected, Disconnected, Reconnecting, Resumed, Lost, Closed, Joined, Left, PeerJoined, PeerLeft,
   Relay, Message, Question, Answer, Packet, Failed, Error, Rooms, Pong, Synced, ChannelOpened,
   ChannelClosed, Redirect, UdpUp, UdpDown, Match, Turn, Pace, SnapshotWanted, TreeWanted, Desync,
-  Waiting, MatchEnded, PeerRenamed, InputWanted, InputMissed, ToolChanged
+  Waiting, MatchEnded, PeerRenamed, InputWanted, InputMissed, ToolChanged, RoomsFound
 }
 
 /// <summary>PerigeeEntryKind.</summary>
@@ -218,9 +218,17 @@ public sealed class Client : IDisposable {
   public uint Join(string name, uint timeoutMs = 0) {
     return Request(perigee_join(Handle, Bytes(name), timeoutMs), "Join");
   }
+  /// <summary>Joins with options, the JSON of an object.</summary>
+  public uint JoinWith(string name, string options, uint timeoutMs = 0) {
+    return Request(perigee_join_with(Handle, Bytes(name), Bytes(options), timeoutMs), "JoinWith");
+  }
   public uint Leave(uint room) { return Request(perigee_leave(Handle, room), "Leave"); }
   public uint ListRooms(uint timeoutMs = 0) {
     return Request(perigee_list_rooms(Handle, timeoutMs), "ListRooms");
+  }
+  /// <summary>Ends in RoomsFound, whose Data is JSON.</summary>
+  public uint QueryRooms(string query = "{}", uint timeoutMs = 0) {
+    return Request(perigee_query_rooms(Handle, Bytes(query), timeoutMs), "QueryRooms");
   }
   public uint FindRoom(string name) { return perigee_find_room(Handle, Bytes(name)); }
   public string RoomName(uint room) { return Text(perigee_room_name(Handle, room)); }
@@ -442,6 +450,8 @@ public sealed class Client : IDisposable {
   [DllImport(Library, CallingConvention = C)] static extern int perigee_poll(IntPtr client, int timeoutMs);
   [DllImport(Library, CallingConvention = C)] static extern IntPtr perigee_next_event(IntPtr client);
   [DllImport(Library, CallingConvention = C)] static extern int perigee_join(IntPtr client, byte[] name, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_join_with(IntPtr client, byte[] name, byte[] options, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_query_rooms(IntPtr client, byte[] query, uint timeoutMs);
   [DllImport(Library, CallingConvention = C)] static extern int perigee_leave(IntPtr client, uint room);
   [DllImport(Library, CallingConvention = C)] static extern int perigee_list_rooms(IntPtr client, uint timeoutMs);
   [DllImport(Library, CallingConvention = C)] static extern uint perigee_find_room(IntPtr client, byte[] name);

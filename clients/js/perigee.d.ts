@@ -115,6 +115,39 @@ export interface WaitOptions {
   timeout?: number;
 }
 
+export interface JoinOptions extends WaitOptions {
+  password?: string;
+  [name: string]: unknown;
+}
+
+/** The rooms to list: those that match all that is given. */
+export interface RoomQuery extends WaitOptions {
+  kind?: string;
+  /** Rooms that can be joined without a password: neither locked nor full. */
+  open?: boolean;
+  /** Public facts of the rooms, at most 8. */
+  meta?: Record<string, string | number | boolean>;
+  /** At most 100, which is the default. */
+  limit?: number;
+  /** Rooms whose names are behind this one. */
+  after?: string;
+}
+
+export interface ListedRoom {
+  name: string;
+  kind: string;
+  /** Members, and those of them that are connected. */
+  count: number;
+  present: number;
+  /** Members at a time; a room without a limit has none. */
+  capacity?: number;
+  locked: boolean;
+  /** Whether the room has a password. */
+  password: boolean;
+  /** The facts that the game has made public. */
+  meta: Record<string, any>;
+}
+
 export type AskOptions = SendOptions & WaitOptions;
 
 /** Values that can be sent as bytes; text becomes UTF-8. */
@@ -316,7 +349,16 @@ export interface Game<M extends Messages = Messages> extends Emitter<GameEvents,
   /** Seconds that a call without a timeout waits. */
   timeout: number;
 
-  join<R extends Messages = Messages>(name: string, options?: WaitOptions): Promise<Room<R>>;
+  /**
+   * Joins a room. The game gets all options but `timeout`; `password` opens a room that has one. A new session that
+   * joins the room again gives the same options.
+   */
+  join<R extends Messages = Messages>(name: string, options?: JoinOptions): Promise<Room<R>>;
+  /**
+   * Lists rooms in the order of their names. `next` is the name to give as `after` where the list goes on, else null.
+   * The server looks at some thousand rooms for one query, perhaps before it has found any.
+   */
+  list(query?: RoomQuery): Promise<{ rooms: ListedRoom[]; next: string | null }>;
   listRooms(options?: WaitOptions): Promise<{ id: number; name: string; members: number }[]>;
   /** Sends a message without a room to the game's script. JSON or the schema must be able to express the value. */
   send(name: string, value?: unknown, options?: SendOptions): void;

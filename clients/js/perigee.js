@@ -41,10 +41,11 @@ const PRIORITIES = ["critical", "high", "normal", "low"];
 const CRITICAL = 0, NORMAL = 2;
 
 const HELLO = 1, JOIN = 2, LEAVE = 3, BROADCAST = 4, PING = 5, PONG = 6, ACK = 7, CHANNEL_OPEN = 8,
-  CHANNEL_CLOSE = 9, ROOM_LIST = 10, BYE = 11, TOOL_ADD = 13, TOOL_REMOVE = 14;
+  CHANNEL_CLOSE = 9, ROOM_LIST = 10, BYE = 11, TOOL_ADD = 13, TOOL_REMOVE = 14, JOIN_WITH = 15,
+  ROOM_QUERY = 16;
 const WELCOME = 129, JOINED = 130, LEFT = 131, RELAYED = 132, PEER_JOINED = 133, PEER_LEFT = 134,
   ERROR = 135, REJECTED = 136, CLOSING = 137, CHANNEL_OPENED = 138, ROOMS = 139, REDIRECT = 140,
-  DEV_ASSET = 141, DEV_ERROR = 142, PEER_RENAMED = 144, FAULT = 146;
+  DEV_ASSET = 141, DEV_ERROR = 142, PEER_RENAMED = 144, ROOMS_META = 145, FAULT = 146;
 const BEFORE_WELCOME = new Set([WELCOME, REJECTED, CLOSING, ERROR, PING]);
 
 // Seconds.
@@ -107,6 +108,7 @@ const CONNECT_OPTIONS = ["url", "name", "token", "timeout", "reconnect", "rejoin
 const RECONNECT_OPTIONS = ["first", "max", "for"];
 const SEND_OPTIONS = ["reliable", "priority"];
 const WAIT_OPTIONS = ["timeout"];
+const LIST_OPTIONS = ["kind", "open", "meta", "limit", "after", ...WAIT_OPTIONS];
 const ASK_OPTIONS = [...WAIT_OPTIONS, ...SEND_OPTIONS];
 const PACKET_FIELDS = ["channel", "type", "data", ...SEND_OPTIONS];
 
@@ -134,11 +136,14 @@ function hint(word, words) {
   return meant === undefined ? "" : `; did you mean "${meant}"?`;
 }
 
+function checkObject(what, options, example) {
+  if (typeof options === "object" && options !== null && !Array.isArray(options)) return;
+  throw new TypeError(`the options of ${what} are an object such as { ${example}: ... }, not ${shown(options)}`);
+}
+
 /** Throws a TypeError for an option that a call does not have. */
 function checkOptions(what, options, known) {
-  if (typeof options !== "object" || options === null || Array.isArray(options)) {
-    throw new TypeError(`the options of ${what} are an object such as { ${known[0]}: ... }, not ${shown(options)}`);
-  }
+  checkObject(what, options, known[0]);
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue;
     throw new TypeError(`${what} has no option "${name}"${hint(name, known) || `; there are ${known.join(", ")}`}`);
@@ -625,6 +630,7 @@ class Room extends Emitter {
     /** Resolves to the reason when this client has left the room for good. */
     this.left = new Promise((resolve) => { this._resolveLeft = resolve; });
     this._isAsked = false; // the game has called join, so a new session joins it again
+    this._joinOptions = {}; // of that call
   }
 
   /** Sends a message about this room to the game's script. */
@@ -968,16 +974,33 @@ class Game extends Emitter {
     return () => { if (this._asks.get(name) === fn) this._asks.delete(name); };
   }
 
-  /** Joins a room; resolves to the room when the server has accepted the join. */
+  /**
+   * Joins a room; resolves to the room when the server has let this client in. The game gets all options but
+   * `timeout`; `password` opens a room that has one. A new session that joins the room again gives the same options.
+   */
   async join(name, options = {}) {
-    checkOptions("join", options, WAIT_OPTIONS);
+    checkObject("join", options, "role");
     if (typeof name !== "string") throw new TypeError(`the name of a room is a string, not ${name}`);
     return this._rejoining.get(name)?.promise ?? this._join(name, new Room(this, name), options);
   }
 
   async _join(name, room, options) {
+    const { timeout, ...joinOptions } = room._joinOptions = options;
     const parts = [counted(name, 1, "the name")];
-    return this._request({ type: JOIN }, parts, JOINED, { ...options, room, name });
+    const type = Object.keys(joinOptions).length > 0 ? JOIN_WITH : JOIN;
+    if (type === JOIN_WITH) parts.push(jsonBody("join", joinOptions));
+    return this._request({ type }, parts, JOINED, { timeout, room, name });
+  }
+
+  /**
+   * Resolves to { rooms, next }: rooms that match `kind`, `open` and public `meta`, in the order of their names from
+   * behind `after`, at most `limit`; and the name to give as `after` where the list goes on, or null. The server looks
+   * at some thousand rooms for one query, perhaps before it has found any.
+   */
+  async list(query = {}) {
+    checkOptions("list", query, LIST_OPTIONS);
+    const { timeout, ...wanted } = query;
+    return this._request({ type: ROOM_QUERY }, [jsonBody("list", wanted)], ROOMS_META, { timeout });
   }
 
   /** Resolves to the rooms that the server lists: each as { id, name, members = number of its members }. */
@@ -1476,7 +1499,8 @@ class Game extends Emitter {
   }
 
   _rejoin(room) {
-    const promise = this._join(room.name, room, {});
+    const { timeout, ...options } = room._joinOptions;
+    const promise = this._join(room.name, room, options);
     const entry = { room, promise };
     this._rejoining.set(room.name, entry);
     const isCurrent = () => this._rejoining.get(room.name) === entry;
@@ -1646,12 +1670,21 @@ class Game extends Emitter {
   }
 }
 
+/** Throws a TypeError for a value that JSON cannot express. */
+function checkSendable(what, value, path) {
+  const problem = findUnsendable(value, path);
+  if (problem) throw new TypeError(`${what}: ${problem}, which JSON cannot say`);
+}
+
 function messageBody(name, value) {
-  if (value !== undefined) {
-    const problem = findUnsendable(value, "value");
-    if (problem) throw new TypeError(`message "${name}": ${problem}, which JSON cannot say`);
-  }
+  if (value !== undefined) checkSendable(`message "${name}"`, value, "value");
   return encoder.encode(JSON.stringify([name, value]));
+}
+
+/** Returns the JSON of the options of a call. */
+function jsonBody(what, options) {
+  checkSendable(what, options, "options");
+  return encoder.encode(JSON.stringify(options));
 }
 
 function parseJson(text, what) {
@@ -1845,6 +1878,11 @@ const CONTROLS = {
   [ROOMS]: (game, reader, packet) => {
     const rooms = reader.list(() => ({ id: reader.u32(), name: reader.str8(), members: reader.u32() }));
     return () => game._resolve(packet, rooms);
+  },
+  [ROOMS_META]: (game, reader, packet) => {
+    const found = parseJson(textOf(reader.rest()), "a list of rooms");
+    if (!Array.isArray(found?.rooms)) throw malformed("a list of rooms that is none");
+    return () => game._resolve(packet, { rooms: found.rooms, next: found.next ?? null });
   },
   [REDIRECT]: (game, reader) => {
     const host = reader.str8(), port = reader.u16();

@@ -29,10 +29,11 @@ static PerigeeQuestion question_at(lua_State *L, int index) {
 
 // --- Rooms ---
 
-// join(name, seconds): returns a request
+// join(name, seconds, options): returns a request; `options` is JSON or nil
 static int join(lua_State *L) {
   return core_result(
-      L, perigee_join(core_client(L, 1), core_name(L, 2), core_milliseconds(L, 3)));
+      L, perigee_join_with(core_client(L, 1), core_name(L, 2),
+                           luaL_optstring(L, 4, NULL), core_milliseconds(L, 3)));
 }
 
 // leave(room): returns a request
@@ -43,6 +44,12 @@ static int leave(lua_State *L) {
 // list_rooms(seconds): returns a request
 static int list_rooms(lua_State *L) {
   return core_result(L, perigee_list_rooms(core_client(L, 1), core_milliseconds(L, 2)));
+}
+
+// query_rooms(json, seconds): returns a request
+static int query_rooms(lua_State *L) {
+  return core_result(L, perigee_query_rooms(core_client(L, 1), luaL_checkstring(L, 2),
+                                            core_milliseconds(L, 3)));
 }
 
 // --- Messages ---
@@ -177,6 +184,7 @@ void core_add_calls(lua_State *L) {
   static const luaL_Reg METHODS[] = {{"join", join},
                                      {"leave", leave},
                                      {"list_rooms", list_rooms},
+                                     {"query_rooms", query_rooms},
                                      {"send", send},
                                      {"send_bytes", send_bytes},
                                      {"ask", ask},

@@ -82,6 +82,10 @@ static void set_rooms(lua_State *L, const PerigeeEvent *event) {
   lua_setfield(L, -2, "rooms");
 }
 
+static void set_found(lua_State *L, const PerigeeEvent *event) {
+  set_data(L, "found", event);
+}
+
 // Adds the other members by peer id. The list may already include changes whose events
 // come later.
 static void set_members(lua_State *L, const PerigeeClient *client, uint32_t room) {
@@ -264,6 +268,7 @@ static const struct {
     [PERIGEE_INPUT_WANTED] = {"input_wanted", NULL},
     [PERIGEE_INPUT_MISSED] = {"input_missed", set_missed},
     [PERIGEE_TOOL_CHANGED] = {"tool_changed", NULL},
+    [PERIGEE_ROOMS_FOUND] = {"rooms_found", set_found},
 };
 
 void core_push_event(lua_State *L, const PerigeeClient *client,

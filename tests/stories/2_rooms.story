@@ -109,6 +109,35 @@ gets  ROOM_LIST request
 sends ROOMS [[5,"arena",3],[6,"duel",0]] answer
 sees  rooms rooms=[{"name":"arena","members":3},{"name":"duel","members":0}]
 
+= A room is joined with options
+open
+call  join arena options={"role":"spectator","code":1}
+gets  JOIN_WITH arena {"role":"spectator","code":1} request
+sends JOINED answer
+sees  joined call=join room=arena
+
+= A room whose password is wrong
+open
+call  join arena options={"password":"x"}
+gets  JOIN_WITH arena {"password":"x"}
+sends ERROR Unauthorized "the room needs its password" answer
+sees  failed call=join code=Unauthorized text="the room needs its password"
+
+= Rooms are listed by a query
+open
+call  list query={"kind":"duel","open":true,"meta":{"map":"ice"},"limit":20,"after":"duel:1"}
+gets  ROOM_QUERY {"kind":"duel","open":true,"meta":{"map":"ice"},"limit":20,"after":"duel:1"} request
+sends ROOMS_META {"rooms":[{"name":"duel:2","count":1,"meta":{"map":"ice"}}],"next":"duel:2"} answer
+sees  found call=list value={"rooms":[{"name":"duel:2","count":1,"meta":{"map":"ice"}}],"next":"duel:2"}
+call  list query={}
+gets  ROOM_QUERY {} request
+sends ROOMS_META {"rooms":[{"name":"duel:3"}],"next":null} answer
+sees  found call=list value={"rooms":[{"name":"duel:3"}],"next":null}
+call  list query={"limit":0}
+gets  ROOM_QUERY {"limit":0} request
+sends ERROR Protocol answer
+sees  failed call=list code=Protocol
+
 = A name of a room that is none is not sent
 open
 call  join x*300

@@ -235,6 +235,25 @@ sees peer_left times=2
 sees  joined room=arena
 sees  joined room=duel
 
+= A room is joined again with the options of its join
+open  token=3
+call  join arena options={"role":"spectator"}
+gets  JOIN_WITH arena {"role":"spectator"}
+sends JOINED answer
+sees  joined
+lost
+gets  JOIN_WITH arena {"role":"spectator"}
+sends JOINED 55 arena 8 answer
+sees  lost
+sees  joined room=arena
+server cuts
+sees  disconnected
+sees  reconnecting
+gets  HELLO resume=9
+sends WELCOME id=10 token=11
+sees  lost
+gets  JOIN_WITH arena {"role":"spectator"}
+
 = A room that cannot be joined again is left
 open_room token=3
 lost

@@ -131,7 +131,10 @@ static int make_call(App *app, const char *call, const Fields *fields) {
            number = (uint16_t)number_in(fields, "number", 0);
   uint16_t served = name ? (uint16_t)number_of(app->channels, name) : 0;
   if (strcmp(call, "connect") == 0) return call_connect(app, fields);
-  if (strcmp(call, "join") == 0) return perigee_join(client, room_name, timeout_ms);
+  if (strcmp(call, "join") == 0)
+    return perigee_join_with(client, room_name, field(fields, "options"), timeout_ms);
+  if (strcmp(call, "list") == 0)
+    return perigee_query_rooms(client, field(fields, "query"), timeout_ms);
   if (strcmp(call, "leave") == 0) return perigee_leave(client, room);
   if (strcmp(call, "send") == 0)
     return perigee_send(client, room, name, value, flags_in(fields));

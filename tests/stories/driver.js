@@ -96,7 +96,9 @@ class App {
 
   // Calls.
 
-  async join({ room, ...options }) { this.entered(await this.game.join(room, waiting(options)), "join"); }
+  async join({ room, options, ...rest }) {
+    this.entered(await this.game.join(room, { ...parsed(options), ...waiting(rest) }), "join");
+  }
   async leave({ room, ...options }) {
     await this.rooms.get(room).leave(waiting(options));
     this.sees("left", { call: "leave", room, code: "ConnectionClosed" });
@@ -108,6 +110,9 @@ class App {
   async answer({ value }) { this.replies.shift()(parsed(value)); }
   async relay({ room, data, ...options }) { this.rooms.get(room).relay(bytes(data), sending(options)); }
   async rooms_() { this.sees("rooms", { call: "rooms", rooms: (await this.game.listRooms()).map(({ name, members }) => ({ name, members })) }); }
+  async list({ query, ...options }) {
+    this.sees("found", { call: "list", value: await this.game.list({ ...parsed(query), ...waiting(options) }) });
+  }
   async ping(fields) { this.sees("pong", { call: "ping", took: await this.game.ping(waiting(fields)) }); }
   async sync() { await this.game.flush(); this.sees("synced", { call: "sync" }); }
   async close() { await this.game.close(); }

@@ -185,7 +185,7 @@ function App:target(fields) return fields.room and self.rooms[fields.room] or se
 
 function App:join(fields)
   local c = self.client
-  local room, message, code, fault = self:within(fields, c.join, c, fields.room)
+  local room, message, code, fault = self:within(fields, c.join, c, fields.room, parsed(fields.options))
   if not room then return nil, message, code, fault end
   self:keep_room(room)
   self:sees("joined", { call = "join", room = room.name, members = room.members })
@@ -230,6 +230,13 @@ function App:list_rooms()
   local rooms = setmetatable({}, cjson.empty_array_mt)
   for i, room in ipairs(list) do rooms[i] = { name = room.name, members = room.members } end
   self:sees("rooms", { call = "rooms", rooms = rooms })
+end
+
+
+function App:list(fields)
+  local rooms, after, code = self.client:list(parsed(fields.query))
+  if not rooms then return nil, after, code end
+  self:sees("found", { call = "list", value = { rooms = rooms, next = after or cjson.null } })
 end
 
 

@@ -124,6 +124,7 @@ static const char *const EVENTS[] = {
     [PERIGEE_FAILED] = "failed",
     [PERIGEE_ERROR] = "error",
     [PERIGEE_ROOMS] = "rooms",
+    [PERIGEE_ROOMS_FOUND] = "found",
     [PERIGEE_PONG] = "pong",
     [PERIGEE_SYNCED] = "synced",
     [PERIGEE_CHANNEL_OPENED] = "channel_opened",
@@ -291,6 +292,7 @@ static void print_fields(App *app, const PerigeeEvent *event) {
       print_data(event);
       break;
     case PERIGEE_MESSAGE:
+    case PERIGEE_ROOMS_FOUND:
     case PERIGEE_ANSWER:
       print_value(event);
       break;

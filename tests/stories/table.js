@@ -23,7 +23,7 @@ export const CLIENTS = ["c", "lua", "js", "ws"]; // ws: JavaScript by WebSockets
 /** The calls that drivers know, with their fields in order. */
 const CALLS = {
   connect: [], join: ["room"], leave: ["room"], send: ["name", "value"], ask: ["name", "value"], answer: ["value"],
-  relay: ["room", "data"], rooms: [], ping: [], sync: [], close: [],
+  relay: ["room", "data"], rooms: [], list: [], ping: [], sync: [], close: [],
   packet: ["channel", "number", "data"], ask_packet: ["channel", "number", "data"], answer_packet: ["data"],
   serve: ["name"], unserve: ["name"], tool: ["name", "value"], untool: ["name", "value"], send_to: ["name", "peer", "number", "data"], state: [], members: ["room"],
   enter: ["room", "data"], exit: ["room"], input: ["room", "data"], match: ["room"],

@@ -24,6 +24,8 @@ const PACKETS = {
   BYE: [0, 11, ""],
   TOOL_ADD: [0, 13, "tool:rest_json?"],
   TOOL_REMOVE: [0, 14, "tool:rest_json?"],
+  JOIN_WITH: [0, 15, "name:str8 options:rest_json"],
+  ROOM_QUERY: [0, 16, "query:rest_json"],
   WELCOME: [0, 129, "version:u16=1 id:u32=7 session:uuid=1 token:uuid=0 time:u64=1700000000000000 max:u32=65536 ping:u32=13000 "
     + "tick:u16=20 resumed:u8=0 received:u32=0 udp_port:u16=0 udp_key:key=0"],
   JOINED: [0, 130, "room:u32=5 name:str8=arena self:u32=7 members:members={}"],
@@ -40,6 +42,7 @@ const PACKETS = {
   DEV_ASSET: [0, 141, "path:str8"],
   DEV_ERROR: [0, 142, "text:str16"],
   PEER_RENAMED: [0, 144, "room:u32 id:u32 name:str8"],
+  ROOMS_META: [0, 145, "found:rest_json"],
   FAULT: [0, 146, "code:str8 value:rest_json=null"],
   MESSAGE: [2, 0, "name:string value:json=null room:u32=0"],
   ENTER: [3, 1, "room:u32 version:u8 flags_:u8 seat:uuid match:u32 turn:u32"],

@@ -357,16 +357,34 @@ end
 
 -- Rooms -----------------------------------------------------------------------------------------
 
---- Joins a room and waits for the server's decision.
+-- Returns the JSON of a call's options or query, or nil. Raises an error for a value that is not a table.
+local function to_json(call, what, value)
+  if value == nil then return nil end
+  if type(value) ~= "table" then
+    local kind = describe.kind(value)
+    error(("%s%s takes a table of %s, not %s"):format(describe.where(), call, what, kind), 0)
+  end
+  local ok, text = pcall(json.encode, value)
+  if not ok then
+    error(("%s%s: %s"):format(describe.where(), call, text), 0)
+  end
+  return text
+end
+
+
+--- Joins a room and waits for the server's decision. The game gets the options; `password` opens a room
+--- that has a password. A new session that joins the room again gives the same options.
 ---@param name string
+---@param options? table values that JSON can express
 ---@return perigee.client.Room?, string? message, string? code, any fault
-function calls:_join(name)
+function calls:_join(name, options)
   if type(name) ~= "string" then
     error(("%sclient:join takes the name of a room, not %s"):format(describe.where(), describe.kind(name)), 0)
   end
-  local event, message, code, fault = self:_ask("join", name, self.timeout)
+  local json_options = to_json("client:join", "options", options)
+  local event, message, code, fault = self:_ask("join", name, self.timeout, json_options)
   if event then return event.room end
-  if code == "Protocol" then message = calls.BAD_NAME end
+  if code == "Protocol" and not options then message = calls.BAD_NAME end
   return nil, message, code, fault
 end
 
@@ -377,6 +395,23 @@ function calls:rooms()
   local event, message, code = self:_ask("list_rooms", self.timeout)
   if not event then return nil, message, code end
   return event.rooms
+end
+
+
+--- Returns the rooms that match a query, in the order of their names, each as { name, kind, count, present,
+--- capacity, locked, password, meta }. If the list goes on, also returns the name to give as `after`. The
+--- server looks at some thousand rooms for one query, perhaps before it has found any.
+---@param query? { kind: string?, open: boolean?, meta: table?, limit: integer?, after: string? }
+---@return table[]? rooms, string? next_or_message, string? code
+function calls:list(query)
+  local text = to_json("client:list", "conditions", query) or "{}"
+  local event, message, code = self:_ask("query_rooms", text, self.timeout)
+  if not event then return nil, message, code end
+  local answer = json.decode(event.found)
+  if type(answer) ~= "table" or type(answer.rooms) ~= "table" then
+    return nil, "the server sent a list that cannot be read", "Protocol"
+  end
+  return answer.rooms, answer.next
 end
 
 

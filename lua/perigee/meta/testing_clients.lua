@@ -15,15 +15,17 @@ local Client = {}
 
 --- Joins a room. The spec fails if the server refuses it.
 ---@param name string
+---@param options? table The game gets them as the third argument of `on_join`.
 ---@return perigee.testing.Room
-function Client:join(name) end
+function Client:join(name, options) end
 
 --- Joins a room, or returns why the server refuses it.
 ---@param name string
+---@param options? table
 ---@return perigee.testing.Room? room
 ---@return string? message
 ---@return perigee.Code? code
-function Client:try_join(name) end
+function Client:try_join(name, options) end
 
 --- Returns the room of that name that this client is in, or nil.
 ---@param name string
@@ -35,6 +37,14 @@ function Client:room(name) end
 ---@return string? message
 ---@return perigee.Code? code
 function Client:rooms() end
+
+--- Returns the rooms that match a query, as `perigee.rooms.list` has it, in the order of their names. Each has `name`,
+--- `kind`, `count`, `present`, `capacity`, `locked`, `password` and its public `meta`.
+---@param query? perigee.RoomQuery
+---@return table[]? rooms
+---@return string? next The name to give as `after`, if the list goes on; or why there is no list.
+---@return perigee.Code? code
+function Client:list(query) end
 
 --- Sends a message to the game.
 ---@param name string

@@ -250,10 +250,11 @@ end
 
 --- Joins a room; returns nil, message, code if the server refuses.
 ---@param name string
+---@param options? table
 ---@return perigee.client.Room?, string? message, string? code
-function BinaryClient:try_join(name)
+function BinaryClient:try_join(name, options)
   failure.check("a room's name", name, "string")
-  return self:_join(name)
+  return self:_join(name, options)
 end
 
 

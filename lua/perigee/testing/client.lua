@@ -325,9 +325,10 @@ end
 
 --- Joins a room; fails the spec if the server refuses.
 ---@param name string
+---@param options? table
 ---@return perigee.client.Room|perigee.testing.TextRoom
-function Client:join(name)
-  local room, message, code = self:try_join(name)
+function Client:join(name, options)
+  local room, message, code = self:try_join(name, options)
   if not room then
     local what = ("%s cannot join %q"):format(self.name, name)
     failure.raise("%s", report.refused(self.server, what, message, code))

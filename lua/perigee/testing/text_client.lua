@@ -166,10 +166,12 @@ end
 
 --- Joins a room; returns nil, message, code if the server refuses.
 ---@param name string
+---@param options? table
 ---@return perigee.testing.TextRoom?, string? message, string? code
-function TextClient:try_join(name)
+function TextClient:try_join(name, options)
   failure.check("a room's name", name, "string")
-  local good, message, code = command(self, "/join " .. name, "^(%* joined " .. escape(name) .. ")")
+  local line = options and ("/join_with %s %s"):format(name, json.encode(options)) or "/join " .. name
+  local good, message, code = command(self, line, "^(%* joined " .. escape(name) .. ")")
   if not good then return nil, message, code end
   self._last_room = setmetatable({ name = name, joined = true, client = self }, TextRoom)
   return self._last_room
@@ -209,7 +211,7 @@ end
 
 
 for _, name in ipairs { "ask", "answer", "on_ask", "send_packet", "ask_packet", "channel", "ping",
-  "reconnect", "room", "rooms", "write" } do
+  "reconnect", "room", "rooms", "list", "write" } do
   TextClient[name] = function()
     failure.misuse("a text peer has no %s; it has line and expect_line", name)
   end
