@@ -9,7 +9,7 @@ local WIDTH = 100
 local PAGES = {
   {
     path = "docs/api.md",
-    files = { "perigee", "commands", "game", "world", "lockstep", "mcp", "figures", "sandbox" },
+    files = { "perigee", "commands", "game", "world", "lockstep", "mcp", "services", "figures", "sandbox" },
     head = [[
 # API reference
 

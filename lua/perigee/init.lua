@@ -4,6 +4,7 @@ local bytes = require "perigee.api.bytes"
 local channels = require "perigee.api.channels"
 local commands = require "perigee.api.commands"
 local core = require "perigee.core"
+local date = require "perigee.api.date"
 local env = require "perigee.api.env"
 local events = require "perigee.api.events"
 local fault = require "perigee.util.fault"
@@ -37,6 +38,7 @@ local perigee = {
   json = bytes.json,
   hash = bytes.hash,
   random_bytes = bytes.random_bytes,
+  date = date,
 }
 
 

@@ -135,6 +135,14 @@ function perigee.hash(text, key) end
 ---@return string
 function perigee.random_bytes(count) end
 
+--- Returns the calendar date and the time of day in a time zone.
+---@param zone? string A zone of the system such as `"Europe/Berlin"`, or `"local"` for the machine's own. Default: `"UTC"`.
+---@param at? number Seconds since 1970, in the years 1 to 9999. Default: now, as `os.time()`.
+---@return perigee.Date? date
+---@return string? problem
+---@return perigee.Code? code Unsupported: the system has no such zone, or no zones.
+function perigee.date(zone, at) end
+
 --- Returns an environment variable of the server, or nil if it is not set. Secrets belong there, not into files.
 ---@param name string Begins with `GAME_`; any other name is an error.
 ---@return string?
@@ -443,21 +451,6 @@ function Room:spawn(fn, ...) end
 ---@field hidden? boolean Whether lists leave it out.
 ---@field locked? boolean Whether clients cannot join.
 ---@field password? string|false The password that clients need to join; false: none.
-
---- JSON, with all digits of numbers. An empty table is the object `{}`.
----@class perigee.Json
-local Json = {}
-
---- Returns a value as JSON text. A value that JSON lacks is an error that names its place.
----@param value any
----@return string text
-function Json.encode(value) end
-
---- Returns the value of a JSON text of at most 4 MiB. Nulls are nil.
----@param text string
----@return any value
----@return string? problem Why the text has no value.
-function Json.decode(text) end
 
 --- Rooms by name.
 ---@class perigee.Rooms

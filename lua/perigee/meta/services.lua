@@ -1,0 +1,31 @@
+---@meta
+-- Services ----------------------------------------------------------------------------------
+
+--- A time as the calendar and the clocks of a zone show it.
+---@class perigee.Date
+---@field year integer
+---@field month integer 1 to 12.
+---@field day integer 1 to 31.
+---@field hour integer 0 to 23.
+---@field minute integer
+---@field second integer
+---@field weekday integer 1 (Monday) to 7 (Sunday).
+---@field yearday integer 1 to 366.
+---@field offset integer Seconds east of UTC.
+---@field zone string Abbreviation, such as `"CEST"`.
+---@field is_dst boolean Whether daylight saving time is in force.
+
+--- JSON, with all digits of numbers. An empty table is the object `{}`.
+---@class perigee.Json
+local Json = {}
+
+--- Returns a value as JSON text. A value that JSON lacks is an error that names its place.
+---@param value any
+---@return string text
+function Json.encode(value) end
+
+--- Returns the value of a JSON text of at most 4 MiB. Nulls are nil.
+---@param text string
+---@return any value
+---@return string? problem Why the text has no value.
+function Json.decode(text) end
