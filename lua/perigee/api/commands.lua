@@ -1,7 +1,7 @@
 --- perigee.commands: the commands of a chat or a console, each described in a line, which
 --- lua/perigee/meta/perigee.lua describes.
 
-local fault = require "perigee.util.fault"
+local describe = require "perigee.util.describe"
 local lpeg = require "lpeg"
 local sorted_keys = require "perigee.util.sorted_keys"
 
@@ -16,6 +16,23 @@ local letter = R("az", "AZ", "09") + "_"
 local number = S "+-" ^ -1 * (R "09" ^ 1 * (P "." * R "09" ^ 0) ^ -1 + P "." * R "09" ^ 1)
   * (S "eE" * S "+-" ^ -1 * R "09" ^ 1) ^ -1 * -1
 
+local nearest -- core.nearest, or that of the tools: specs of games use commands, too
+
+local function raise(message, ...)
+  error(describe.where() .. message:format(...), 0)
+end
+
+local function check(what, value, wanted)
+  if type(value) ~= wanted then
+    raise("%s must be a %s, not %s", what, wanted, describe.kind(value))
+  end
+end
+
+local function hint(word, names)
+  local meant = nearest(tostring(word), names)
+  return meant and ("; did you mean %s?"):format(meant) or describe.names(names)
+end
+
 -- Descriptions ------------------------------------------------------------------------------------
 
 local word = letter * (letter + "-") ^ 0
@@ -23,9 +40,9 @@ local choices = Ct(C(word) * (P "|" * C(word)) ^ 1)
 local inner = Cg(C(word), "name") * (P ":" * (Cg(choices, "choices") + Cg(C(word), "kind"))) ^ -1
 local argument_pattern = Ct(P "<" * inner * P ">" + P "[" * inner * P "]" * Cg(Cc(true), "is_optional"))
 local arguments = Ct((argument_pattern * blank) ^ 0)
-local help = P "--" * blank * Cg(C(P(1) ^ 0), "help")
+local remark = P "--" * blank * Cg(C(P(1) ^ 0), "help")
 local words_of_name = Ct((C(word) * blank) ^ 1)
-local description = Ct(blank * Cg(words_of_name, "words") * Cg(arguments, "arguments") * help ^ -1)
+local description = Ct(blank * Cg(words_of_name, "words") * Cg(arguments, "arguments") * remark ^ -1)
   * Cp()
 
 -- How the text of a word becomes a value; nil, and what it must be.
@@ -66,7 +83,7 @@ local function check_argument(fail, command, argument, i)
   if not argument.choices then
     argument.kind = argument.kind or "word"
     if not KINDS[argument.kind] then
-      fail("there is no type %s%s", argument.kind, fault.hint_or_names(argument.kind, sorted_keys(KINDS)))
+      fail("there is no type %s%s", argument.kind, hint(argument.kind, sorted_keys(KINDS)))
     end
   end
   local before = command.arguments[i - 1]
@@ -93,7 +110,7 @@ end
 
 local function read_description(text)
   local function fail(problem, ...)
-    fault.raise("the command %q: " .. problem, text, ...)
+    raise("the command %q: " .. problem, text, ...)
   end
   local command, stop = description:match(text)
   if not command then
@@ -139,10 +156,10 @@ end
 
 local function unknown(self, words)
   if #words == 0 then
-    return nil, "there is no command" .. fault.hint_or_names("", self._names), 1
+    return nil, "there is no command" .. hint("", self._names), 1
   end
   return nil, ("there is no command %q%s"):format(shown(words[1].text),
-    fault.hint_or_names(words[1].text, self._names)), words[1].at
+    hint(words[1].text, self._names)), words[1].at
 end
 
 local function read_argument(argument, given, line)
@@ -164,7 +181,7 @@ end
 
 
 function Commands:parse(line)
-  fault.check("a line", line, "string")
+  check("a line", line, "string")
   local words = line_of_words:match(line)
   local command = find(self, words)
   if not command then
@@ -197,7 +214,7 @@ function Commands:run(peer, line, ...)
   end
   local handler = self.on[name]
   if not handler then
-    fault.raise("the command %s has no handler; write `function commands.on.%s(peer, arguments)`", name, name)
+    raise("the command %s has no handler; write `function commands.on.%s(peer, arguments)`", name, name)
   end
   return true, handler(peer, values, ...)
 end
@@ -211,7 +228,7 @@ function Commands:usage(name)
     end
     return table.concat(lines, "\n")
   end
-  fault.check("a command's name", name, "string")
+  check("a command's name", name, "string")
   local command = self._by_name[name]
   return command and command.usage .. (command.help and " -- " .. command.help or "")
 end
@@ -225,7 +242,7 @@ end
 
 
 function Commands:complete(text)
-  fault.check("a text", text, "string")
+  check("a text", text, "string")
   local head, part = text:match "^(.-)(%S*)$"
   local before = line_of_words:match(head)
   local seen = {}
@@ -249,33 +266,38 @@ local function new_handlers(by_name, names)
   return setmetatable({}, {
     __newindex = function(handlers, name, fn)
       if not by_name[name] then
-        fault.raise("there is no command %s%s", tostring(name), fault.hint_or_names(name, names))
+        raise("there is no command %s%s", tostring(name), hint(name, names))
       end
-      fault.check("the handler of the command " .. name, fn, "function")
+      check("the handler of the command " .. name, fn, "function")
       rawset(handlers, name, fn)
     end,
     __metatable = "handlers",
   })
 end
 
-
---- Makes commands of their descriptions.
----@param descriptions string[]
----@return perigee.Commands
-return function(descriptions)
-  fault.check("what perigee.commands takes", descriptions, "table")
+local function make(descriptions)
+  check("what perigee.commands takes", descriptions, "table")
   local self = { _list = {}, _by_name = {}, _names = {} }
   for i, text in ipairs(descriptions) do
-    fault.check("the description of a command", text, "string")
+    check("the description of a command", text, "string")
     local command = read_description(text)
     if self._by_name[command.name] then
-      fault.raise("there are two commands %s", command.name)
+      raise("there are two commands %s", command.name)
     end
     self._list[i], self._by_name[command.name], self._names[i] = command, command, command.name
   end
   if #self._list == 0 then
-    fault.raise('perigee.commands takes a list of descriptions, such as { "give <name> <count:int> [item]" }')
+    raise('perigee.commands takes a list of descriptions, such as { "give <name> <count:int> [item]" }')
   end
   self.on = new_handlers(self._by_name, self._names)
   return setmetatable(self, Commands)
+end
+
+
+--- Makes the function that games call as `perigee.commands`.
+---@param find_nearest fun(word: string, words: string[]): string? returns the nearest of words
+---@return fun(descriptions: string[]): perigee.Commands
+return function(find_nearest)
+  nearest = find_nearest
+  return make
 end

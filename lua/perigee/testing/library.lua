@@ -3,6 +3,7 @@
 --- that names the cause.
 
 local annotations = require "perigee.tools.check.annotations"
+local commands = require "perigee.api.commands"
 local env = require "perigee.api.env"
 local failure = require "perigee.testing.failure"
 local fixed = require "perigee.fixed"
@@ -36,6 +37,7 @@ end
 
 return part(classes.perigee, ".", {
   state = {},
+  commands = commands(tool.nearest),
   env = env(os.getenv),
   fixed = fixed,
   rooms = part(classes["perigee.Rooms"], ".", {}),

@@ -4,8 +4,7 @@ describe("perigee.commands", function()
   local make, commands
 
   setup(function()
-    fake_core.new()
-    make = require "perigee.api.commands"
+    make = require "perigee.api.commands"(fake_core.new().nearest)
   end)
 
   before_each(function()

@@ -93,6 +93,7 @@ describe("the library without a server", function()
   it("computes, reads the environment, keeps state, and takes declarations", function()
     assert.equal(perigee.fixed.ONE, perigee.fixed.from(1))
     assert.is_nil(perigee.env "GAME_OF_NOBODY")
+    assert.same({ "go", { to = "mill" } }, { perigee.commands({ "go <to>" }):parse "go mill" })
     assert.is_nil(perigee.state.score)
     perigee.state.score = 3
     perigee.world:component("position", { x = 0 })
