@@ -490,7 +490,7 @@ PERIGEE_API int perigee_answer_bytes(PerigeeClient *client,
                                      size_t size);
 
 /// Sends bytes to every other member of a room. The game sees them only where it has an
-/// on_broadcast.
+/// on_broadcast. `room` 0: to all other clients, where the server has `client_broadcast`.
 PERIGEE_API int perigee_relay(PerigeeClient *client, uint32_t room, const void *data,
                               size_t size, uint32_t flags);
 

@@ -165,7 +165,6 @@ int perigee_answer_bytes(PerigeeClient *client, const PerigeeQuestion *question,
 int perigee_relay(PerigeeClient *client, uint32_t room, const void *data, size_t size,
                   uint32_t flags) {
   Buf *payload;
-  if (room == 0) return PERIGEE_NOT_JOINED;
   int code = begin(client, room, &payload);
   if (code != 0) return code;
   buf_append(payload, data, size);

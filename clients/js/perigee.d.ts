@@ -368,6 +368,8 @@ export interface Game<M extends Messages = Messages> extends Emitter<GameEvents,
   onAsk(name: string, fn: (value: any, room?: Room) => unknown): Off;
   /** Measures the round-trip time in seconds. */
   ping(options?: WaitOptions): Promise<number>;
+  /** Sends bytes or text to all other clients, where the server has `client_broadcast`. */
+  relay(data: Bytes, options?: SendOptions): void;
   /** Resolves when the server has received all reliable packets sent so far. */
   flush(): Promise<void>;
   sendPacket(packet: PacketFields): void;

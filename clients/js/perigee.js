@@ -961,6 +961,12 @@ class Game extends Emitter {
     this._sendMessage(null, name, value, options);
   }
 
+  /** Sends bytes or text to all other clients, where the server has `client_broadcast`. */
+  relay(data, options = {}) {
+    checkOptions("relay", options, SEND_OPTIONS);
+    this._sendInRoom(null, { type: BROADCAST, priority: priorityOf(options) }, options, toBytes(data));
+  }
+
   /** Sends the game's script a request; resolves to the result of its handler. */
   ask(name, value, options = {}) {
     return this._ask(null, name, value, options);

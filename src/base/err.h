@@ -13,7 +13,8 @@
   X(ERR_INVALID, -20006, "invalid value")          \
   X(ERR_ADDRESS, -20007, "address not understood") \
   X(ERR_DELIVERY, -20008, "over delivery_limit")   \
-  X(ERR_TAKEN, -20009, "taken by another")
+  X(ERR_TAKEN, -20009, "taken by another")         \
+  X(ERR_VACANT, -20010, "nobody serves it")
 
 typedef enum Err {
 #define X(name, value, text) name = value,

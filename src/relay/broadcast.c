@@ -76,16 +76,18 @@ void room_relay(Relay *relay, Room *room, Peer *peer, uint8_t priority, uint8_t 
                  .flags = reliable,
                  .length = data.size,
                  .payload = (const uint8_t *)data.bytes},
-      .ids = {room->id, peer->id},
+      .ids = {room ? room->id : 0, peer->id},
       .id_count = 2,
       .flags = reliable ? OUT_KEEP : 0,
   };
+  uint32_t count = room ? room->count - room->suspended : session_count(relay->session);
+  if (!room) all_ensure(relay);
   audience_count(relay, room, reliable);
   if (reliable || peer->state == PEER_SUSPENDED)
     audience_exclude(relay, peer, room, reliable);
   Audience others = {room, FORMS_ALL, &peer->conn, 1};
   audience_send(relay, &others, &relayed);
-  relay->stats.deliveries += room->count - room->suspended - (peer->conn != 0);
+  relay->stats.deliveries += count - (peer->conn != 0);
 }
 
 void broadcast_from(Relay *relay, Peer *peer, Room *room, const Packet *packet,

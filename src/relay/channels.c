@@ -29,6 +29,11 @@ static bool is_served(const PluginChannel *channel) {
   return channel->peer != 0 || channel->is_scripts;
 }
 
+bool channel_is_vacant(const Relay *relay, uint16_t channel) {
+  const PluginChannel *found = find(relay, channel);
+  return found && !is_served(found);
+}
+
 // --- Numbers ---
 
 // Returns the number of a name, or 0.

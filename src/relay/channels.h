@@ -43,6 +43,9 @@ void channel_packet(Relay *relay, Peer *peer, const Packet *packet);
 /// Closes all channels that the peer serves.
 void channel_release_all(Relay *relay, const Peer *peer);
 
+/// Returns whether a number is that of a plugin channel that nobody serves.
+bool channel_is_vacant(const Relay *relay, uint16_t channel);
+
 /// Returns the peer that serves the plugin channel, or 0.
 uint32_t channel_server(const Relay *relay, uint16_t channel);
 

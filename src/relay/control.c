@@ -32,6 +32,16 @@ static void on_leave(Relay *relay, Peer *peer, const Packet *packet) {
     member_room(relay, peer, id, packet);
 }
 
+static void broadcast_to_all(Relay *relay, Peer *peer, const Packet *packet,
+                             Text data) {
+  if (relay->limits.client_broadcast)
+    room_relay(relay, NULL, peer, packet->priority, packet->flags, data);
+  else
+    session_error(
+        relay->session, peer, packet, CODE_UNAUTHORIZED,
+        "the server has client_broadcast = false: clients broadcast in rooms");
+}
+
 static void on_broadcast(Relay *relay, Peer *peer, const Packet *packet) {
   uint32_t id;
   Text data;
@@ -40,6 +50,10 @@ static void on_broadcast(Relay *relay, Peer *peer, const Packet *packet) {
     return;
   }
   relay->stats.messages_in++;
+  if (id == 0) {
+    broadcast_to_all(relay, peer, packet, data);
+    return;
+  }
   Room *room = member_room(relay, peer, id, packet);
   if (room) broadcast_from(relay, peer, room, packet, data);
 }

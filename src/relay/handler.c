@@ -37,8 +37,20 @@ static int check_message(const Relay *relay, const Command *command) {
   return err == 0 ? check_size(relay, command) : err;
 }
 
+// Returns whether the running handler opens a channel.
+static bool opens_channel(const Relay *relay, uint16_t channel) {
+  Command command;
+  for (size_t at = 0; commands_next(&relay->handler.commands, &at, &command);)
+    if (command.type == COMMAND_CHANNEL_OPEN && command.id == channel) return true;
+  return false;
+}
+
 static int check_packet(const Relay *relay, const Command *command) {
   if (command->channel == CHANNEL_CONTROL) return ERR_INVALID;
+  bool is_answer = command->flags & PACKET_RESPONSE;
+  if (!is_answer && channel_is_vacant(relay, command->channel) &&
+      !opens_channel(relay, command->channel))
+    return ERR_VACANT;
   if (command->target != TARGET_PEER) return check_message(relay, command);
   uint32_t peer = command->id ? command->id : channel_server(relay, command->channel);
   return find_peer(relay, peer) ? check_size(relay, command) : ERR_NOT_FOUND;

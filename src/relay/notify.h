@@ -59,7 +59,7 @@ void audience_exclude(Relay *relay, Peer *peer, const Room *room, uint8_t packet
 /// Sends a packet to an audience; text peers get its line.
 void audience_send(Relay *relay, const Audience *audience, const Outgoing *outgoing);
 
-/// Relays a broadcast of `peer` (a member) to the others.
+/// Relays a broadcast of `peer` to the other members of the room, or (NULL) to all others.
 void room_relay(Relay *relay, Room *room, Peer *peer, uint8_t priority, uint8_t flags,
                 Text data);
 

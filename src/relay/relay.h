@@ -100,7 +100,8 @@ typedef struct RelayLimits {
   uint32_t max_payload;
   double tick_rate;
   uint64_t slice_us;  // time of all handlers in one iteration of the loop; 0: no limit
-  uint64_t delivery;  // bytes that one handler may deliver; 0: no limit
+  bool client_broadcast;  // whether clients may broadcast to everybody
+  uint64_t delivery;      // bytes that one handler may deliver; 0: no limit
 } RelayLimits;
 
 typedef struct RelayStats {
@@ -242,6 +243,7 @@ void relay_fail(Relay *relay, const Event *event);
 ///  ERR_EXISTS, ERR_FULL: the join is impossible
 ///  ERR_FULL: over RELAY_COMMANDS_BYTES
 ///  ERR_DELIVERY: over the limit of deliveries
+///  ERR_VACANT: nobody serves the plugin channel
 ///  ERR_INVALID: a packet on channel 0
 /// To create a room, call relay_create. A COMMAND_PACKET to the peer that serves its
 /// plugin channel, named by id or as peer 0, arrives with sender 0.

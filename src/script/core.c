@@ -122,6 +122,9 @@ static int push_result(lua_State *L, int result, const char *gone, Code code) {
       return core_fail(L, gone, code_name(code));
     case ERR_TOO_LARGE:
       return core_fail(L, "larger than max_payload", code_name(CODE_PAYLOAD_TOO_LARGE));
+    case ERR_VACANT:
+      return core_fail(L, "nobody serves this channel",
+                       code_name(CODE_CHANNEL_NOT_FOUND));
     case ERR_EXISTS:
       return core_fail(L, "already in the room", code_name(CODE_ALREADY_IN_ROOM));
     case ERR_FULL:

@@ -314,6 +314,7 @@ RelayLimits config_relay_limits(const Config *config) {
       .tick_rate = config_number(config, KEY_TICK_RATE),
       .slice_us = (uint64_t)(config_number(config, KEY_SCRIPT_SLICE) * 1e6),
       .delivery = (uint64_t)config_number(config, KEY_DELIVERY_LIMIT),
+      .client_broadcast = config_is_on(config, KEY_CLIENT_BROADCAST),
   };
 }
 

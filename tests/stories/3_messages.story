@@ -117,6 +117,15 @@ sends RELAYED 99 9 hello
 sends RELAYED 0 0 raw
 sees  relay from=0 data=raw
 
+= Bytes are relayed to everybody
+open
+call  relay data=hi
+gets  RELAY 0 hi
+call  relay data=0x00 unreliable priority=high
+gets  RELAY 0 0x00 reliable=false priority=1
+sends RELAYED 0 9 hello
+sees  relay from=9 data=hello
+
 = Packets of the game
 open
 call  packet 3000 4 hi priority=low

@@ -108,7 +108,9 @@ class App {
     this.sees("answer", { call: "ask", value: await this.target(fields).ask(fields.name, parsed(fields.value), waiting(fields)) });
   }
   async answer({ value }) { this.replies.shift()(parsed(value)); }
-  async relay({ room, data, ...options }) { this.rooms.get(room).relay(bytes(data), sending(options)); }
+  async relay({ room, data, ...options }) {
+    (room === undefined ? this.game : this.rooms.get(room)).relay(bytes(data), sending(options));
+  }
   async rooms_() { this.sees("rooms", { call: "rooms", rooms: (await this.game.listRooms()).map(({ name, members }) => ({ name, members })) }); }
   async list({ query, ...options }) {
     this.sees("found", { call: "list", value: await this.game.list({ ...parsed(query), ...waiting(options) }) });

@@ -220,7 +220,8 @@ end
 
 
 function App:relay(fields)
-  return self.rooms[fields.room]:broadcast(bytes(fields.data), sending(fields))
+  local to = fields.room and self.rooms[fields.room] or self.client
+  return to:broadcast(bytes(fields.data), sending(fields))
 end
 
 

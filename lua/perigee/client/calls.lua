@@ -434,6 +434,16 @@ function calls:_leave(room)
 end
 
 
+--- Sends bytes to all other clients, where the server has `client_broadcast`. Options as in `room:broadcast`.
+---@param data string
+---@param options? table
+---@return true? sent, string? message, string? code
+function calls:broadcast(data, options)
+  checked.bytes("client:broadcast", data, checked.BROADCAST_HINT)
+  return self:_call("relay", 0, data, checked.flags("client:broadcast", options, checked.BROADCAST_HINT))
+end
+
+
 function calls:_broadcast(room, data, options)
   checked.bytes("room:broadcast", data, checked.BROADCAST_HINT)
   local flags = checked.flags("room:broadcast", options, checked.BROADCAST_HINT)

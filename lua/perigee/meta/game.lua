@@ -205,6 +205,8 @@
 --- Effect of more messages than channel_capacity. Default: "drop_newest".
 ---@field overflow? "drop_newest"|"drop_oldest"|"disconnect"
 ---@field max_rooms? integer Rooms at a time. Default: 4096.
+--- Whether clients may broadcast bytes to everybody, and not in rooms alone. Default: false.
+---@field client_broadcast? boolean
 --- Among whom no two peers have the same name: text peers, all, or nobody. Default: "text".
 ---@field unique_names? "text"|true|false
 --- Packets a second from one peer, twice that in a burst; 0: no limit. Default: 500.

@@ -165,6 +165,14 @@ function Client:flush() end
 ---@return string? code
 function Client:channel(name) end
 
+--- Sends bytes to all other clients, where the game has `client_broadcast`.
+---@param data string
+---@param options? table `priority`, `reliable`.
+---@return true? sent
+---@return string? message
+---@return perigee.Code? code
+function Client:broadcast(data, options) end
+
 --- Sends a packet on a channel of the game or of a plugin.
 ---@param channel integer
 ---@param number integer The packet's type.

@@ -211,7 +211,7 @@ end
 
 
 for _, name in ipairs { "ask", "answer", "on_ask", "send_packet", "ask_packet", "channel", "ping",
-  "reconnect", "room", "rooms", "list", "write" } do
+  "reconnect", "room", "rooms", "list", "write", "broadcast" } do
   TextClient[name] = function()
     failure.misuse("a text peer has no %s; it has line and expect_line", name)
   end
