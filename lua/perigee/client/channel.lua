@@ -149,8 +149,8 @@ end
 
 
 --- Offers a tool to LLMs, or replaces it. `description` has the fields of `perigee.mcp.tool`: name,
---- description, input and so on. `fn(arguments, call)` answers a call with text or a table, or nil and why the
---- tool failed; it may wait. A new session offers the tool again.
+--- description, input and so on. `fn(arguments, call)` answers a call with text or a table, or nil and why
+--- the tool failed; it may wait. A new session offers the tool again.
 ---@param description table
 ---@param fn fun(arguments: table, call: table): any, string?
 ---@return true? added, string? message, string? code

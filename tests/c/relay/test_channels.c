@@ -304,7 +304,7 @@ static void the_script_uses_a_channel_as_sender_0(void **state) {
     expect_data(expect_packet(world->net, ann.conn, chat, 2), (uint32_t[]){0}, 1, "yo");
   expect_data(expect_packet(world->net, bob.conn, chat, 2), NULL, 0, "yo");
   Command nobody = packet_command(0, 1500);
-  assert_int_equal(relay_command(world->relay, &nobody), ERR_NOT_FOUND);
+  assert_int_equal(relay_command(world->relay, &nobody), ERR_VACANT);
 }
 
 // --- Served by the script ---
