@@ -104,7 +104,7 @@ static int check_meta(const Relay *relay, const Command *command) {
   if (!(command->flags & META_PUBLIC)) return 0;
   size =
       public_without(room, command->name) + room->queued_public + public_size(command);
-  return size > ROOM_PUBLIC_BYTES ? ERR_TOO_LARGE : 0;
+  return size > ROOM_PUBLIC_BYTES ? ERR_FULL : 0;
 }
 
 void handler_unqueue_meta(Relay *relay, const Command *command) {

@@ -256,12 +256,10 @@ static int core_set_room_meta(lua_State *L) {
   int result = relay_command(core_host(L)->relay, &command);
   if (result == ERR_INVALID)
     return core_fail(L, "a meta key has 1 to 64 bytes", "Invalid");
-  if (result == ERR_TOO_LARGE)
-    return core_fail(L, "the public meta of a room has 4 KiB of JSON at most",
-                     code_name(CODE_PAYLOAD_TOO_LARGE));
   if (result == ERR_FULL)
-    return core_fail(L, "the meta of a room has 64 KiB of JSON at most",
-                     code_name(CODE_PAYLOAD_TOO_LARGE));
+    return core_fail(
+        L, "the meta of a room has 64 KiB of JSON at most, 4 KiB of it public",
+        code_name(CODE_PAYLOAD_TOO_LARGE));
   return core_room_result(L, result);
 }
 

@@ -76,6 +76,32 @@ describe("the control API", function()
     wait.for_true(function() return #api:done("GET", "/api/rooms").rooms == 1 end)
   end)
 
+  it("creates and changes rooms that are hidden, locked, or have a password", function()
+    local perigee, api = start()
+    local ann = perigee:client "ann"
+    api:done("POST", "/api/rooms", { name = "vip", hidden = true, capacity = 3, password = "x" })
+    local function shown()
+      local room = api:done("GET", "/api/rooms/vip")
+      return { room.hidden, room.locked, room.password, room.permanent, room.capacity }
+    end
+    assert.same({ true, false, true, true, 3 }, shown())
+    ann:expect_error("Unauthorized", ann:ask_join "vip")
+    api:done("POST", "/api/rooms/vip", '{"hidden":false,"locked":true,"password":null,"public":{"map":"ice"}}')
+    assert.same({ false, true, false, true, 3 }, shown())
+    assert.same({ map = "ice" }, api:done("GET", "/api/rooms/vip").public)
+    ann:expect_error("Rejected", ann:ask_join "vip")
+    local ref = ann:request("ROOM_QUERY", [[{"meta":{"map":"ice"}}]])
+    assert.equal("vip", ann:expect_answer("ROOMS_META", ref).answer.rooms[1].name)
+    api:done("POST", "/api/rooms/vip", { meta = { map = "lava" } })
+    assert.same({}, api:done("GET", "/api/rooms/vip").public)
+    for _, wrong in ipairs { { locked = 1 }, { hidden = "yes" }, { capacity = 0 }, { password = "" },
+      { public = 1 } } do
+      api:refused(400, "BadRequest", "POST", "/api/rooms/vip", wrong)
+    end
+    api:refused(400, "BadRequest", "POST", "/api/rooms/vip", "{}")
+    api:refused(503, "LimitReached", "POST", "/api/rooms/vip", { public = { big = ("x"):rep(5000) } })
+  end)
+
   it("keeps meta of rooms, all or nothing", function()
     local _, api = start()
     local path = "/api/rooms/lobby"

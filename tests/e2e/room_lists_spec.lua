@@ -22,8 +22,8 @@ local GAME = [[
     return { names = names, next = next_name }
   end
   function game.on_message.wrong(_, query) return select(2, pcall(rooms.list, query)) end
-  function game.on_message.fill()
-    for i = 1, 9000 do rooms.create(("many:%05d"):format(i)) end
+  function game.on_message.fill(_, first)
+    for i = first, first + 499 do rooms.create(("many:%05d"):format(i)) end
   end
   function game.on_message.meta()
     local lobby = rooms.get "lobby"
@@ -89,7 +89,9 @@ describe("a list of rooms", function()
   it("of many rooms comes in pages, and nothing waits for a flood of queries", function()
     local perigee = server.start { game = GAME, flags = { max_rooms = 10000 } }
     local ann, bob = perigee:client "ann", perigee:client "bob"
-    ann:question(0, "fill")
+    for first = 1, 8501, 500 do
+      ann:question(0, "fill", first)
+    end
     local found, pages, after = 0, 0, nil
     repeat
       local page = query(ann, { kind = "many", after = after, meta = { map = "ice" } })

@@ -181,11 +181,14 @@ typedef struct FieldRule {
 } FieldRule;
 
 static const FieldRule FIELDS[API_FIELDS] = {
-    [API_LIMIT] = {"limit", false},  [API_AFTER] = {"after", false},
-    [API_NAME] = {"name", true},     [API_META] = {"meta", false},
-    [API_DATA] = {"data", true},     [API_MESSAGE] = {"message", true},
-    [API_VALUE] = {"value", false},  [API_RELIABLE] = {"reliable", false},
-    [API_REASON] = {"reason", true}, [API_FORCE] = {"force", false},
+    [API_LIMIT] = {"limit", false},       [API_AFTER] = {"after", false},
+    [API_NAME] = {"name", true},          [API_META] = {"meta", false},
+    [API_PUBLIC] = {"public", false},     [API_HIDDEN] = {"hidden", false},
+    [API_LOCKED] = {"locked", false},     [API_PERMANENT] = {"permanent", false},
+    [API_CAPACITY] = {"capacity", false}, [API_PASSWORD] = {"password", false},
+    [API_DATA] = {"data", true},          [API_MESSAGE] = {"message", true},
+    [API_VALUE] = {"value", false},       [API_RELIABLE] = {"reliable", false},
+    [API_REASON] = {"reason", true},      [API_FORCE] = {"force", false},
 };
 
 // Decodes percent signs; returns false if the bytes are not a valid text.

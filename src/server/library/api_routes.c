@@ -13,6 +13,7 @@
 #define NO_ROOM "NoSuchRoom"
 #define NO_PEER "NoSuchPeer"
 
+enum { CAPACITY_MAX = 1000000 };
 enum { CURSOR_MAX = 1 << 20 };  // larger than the index of any peer or room
 
 // --- Fields ---
@@ -225,15 +226,74 @@ static void show_stats(ApiRequest *request) {
 
 // --- Writes: orders, as a host program gives them ---
 
+// Reads true or false; returns false after an answer.
+static bool read_switch(const ApiRequest *request, ApiField field, const char *name,
+                        bool *value) {
+  *value = is_true(request, field);
+  if (*value || strcmp((const char *)request->fields[field].data, "false") == 0)
+    return true;
+  api_fail(request, 400, "BadRequest", "%s must be true or false", name);
+  return false;
+}
+
+// Reads a text of 1 to 64 bytes, or null for none; returns false after an answer.
+static bool read_password(const ApiRequest *request, RoomKind *values) {
+  Text json = api_text(&request->fields[API_PASSWORD]);
+  Buf password = {0};
+  bool is_none = text_equals(json, text_from("null"));
+  bool is_good = is_none || (json_read_text(json, &password) && password.size > 0 &&
+                             password.size <= NAME_MAX_BYTES);
+  values->has_password = !is_none;
+  values->password = secret_of(password.data, password.size);
+  buf_deinit(&password);
+  if (!is_good)
+    api_fail(request, 400, "BadRequest",
+             "password must be a text of 1 to %d bytes, or null", NAME_MAX_BYTES);
+  return is_good;
+}
+
+// Reads the settings of a room; returns false after an answer.
+static bool read_settings(const ApiRequest *request, RoomSettings *settings) {
+  *settings = (RoomSettings){0};
+  RoomKind *values = &settings->values;
+  const struct {
+    ApiField field;
+    const char *name;
+    RoomSetting setting;
+    bool *value;
+  } SWITCHES[] = {{API_HIDDEN, "hidden", SETTING_HIDDEN, &values->is_hidden},
+                  {API_LOCKED, "locked", SETTING_LOCKED, &values->is_locked}};
+  for (size_t i = 0; i < sizeof SWITCHES / sizeof *SWITCHES; i++) {
+    if (!api_has(request, SWITCHES[i].field)) continue;
+    settings->given |= SWITCHES[i].setting;
+    if (!read_switch(request, SWITCHES[i].field, SWITCHES[i].name, SWITCHES[i].value))
+      return false;
+  }
+  if (api_has(request, API_PERMANENT)) {
+    bool is_permanent;
+    settings->given |= SETTING_KEEP;
+    if (!read_switch(request, API_PERMANENT, "permanent", &is_permanent)) return false;
+    values->keep = is_permanent ? KEEP_ALL : KEEP_NONE;
+  }
+  if (api_has(request, API_CAPACITY)) {
+    settings->given |= SETTING_CAPACITY;
+    values->capacity = read_number(request, API_CAPACITY, "capacity", CAPACITY_MAX, 0);
+    if (values->capacity == 0) return false;
+  }
+  if (!api_has(request, API_PASSWORD)) return true;
+  settings->given |= SETTING_PASSWORD;
+  return read_password(request, values);
+}
+
 static void create_room(ApiRequest *request) {
+  RoomSettings settings;
   Text name = api_text(&request->fields[API_NAME]);
   if (!text_is_name(name.bytes, name.size)) {
     api_fail(request, 400, "BadRequest", "name must be " TEXT_NAME_RULE);
     return;
   }
-  api_wait(request,
-           perigee_server_room_create(request->self, NULL, name.bytes, name.size), 201,
-           NO_ROOM);
+  if (!read_settings(request, &settings)) return;
+  api_wait(request, library_room_create(request->self, name, &settings), 201, NO_ROOM);
 }
 
 static void delete_room(ApiRequest *request) {
@@ -247,7 +307,7 @@ static void delete_room(ApiRequest *request) {
 // Adds one member of `meta` to the batch. If it is invalid, sends an error and returns
 // false.
 static bool set_meta(const ApiRequest *request, perigee_server_batch *batch,
-                     uint32_t room, Text key, Text value) {
+                     uint32_t room, Text key, Text value, bool is_public) {
   Buf name = {0}, text = {0};
   bool is_null = value.size == 4 && memcmp(value.bytes, "null", 4) == 0;
   bool is_good = json_read_text(key, &name) && name.size > 0 &&
@@ -258,8 +318,8 @@ static bool set_meta(const ApiRequest *request, perigee_server_batch *batch,
   buf_u8(&name, '\0');
   buf_u8(&text, '\0');
   if (is_good)
-    perigee_server_room_meta(request->self, batch, room, (char *)name.data,
-                             is_null ? NULL : (char *)text.data);
+    library_room_meta(request->self, batch, room, (char *)name.data,
+                      is_null ? NULL : (char *)text.data, is_public);
   else
     api_fail(request, 400, "BadRequest",
              "meta has texts, or null, under keys of 1 to %d bytes", NAME_MAX_BYTES);
@@ -268,16 +328,36 @@ static bool set_meta(const ApiRequest *request, perigee_server_batch *batch,
   return is_good;
 }
 
+// Adds the members of `meta` or `public`, where it is given, to the batch; returns false after
+// an answer.
+static bool set_metas(const ApiRequest *request, perigee_server_batch *batch,
+                      uint32_t room, bool is_public) {
+  ApiField field = is_public ? API_PUBLIC : API_META;
+  Text key, value, meta = api_text(&request->fields[field]);
+  if (!api_has(request, field)) return true;
+  if (meta.bytes[0] != '{') {
+    api_fail(request, 400, "BadRequest", "%s must be an object",
+             is_public ? "public" : "meta");
+    return false;
+  }
+  for (uint32_t at = 0; json_next(meta, &at, &key, &value);)
+    if (!set_meta(request, batch, room, key, value, is_public)) return false;
+  return true;
+}
+
 static void change_room(ApiRequest *request) {
-  Text key, value, meta = api_text(&request->fields[API_META]);
+  RoomSettings settings;
   const Room *room = find_room(request);
-  if (room == NULL) return;
-  bool is_good = meta.bytes[0] == '{';
-  if (!is_good) api_fail(request, 400, "BadRequest", "meta must be an object");
+  if (room == NULL || !read_settings(request, &settings)) return;
+  if (settings.given == 0 && !api_has(request, API_META) &&
+      !api_has(request, API_PUBLIC)) {
+    api_fail(request, 400, "BadRequest", "meta, public or a setting is missing");
+    return;
+  }
   perigee_server_batch *batch = perigee_server_begin(request->self);
-  for (uint32_t at = 0; is_good && json_next(meta, &at, &key, &value);)
-    is_good = set_meta(request, batch, room->id, key, value);
-  if (is_good)
+  if (settings.given != 0) library_room_set(request->self, batch, room->id, &settings);
+  if (set_metas(request, batch, room->id, false) &&
+      set_metas(request, batch, room->id, true))
     api_wait(request, perigee_server_commit(batch), 200, NO_ROOM);
   else
     perigee_server_cancel(batch);
@@ -334,7 +414,9 @@ static void stop(ApiRequest *request) {
 enum {
   PAGED = 1 << API_LIMIT | 1 << API_AFTER,
   NAME = 1 << API_NAME,
-  META = 1 << API_META,
+  META = 1 << API_META | 1 << API_PUBLIC,
+  SETTINGS = 1 << API_HIDDEN | 1 << API_LOCKED | 1 << API_PERMANENT |
+             1 << API_CAPACITY | 1 << API_PASSWORD,
   BROADCAST = 1 << API_DATA | 1 << API_MESSAGE | 1 << API_VALUE | 1 << API_RELIABLE,
   REASON = 1 << API_REASON,
   FORCE = 1 << API_FORCE,
@@ -342,9 +424,9 @@ enum {
 
 const ApiRoute API_ROUTES[] = {
     {"GET", "rooms", PAGED, 0, false, list_rooms},
-    {"POST", "rooms", NAME, NAME, true, create_room},
+    {"POST", "rooms", NAME | SETTINGS, NAME, true, create_room},
     {"GET", "rooms/*", PAGED, 0, false, show_room},
-    {"POST", "rooms/*", META, META, true, change_room},
+    {"POST", "rooms/*", META | SETTINGS, 0, true, change_room},
     {"DELETE", "rooms/*", 0, 0, true, delete_room},
     {"POST", "rooms/*/broadcast", BROADCAST, 0, true, broadcast},
     {"GET", "peers", PAGED, 0, false, list_peers},

@@ -166,11 +166,30 @@ int perigee_server_relay(perigee_server *server, perigee_server_batch *batch,
 
 // --- Rooms and peers ---
 
+static Text settings_text(const RoomSettings *settings) {
+  return (Text){(const char *)settings, sizeof *settings};
+}
+
+int library_room_create(perigee_server *self, Text name, const RoomSettings *settings) {
+  return put(
+      self, NULL,
+      &(Command){
+          .type = COMMAND_ROOM_CREATE, .name = name, .body = settings_text(settings)});
+}
+
 int perigee_server_room_create(perigee_server *server, perigee_server_batch *batch,
                                const char *name, size_t size) {
   if (size > NAME_MAX_BYTES) return PERIGEE_SERVER_INVALID;
   return put(server, batch,
              &(Command){.type = COMMAND_ROOM_CREATE, .name = {name, (uint32_t)size}});
+}
+
+int library_room_set(perigee_server *self, perigee_server_batch *batch, uint32_t room,
+                     const RoomSettings *settings) {
+  return put(
+      self, batch,
+      &(Command){
+          .type = COMMAND_ROOM_SET, .id = room, .body = settings_text(settings)});
 }
 
 int perigee_server_room_delete(perigee_server *server, perigee_server_batch *batch,
@@ -180,18 +199,25 @@ int perigee_server_room_delete(perigee_server *server, perigee_server_batch *bat
 
 int perigee_server_room_meta(perigee_server *server, perigee_server_batch *batch,
                              uint32_t room, const char *key, const char *value) {
+  return library_room_meta(server, batch, room, key, value, false);
+}
+
+int library_room_meta(perigee_server *self, perigee_server_batch *batch, uint32_t room,
+                      const char *key, const char *value, bool is_public) {
   Text name = text_from(key), text = text_from(value);
   if (name.size == 0 || name.size > NAME_MAX_BYTES ||
       !text_is_utf8(name.bytes, name.size) || !text_is_utf8(text.bytes, text.size))
     return PERIGEE_SERVER_INVALID;
+  uint8_t flags = is_public ? META_SETS | META_PUBLIC : META_SETS;
+  if (value == NULL) flags = 0;
   Buf json = {0};
   json_put_text(&json, text);
-  int code = put(server, batch,
+  int code = put(self, batch,
                  &(Command){.type = COMMAND_ROOM_META,
                             .id = room,
                             .name = name,
                             .body = {(const char *)json.data, (uint32_t)json.size},
-                            .flags = value != NULL});
+                            .flags = flags});
   buf_deinit(&json);
   return code;
 }

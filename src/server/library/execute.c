@@ -48,10 +48,13 @@ void orders_reloaded(void *data, uint32_t request, bool is_good, const char *tex
 
 // --- An order ---
 
-static int create_room(perigee_server *self, Order *order, Text name) {
+static int create_room(perigee_server *self, Order *order, const Command *command) {
   int err = 0;
-  uint32_t room = relay_create(relay_of(self), name, &err);
+  RoomSettings settings = {0};
+  uint32_t room = relay_create(relay_of(self), command->name, &err);
   if (err != 0) return err;
+  if (command->body.size > 0) memcpy(&settings, command->body.bytes, sizeof settings);
+  relay_configure(relay_of(self), room, &settings);
   relay_hold_room(relay_of(self), room);
   buf_append(&order->rooms, &room, sizeof room);
   return 0;
@@ -60,7 +63,7 @@ static int create_room(perigee_server *self, Order *order, Text name) {
 static int queue(perigee_server *self, Order *order, const Command *command) {
   switch (command->type) {
     case COMMAND_ROOM_CREATE:
-      return create_room(self, order, command->name);
+      return create_room(self, order, command);
     case ORDER_VERDICT:
       future_verdict(self, command);
       return 0;

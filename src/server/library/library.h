@@ -255,6 +255,17 @@ void api_deinit(Api *api);
 /// the game.
 int library_reload(perigee_server *self, bool is_forced);
 
+/// Implements perigee_server_room_create, for a room with settings of its own.
+int library_room_create(perigee_server *self, Text name, const RoomSettings *settings);
+
+/// Changes the settings of a room.
+int library_room_set(perigee_server *self, perigee_server_batch *batch, uint32_t room,
+                     const RoomSettings *settings);
+
+/// Implements perigee_server_room_meta. Lists show public meta to clients.
+int library_room_meta(perigee_server *self, perigee_server_batch *batch, uint32_t room,
+                      const char *key, const char *value, bool is_public);
+
 // --- run.c ---
 
 /// Returns whether the calling thread uses the loop.

@@ -256,9 +256,9 @@ static void public_meta_has_a_limit(void **state) {
                   .flags = META_SETS | META_PUBLIC};
   command(world, meta);
   meta.name = text_from("b");
-  assert_int_equal(relay_command(world->relay, &meta), ERR_TOO_LARGE);
+  assert_int_equal(relay_command(world->relay, &meta), ERR_FULL);
   relay_commit(world->relay);
-  assert_int_equal(relay_command(world->relay, &meta), ERR_TOO_LARGE);
+  assert_int_equal(relay_command(world->relay, &meta), ERR_FULL);
   meta.flags = META_SETS;
   command(world, meta);
   meta.name = text_from("a");
