@@ -72,7 +72,8 @@ static int wait_for(struct pollfd *polled, size_t count, int timeout_ms) {
 
 static bool was_interrupted(void) { return false; }
 
-// Wine reports that a connection was reset only by POLLERR; recv returns 0, as at a proper end.
+// Wine reports a reset connection only by POLLERR; recv returns 0, as for an orderly
+// end.
 static bool was_reset(int fd) {
   struct pollfd polled = {.fd = (SOCKET)fd, .events = POLLIN};
   return WSAPoll(&polled, 1, 0) > 0 && (polled.revents & POLLERR) != 0;

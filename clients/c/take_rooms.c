@@ -243,7 +243,7 @@ bool take_peer_left(PerigeeClient *client, const Packet *packet) {
 
 bool take_relayed(PerigeeClient *client, const Packet *packet) {
   Reader reader = reader_of(packet->payload, packet->length);
-  uint32_t id = reader_u32(&reader);  // 0: to this client, about no room
+  uint32_t id = reader_u32(&reader);  // 0: a relay to this client without a room
   Room *room = rooms_find_id(&client->rooms, id);
   uint32_t peer = reader_u32(&reader);
   size_t size = reader_left(&reader);

@@ -181,7 +181,7 @@ local function check_notifications(given)
 end
 
 
--- Returns the registry's item of a tool; raises an error for a wrong one.
+-- Returns the registry's item for a tool. Raises an error for a wrong description.
 local function tool_item(given)
   check_fields("tool", given, TOOL)
   check_name("tool", "tools", given.name)

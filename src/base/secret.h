@@ -1,4 +1,4 @@
-// Secrets that are compared but never shown: only their digests are kept.
+// Secrets that are compared but never shown. Only their digests are stored.
 #pragma once
 
 #include <stdbool.h>
@@ -9,8 +9,8 @@ typedef struct Secret {
   uint8_t digest[16];
 } Secret;
 
-/// Returns the digest of `size` bytes under a random key of this process.
+/// Returns the digest of `size` bytes under a key that is random for this process.
 Secret secret_of(const void *bytes, size_t size);
 
-/// Returns whether two secrets are equal, in a time that does not depend on them.
+/// Returns whether two secrets are equal. The time does not depend on the secrets.
 bool secret_equals(const Secret *a, const Secret *b);

@@ -1,6 +1,6 @@
-// A set of names in byte order, each with a value: a skip list. Adding, removing and finding
-// take logarithmic time. The heights of the nodes follow from a hash under a random key, so
-// that nobody can choose names that make the list slow.
+// A set of names in byte order, each with a value. It is a skip list, so adding,
+// removing and finding take logarithmic time. The heights of the nodes are derived from
+// a hash under a random key, so that nobody can choose names that make the list slow.
 #pragma once
 
 #include <stddef.h>
@@ -27,13 +27,14 @@ void sorted_init(Sorted *sorted);
 /// Frees the set, not its values.
 void sorted_deinit(Sorted *sorted);
 
-/// Adds a name that the set does not have. Does not copy the name.
+/// Adds a name that is not in the set. Does not copy the name.
 void sorted_add(Sorted *sorted, const char *name, size_t size, void *value);
 
-/// Removes a name that the set has.
+/// Removes a name that is in the set.
 void sorted_remove(Sorted *sorted, const char *name, size_t size);
 
-/// Returns a number below, equal to or above 0 if the node is before, at or behind a name.
+/// Returns a negative number, 0, or a positive number if the node is before, at, or
+/// behind a name.
 int sorted_compare(const SortedNode *node, const char *name, size_t size);
 
 /// Returns the first node whose name is not before the given one, or NULL.

@@ -51,8 +51,8 @@ struct Protocol {
   /// All output of the open connection has left.
   void (*drained)(Conn *conn);
   InputEnd (*input_end)(Conn *conn);
-  /// Stores the reason of the close, in words, for the last words. NULL: they have no
-  /// reason.
+  /// Stores the reason of the close, in words, for the last words of the connection.
+  /// NULL: the last words contain no reason.
   void (*keep_reason)(Conn *conn, const char *text);
   /// Writes the last words of a closing connection. Returns whether some of them must
   /// still leave; in that case it is called again.

@@ -12,8 +12,8 @@ static PluginChannel *channel_at(const Relay *relay, uint32_t number) {
   return (PluginChannel *)&relay->channels.list[number - CHANNEL_SERVED_FIRST];
 }
 
-// Returns the channel of a number, or NULL when the number is not one. Below those of plugins,
-// only numbers with a name are.
+// Returns the channel of a number, or NULL if the number is not a channel's. Below the
+// numbers of plugin channels, only numbers with a name are channels.
 static PluginChannel *find(const Relay *relay, uint16_t number) {
   if (number < CHANNEL_SERVED_FIRST || number > CHANNEL_PLUGIN_LAST) return NULL;
   PluginChannel *channel = channel_at(relay, number);
@@ -45,7 +45,8 @@ static const ChannelSpan *span_at(const Relay *relay, size_t at) {
   return (const ChannelSpan *)(const void *)(relay->channels.spans.data + at);
 }
 
-// Returns the span of a name; that of the name itself precedes that of its part before ':'.
+// Returns the span of a name. A span for the whole name precedes one for its part
+// before ':'.
 static const ChannelSpan *find_span(const Relay *relay, Text name) {
   const ChannelSpan *found = NULL;
   for (size_t at = 0; at < relay->channels.spans.size; at += sizeof *found) {
@@ -97,7 +98,7 @@ bool relay_channel_name(const Relay *relay, uint16_t number, Text *name) {
   return entry != NULL;
 }
 
-// Takes a number away from the name that has it and is not served.
+// Frees a number whose channel is not served.
 static void number_take(Relay *relay, uint16_t number) {
   const NamesEntry *entry = entry_of(relay, number);
   names_remove(&relay->channels.names, entry->text, entry->size);
@@ -235,7 +236,8 @@ void channel_release_all(Relay *relay, const Peer *peer) {
 
 // --- Served by the script ---
 
-// Gives a name one of the numbers that the script wants. Returns 0 or a negative error.
+// Gives a name one of the numbers that the script requests. Returns 0 or a negative
+// error.
 static int number_claim(Relay *relay, Text name, uint16_t first, uint16_t last) {
   uint32_t number = number_of(relay, name);
   if (number) return number >= first && number <= last ? 0 : ERR_TAKEN;

@@ -15,7 +15,8 @@ typedef struct PluginChannel {
   bool has_name;    // whether a name has this number
 } PluginChannel;
 
-/// Numbers that the game declares for a name, and for those that begin with the name and ':'.
+/// Numbers that the game declares for a name, and for all names that begin with the
+/// name and ':'.
 typedef struct ChannelSpan {
   char name[NAME_MAX_BYTES];
   uint8_t name_size;

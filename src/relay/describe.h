@@ -9,10 +9,10 @@ void describe_text(Buf *json, const char *key, Text text);
 /// Appends the members of a room's object, without its braces.
 void describe_room(Buf *json, const Room *room);
 
-/// Appends an object with the meta of a room, or only that which is public.
+/// Appends an object with the meta of a room, or only with its public part.
 void describe_meta(Buf *json, const Room *room, bool is_public);
 
-/// Appends an open room as lists show it to clients.
+/// Appends an open room in the form for clients' lists.
 void describe_listed(Buf *json, const Room *room);
 
 /// Appends a peer's object.

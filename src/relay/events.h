@@ -11,8 +11,8 @@
 
 // X(constant, name): core.events contains these names for the Lua half. The comments
 // list the fields of an event. In RESUME, `b` counts missed unreliable messages and
-// `ref` counts packets sent again. In JOIN, `a` is 0 if a client joins;
-// else it is the ScriptJoin and `b` its token. The options are in `data`.
+// `ref` counts packets sent again. In JOIN, `a` is 0 if a client joins; otherwise it is
+// the ScriptJoin, and `b` is the token. `data` has the options.
 #define EVENT_MAP(X)                                                                   \
   X(EVENT_DEFERRED, "deferred")           /* the relay's own: a waiting packet */      \
   X(EVENT_DEFERRED_LINE, "deferred_line") /* the relay's own: a waiting line */        \

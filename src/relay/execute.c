@@ -77,7 +77,7 @@ static Audience find_audience(Relay *relay, const Command *command, Room *room) 
 }
 
 typedef void ToPeer(Relay *, const Command *);
-typedef void ToAudience(Relay *, const Command *, Room *);  // NULL: everybody
+typedef void ToAudience(Relay *, const Command *, Room *);  // NULL: all peers
 
 static void to_target(Relay *relay, const Command *command, ToPeer *to_peer,
                       ToAudience *to_audience) {
@@ -121,15 +121,15 @@ static void do_message(Relay *relay, const Command *command) {
   to_target(relay, command, message_to_peer, message_to_audience);
 }
 
-// Sends the bytes in packets of at most `most` bytes to a peer, or to an audience if
-// `peer` is NULL.
+// Sends bytes to a peer, in packets of at most `most` bytes. If `peer` is NULL, sends
+// them to an audience.
 static void relay_parts(Relay *relay, const Command *command, Peer *peer,
                         const Audience *audience, uint32_t most) {
   Outgoing relayed = outgoing_of(command, CHANNEL_CONTROL, CONTROL_RELAYED);
   Text rest = command->body;
   relayed.ids[0] = audience->room ? audience->room->id : 0;
   relayed.id_count = 2;
-  if (rest.size > most) relayed.key = 0;  // a part does not replace another
+  if (rest.size > most) relayed.key = 0;  // a part must not replace another part
   do {
     uint32_t size = rest.size < most ? rest.size : most;
     relayed.packet.payload = (const uint8_t *)rest.bytes;
@@ -250,7 +250,7 @@ static void do_room_create(Relay *relay, const Command *command) {
   room_begin(relay, room);
 }
 
-// The room may be gone, or its on_create may run.
+// The room may be deleted, or its on_create may be running.
 static void do_room_set(Relay *relay, const Command *command) {
   RoomSettings settings;
   Room *room = relay_room(relay, command->id);

@@ -62,7 +62,7 @@ static bool check(Relay *relay, Peer *peer, const Room *room, const Event *join)
 
 // --- Locks and passwords ---
 
-// Returns the client's password. Reads it like Lua: the last member of that name counts.
+// Returns the client's password. As in Lua, the last member of that name counts.
 static Secret read_password(Text options) {
   Buf password = {0}, name = {0};
   Text key, value;
@@ -81,8 +81,9 @@ static Secret read_password(Text options) {
   return secret;
 }
 
-// Returns why a client with these options may not enter a room with these settings. Without the
-// password it learns nothing else about the room. The script's joins need neither.
+// Returns why a client with these options may not enter a room with these settings. A
+// client with a wrong password learns nothing else about the room. Joins by the script
+// need no password and ignore the lock.
 static Code entry_fault(const RoomKind *kind, Text options, const char **why) {
   if (kind->has_password) {
     Secret password = read_password(options);
@@ -95,7 +96,8 @@ static Code entry_fault(const RoomKind *kind, Text options, const char **why) {
 
 static bool is_by_client(const Event *join) { return join->a == 0; }
 
-// Returns whether the peer of a JOIN may enter the room (may be NULL); sends it an ERROR if not.
+// Returns whether the peer of a JOIN may enter the room (may be NULL). If not, sends an
+// ERROR.
 static bool may_enter(Relay *relay, Peer *peer, const Room *room, const Event *join) {
   const char *why;
   if (!room || room->state > ROOM_OPEN || !is_by_client(join)) return true;
@@ -105,7 +107,7 @@ static bool may_enter(Relay *relay, Peer *peer, const Room *room, const Event *j
   return code == CODE_CLOSED;
 }
 
-// --- The way in ---
+// --- Checks of a join ---
 
 // Returns the peer that wants to join, or NULL when its session is over.
 static Peer *find_peer(Relay *relay, const Event *join) {
@@ -132,7 +134,7 @@ void relay_admit(Relay *relay, const Event *join) {
   Room *room = end_judged(relay, join);
   if (!peer || !check(relay, peer, room, join)) return;
   Packet request = {.flags = join->flags, .ref = join->ref};
-  if (is_by_client(join) && room->kind.is_locked) {  // meanwhile
+  if (is_by_client(join) && room->kind.is_locked) {  // the room was locked meanwhile
     refuse(relay, peer, join, CODE_REJECTED, "the room is locked");
     return;
   }
@@ -183,8 +185,8 @@ static void wait_for_room(Relay *relay, Room *room, const Event *join) {
   events_push(&room->waiting_joins, join);
 }
 
-// Returns whether the peer may still enter a room whose settings may have changed while the join
-// waited.
+// Checks again whether the peer may enter, because the room's settings may have changed
+// while the join waited.
 static bool may_still_enter(Relay *relay, Room *room, const Event *join) {
   Peer *peer = find_peer(relay, join);
   if (!peer || !room || room->state != ROOM_OPEN) return true;

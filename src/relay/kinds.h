@@ -23,11 +23,11 @@ void kinds_deinit(Kinds *kinds);
 /// Returns the kind of a room's name, or NULL if the game does not declare the kind.
 const RoomKind *kind_find(const Relay *relay, Text name);
 
-/// Replaces the settings of a kind that a room has of its own.
+/// Applies the settings of a kind that one room overrides.
 void kind_override(RoomKind *kind, const RoomSettings *own);
 
-/// Adds settings; those in `more` replace earlier ones.
+/// Adds settings. Settings in `more` replace earlier ones.
 void settings_add(RoomSettings *settings, const RoomSettings *more);
 
-/// Sets room->kind by the room's name and its own settings.
+/// Sets room->kind from the room's name and the settings that the room overrides.
 void kind_apply(const Relay *relay, Room *room);

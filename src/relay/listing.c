@@ -1,5 +1,5 @@
-// Looks at rooms in the order of their names. A query does a limited amount of work, whatever
-// the number of rooms is: where it stops, the client's next query goes on.
+// Visits rooms in the order of their names. A query does a limited amount of work, for
+// any number of rooms. The client's next query continues where it stops.
 
 #include "relay/listing.h"
 
@@ -36,7 +36,7 @@ static bool read_text(Text value, Buf *text) {
   return json_read_text(value, text);
 }
 
-// Reads a value of meta; returns false if it is a list, an object or null.
+// Reads a value of meta; returns false for a list, an object or null.
 static bool read_value(MetaFilter *filter, Text value) {
   filter->kind = value.bytes[0];
   filter->text.size = 0;
@@ -121,7 +121,7 @@ static bool is_of_kind(const RoomQuery *query, const SortedNode *node) {
          (node->size == size || node->name[size] == ':');
 }
 
-// Compares a value with that of a room, whose JSON ends with a NUL.
+// Compares a value with a room's value, whose JSON ends with a NUL.
 static bool is_value(RoomQuery *query, const MetaFilter *filter, Text json) {
   char kind = json.bytes[0];
   query->text.size = 0;
@@ -153,8 +153,8 @@ static bool matches(RoomQuery *query, const Room *room) {
   return true;
 }
 
-// Returns the first node of the query's kind whose name begins with `name`, if it is behind
-// query->at; else NULL.
+// Returns the first node of the query's kind whose name begins with `name`, if it is
+// behind query->at; otherwise NULL.
 static const SortedNode *find_kind(const Relay *relay, const RoomQuery *query,
                                    Text name) {
   const SortedNode *node = sorted_from(&relay->listed, name.bytes, name.size);
@@ -165,8 +165,8 @@ static const SortedNode *find_kind(const Relay *relay, const RoomQuery *query,
   return is_behind ? node : NULL;
 }
 
-// Returns the next node to look at, or NULL. The rooms of a kind are KIND and, in one run,
-// those whose names begin with "KIND:".
+// Returns the next node to visit, or NULL. The rooms of a kind are the room KIND, and
+// all rooms whose names begin with "KIND:", which are adjacent.
 static const SortedNode *next_node(const Relay *relay, RoomQuery *query) {
   Text at = text_of(&query->at);
   const SortedNode *node = query->node

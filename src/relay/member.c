@@ -40,7 +40,7 @@ void member_add(Relay *relay, Room *room, Peer *peer) {
   timers_stop(net_timers(relay->net), &room->timer);
 }
 
-// Closes the gaps that members have left, which keeps the order of joining.
+// Closes the gaps of members that have left, and keeps the order of joining.
 static void close_gaps(Relay *relay, Room *room) {
   uint32_t used = 0;
   for (uint32_t place = 0, id; (id = room_next_member(room, &place)); used++) {

@@ -13,7 +13,7 @@ Room *room_reserve(Relay *relay, Text name, int *err);
 /// it at once.
 void room_begin(Relay *relay, Room *room);
 
-/// Reads the fault that its on_create raised; returns false if there is none.
+/// Reads the fault that on_create has raised; returns false if it has raised none.
 bool room_get_fault(const Room *room, Fault *fault);
 
 /// Frees rooms whose on_create failed and for which no join waits.
@@ -28,7 +28,7 @@ void room_delete(Relay *relay, Room *room);
 /// Ends an empty deleted room, or starts or stops the timer of auto_delete.
 void room_check_empty(Relay *relay, Room *room);
 
-/// Applies the settings of a room that is open or soft-deleted after they have changed.
+/// Applies changed settings of a room that is open or soft-deleted.
 void room_refresh(Relay *relay, Room *room);
 
 /// Frees a room in any state.
@@ -57,11 +57,11 @@ Code join_fault(const Peer *peer, const Room *room, const char **why);
 void join_by_name(Relay *relay, Peer *peer, Text name, Text options,
                   const Packet *request);
 
-/// Handles JOIN_WITH: checks the options first.
+/// Handles JOIN_WITH. Checks the options first.
 void join_with_options(Relay *relay, Peer *peer, Text name, Text options,
                        const Packet *request);
 
-/// Ends an EVENT_JOIN that on_join has refused; the peer has the answer.
+/// Ends an EVENT_JOIN that on_join has refused. The peer already has the answer.
 void join_end_refused(Relay *relay, const Event *join, const char *why);
 
 /// Checks an EVENT_JOIN, and passes it to on_join or admits the peer.

@@ -21,7 +21,8 @@ void notify_joined(Relay *relay, const Room *room, Peer *peer, const Packet *req
 /// Sends LEFT to a peer after it was removed from the room, and PEER_LEFT to the members.
 void notify_leave(Relay *relay, Room *room, Peer *peer, const Leave *leave);
 
-/// Answers a ROOM_QUERY with ROOMS_META, or an ERROR. A text peer gets the line of ROOMS.
+/// Answers a ROOM_QUERY with ROOMS_META or an ERROR. A text peer gets the same line as
+/// for ROOMS.
 void notify_query(Relay *relay, Peer *peer, Text json, const Packet *request);
 
 /// Sends ROOMS to a peer.
@@ -80,7 +81,7 @@ void all_add(Relay *relay, const Peer *peer);
 void suspended_begin(void *data, Peer *peer, Code reason);
 void suspended_end(void *data, Peer *peer, const Resumption *resumption);
 
-/// Removes a suspended peer from the rooms that keep no suspended members.
+/// Removes a suspended peer from the rooms that do not keep suspended members.
 void suspended_leave(Relay *relay, Peer *peer);
 
 /// Removes all suspended members of a room.

@@ -57,9 +57,9 @@ enum {
 /// The text of ERROR and REJECTED with CODE_INTERNAL.
 #define RELAY_FAILED_TEXT "a handler failed; the log has the error"
 
-/// Rooms that auto_delete spares.
+/// Rooms that auto_delete does not delete.
 typedef enum Keep {
-  KEEP_CREATED,  // those that no join has made
+  KEEP_CREATED,  // rooms that were not created by a join
   KEEP_ALL,
   KEEP_NONE,
 } Keep;
@@ -80,7 +80,7 @@ typedef struct RoomKind {
   double tick_rate;         // ticks a second; 0: the game's rate
 } RoomKind;
 
-/// Settings that a room has of its own: those of its kind with the bits in `given` differ.
+/// Settings that a room overrides: those with their bits in `given`.
 typedef struct RoomSettings {
   uint32_t given;  // mask of RoomSetting
   RoomKind values;
@@ -220,8 +220,8 @@ void relay_refuse(Relay *relay, const Event *event, Code code, const char *reaso
 /// refuse, call relay_refuse.
 void relay_serve(Relay *relay, const Event *event);
 
-/// Answers an event with FAULT, whether or not it is a REQUEST: a JOIN, RENAME or CHANNEL_OPEN,
-/// which is refused; a BROADCAST, MESSAGE, TEXT, PACKET or CHANNEL.
+/// Answers an event with FAULT, even without REQUEST. A JOIN, RENAME or CHANNEL_OPEN is
+/// refused; the others are BROADCAST, MESSAGE, TEXT, PACKET and CHANNEL.
 void relay_fault(Relay *relay, const Event *event, const Fault *fault);
 
 /// Grants the name of the RENAME `event`. To refuse, call relay_refuse.
@@ -265,7 +265,7 @@ uint32_t relay_create(Relay *relay, Text name, int *err);
 /// Changes the settings of a room that relay_create has just reserved.
 void relay_configure(Relay *relay, uint32_t room, const RoomSettings *settings);
 
-/// Notes that a room that relay_create has just reserved is made for a join.
+/// Marks a room that relay_create has just reserved as made for a join.
 void relay_create_for_join(Relay *relay, uint32_t room);
 
 /// Keeps a room that relay_create has just reserved hidden. EVENT_PROGRAM follows when
@@ -295,8 +295,9 @@ Text relay_peer_name(const Relay *relay, const Peer *peer);
 uint16_t relay_channel(Relay *relay, Text name, uint16_t first, uint16_t last,
                        int *err);
 
-/// Replace the numbers that new names of channels get by those set after begin. A span is for
-/// its name and for all names that begin with it and ':'; no other name gets its numbers.
+/// Replace the numbers for new names of channels by those set after begin. A span
+/// applies to its name and to all names that begin with it and ':'. No other name gets
+/// its numbers.
 void relay_channel_spans_begin(Relay *relay);
 void relay_channel_span(Relay *relay, Text name, uint16_t first, uint16_t last);
 
@@ -344,7 +345,7 @@ Room *relay_room(const Relay *relay, uint32_t room);
 /// Sets `peer` to the serving peer, or to 0 if the script serves the channel.
 uint16_t relay_find_channel(const Relay *relay, Text name, uint32_t *peer);
 
-/// Reads the name that has a channel's number; returns false if none has it.
+/// Reads the name of a channel's number; returns false if no name has that number.
 bool relay_channel_name(const Relay *relay, uint16_t number, Text *name);
 
 /// Returns the next served plugin channel after `*cursor` (start at 0), or 0. Its name is

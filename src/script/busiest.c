@@ -69,7 +69,7 @@ void busiest_add(Host *host, const Cost *cost, uint64_t us, uint64_t source_us) 
   look_at_clock(host);
   busiest->total_us += us;
   if (source_us < busiest->source_us || source_us == 0) return;
-  // As the relay charges: handlers of a peer's events in a room count for the peer.
+  // As in the relay, handlers of a peer's events in a room count for the peer.
   const Event *event = &host->event;
   BusiestSource source = {event->peer, event->peer ? 0 : event->room};
   if (!is_same(source, busiest->source)) busiest->longest_us = 0;

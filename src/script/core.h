@@ -43,7 +43,7 @@ int core_list(lua_State *L);
 /// Pushes a table of the server's figures.
 void core_push_stats(lua_State *L, const Host *host);
 
-/// Returns the settings of a room in the table at `at`, or none if it is nil.
+/// Returns the settings of a room in the table at `at`; no settings if it is nil.
 RoomSettings core_room_settings(lua_State *L, int at);
 
 /// Push true, or the reason why a command to a peer or a room failed.

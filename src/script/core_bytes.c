@@ -4,7 +4,7 @@
 #include "script/core.h"
 #include "script/guard/deadline.h"
 
-enum { RANDOM_MAX = 65536 };  // bytes of one call
+enum { RANDOM_MAX = 65536 };  // most bytes of one call
 
 // Pushes bytes as hexadecimal digits.
 static void push_hex(lua_State *L, const uint8_t *bytes, size_t size) {
@@ -16,8 +16,8 @@ static void push_hex(lua_State *L, const uint8_t *bytes, size_t size) {
   luaL_pushresult(&buffer);
 }
 
-// sha256(bytes, key): returns the SHA-256 in hexadecimal, or with a key the HMAC-SHA-256.
-// libsodium takes about 5 ns a byte, so each byte is a step of the deadline.
+// sha256(bytes, key): returns the SHA-256 in hexadecimal; with a key, the HMAC-SHA-256.
+// libsodium takes about 5 ns for each byte, so each byte costs a step of the deadline.
 static int core_sha256(lua_State *L) {
   size_t size, key_size = 0;
   const uint8_t *bytes = (const uint8_t *)luaL_checklstring(L, 1, &size);
@@ -37,7 +37,7 @@ static int core_sha256(lua_State *L) {
   return 1;
 }
 
-// random_bytes(count): returns that many random bytes, 1 to 65536
+// random_bytes(count): returns random bytes, 1 to 65536 of them
 static int core_random_bytes(lua_State *L) {
   lua_Integer count = luaL_checkinteger(L, 1);
   luaL_argcheck(L, count >= 1 && count <= RANDOM_MAX, 1, "1 to 65536 bytes");

@@ -86,7 +86,7 @@ static int core_kinds_begin(lua_State *L) {
   return 0;
 }
 
-// kind_set(name, hooks, settings)
+// kind_set(name, hooks, settings): declares a room kind
 static int core_kind_set(lua_State *L) {
   RoomKind kind = core_room_settings(L, 3).values;
   kind.hooks = core_id(L, 2);
@@ -324,7 +324,7 @@ static int core_stats(lua_State *L) {
   return 1;
 }
 
-// is_name(text): whether a room, a channel or a fault may have this name
+// is_name(text): returns whether a room, a channel or a fault may have this name
 static int core_is_name(lua_State *L) {
   Text text = core_text(L, 1);
   lua_pushboolean(L, text_is_name(text.bytes, text.size));

@@ -15,7 +15,8 @@ static Room *find_room(lua_State *L, int at) {
   return relay_room(core_host(L)->relay, core_id(L, at));
 }
 
-// Pushes a field of the table at `at`. Returns whether it is given, and notes that.
+// Pushes a field of the table at `at`. If the field exists, sets its bit and returns
+// true.
 static bool get_setting(lua_State *L, int at, const char *name, RoomSetting setting,
                         RoomSettings *settings) {
   lua_getfield(L, at, name);
@@ -73,7 +74,7 @@ static int core_room_create(lua_State *L) {
   }
 }
 
-// room_set(room, settings)
+// room_set(room, settings): changes settings of the room
 static int core_room_set(lua_State *L) {
   RoomSettings settings = core_room_settings(L, 2);
   Command command = {.type = COMMAND_ROOM_SET,
@@ -82,8 +83,8 @@ static int core_room_set(lua_State *L) {
   return core_room_result(L, relay_command(core_host(L)->relay, &command));
 }
 
-// room_settings(room): the settings, including changes by the running handler; nil for a room that
-// is gone
+// room_settings(room): returns the settings, including changes by the running handler;
+// nil if the room is gone
 static int core_room_get_settings(lua_State *L) {
   const Room *room = find_room(L, 1);
   if (room == NULL) return 0;
@@ -173,8 +174,8 @@ static int core_rooms(lua_State *L) {
   return 1;
 }
 
-// query_rooms(json): returns ids, and the name behind which the list goes on, or nil; or, for a
-// wrong query, nil and what is wrong with it
+// query_rooms(json): returns ids, and the name behind which the list continues, or nil;
+// for a wrong query, nil and an error text
 static int core_query_rooms(lua_State *L) {
   RoomQuery query;
   const char *wrong = query_read(&query, core_text(L, 1));
@@ -205,7 +206,7 @@ static int core_room_name(lua_State *L) {
   return 1;
 }
 
-// room_count(room): members, and those of them that are connected
+// room_count(room): returns the number of members, and of connected members
 static int core_room_count(lua_State *L) {
   const Room *room = find_room(L, 1);
   lua_pushnumber(L, room == NULL ? 0 : room->count);
@@ -328,7 +329,8 @@ static int core_channel_name(lua_State *L) {
   return 1;
 }
 
-// channel_spans(list): sets the numbers of names: { name, first, last, name, first, ... }
+// channel_spans(list): sets the numbers for names: { name, first, last, name, first,
+// ... }
 static int core_channel_spans(lua_State *L) {
   Relay *relay = core_host(L)->relay;
   luaL_checktype(L, 1, LUA_TTABLE);

@@ -127,8 +127,8 @@ static int core_error(lua_State *L) {
   return core_peer_result(L, relay_command(core_host(L)->relay, &command));
 }
 
-// accept(peer, type, flags, ref): answers a REQUEST of the control channel, which has these
-// flags, with an empty packet of its type
+// accept(peer, type, flags, ref): answers a REQUEST of the control channel with these
+// flags. The answer is an empty packet of the request's type.
 static int core_accept(lua_State *L) {
   Command command = {.type = COMMAND_ACCEPT,
                      .id = core_id(L, 1),

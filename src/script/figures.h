@@ -1,4 +1,4 @@
-// The counters of the server, in one list, which perigee.stats, MCP and the control API show.
+// The counters of the server in one list, for perigee.stats, MCP and the control API.
 #pragma once
 
 #include <stdint.h>
@@ -12,6 +12,6 @@ typedef struct Figure {
 
 enum { FIGURES_MAX = 32 };
 
-/// Write the figures of the server, and those of UDP, and return their number.
+/// Write the server's figures, or those of UDP; return their number.
 uint32_t figures_of_server(const Script *script, Figure figures[FIGURES_MAX]);
 uint32_t figures_of_udp(const Script *script, Figure figures[FIGURES_MAX]);

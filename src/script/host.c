@@ -331,8 +331,8 @@ static HostOutcome fail(Host *host, lua_State *co, FailureKind kind, const char 
 
 // --- Faults ---
 
-// Returns whether the error of a coroutine is a fault, by which a handler answers its request.
-// Loads and reloads have no request.
+// Returns whether the error of a coroutine is a fault, by which a handler answers its
+// request. Loads and reloads have no request.
 static bool is_fault(const Host *host, lua_State *co) {
   if (host->event.type == EVENT_RELOAD || host->event.type > ENTRY_BEFORE_FIRST)
     return false;
@@ -343,7 +343,8 @@ static bool is_fault(const Host *host, lua_State *co) {
   return is_it;
 }
 
-// Passes a fault to the Lua half, which rolls its part back, and returns code and JSON.
+// Passes a fault to the Lua half, which rolls back its own state, and returns code and
+// JSON.
 static int take_fault(lua_State *L) {
   Failure *failure = lua_touserdata(L, 1);
   Host *host = failure->host;
@@ -361,7 +362,8 @@ static int take_fault(lua_State *L) {
   return 0;
 }
 
-// Ends a handler that has raised a fault. It has not failed, but its commands are discarded.
+// Ends a handler that has raised a fault. Its commands are discarded, but it does not
+// count as failed.
 static HostOutcome end_with_fault(Host *host, lua_State *co) {
   Failure failure = {.host = host, .co = co};
   deadline_end(host);

@@ -49,7 +49,8 @@ typedef enum HostOutcome {
   HOST_ENDED,   // the results are on `results`
   HOST_WAITS,   // the handler continues later
   HOST_FAILED,  // `fault` has the error; the relay has discarded the handler's commands
-  HOST_FAULTED,  // the same, but the error is an answer: `answer` has the rest of it
+  HOST_FAULTED,  // like HOST_FAILED, but the error is an answer: code in `fault`, JSON
+                 // in `answer`
 } HostOutcome;
 
 struct Host {
@@ -69,13 +70,13 @@ struct Host {
   uint32_t transaction;  // number of commits and rollbacks so far
   uint64_t key_seed[2];  // key for hashing the send option `key`
   int entries[ENTRY_COUNT];
-  lua_State *ran;    // stack with the table of call_cost.h
-  int failed;        // reference to the Lua function that reports failures
-  int faulted;       // reference to the Lua function that takes a fault (perigee.fault)
-  int fault_class;   // reference to the metatable of faults
-  int label;         // reference to the Lua function that names a handler
-  uint32_t systems;  // number of EVENT_SYSTEMs after each tick of the game
-  Slots timers;      // ScriptTimer by id; owned (timer.c)
+  lua_State *ran;  // stack with the table of call_cost.h
+  int failed;      // reference to the Lua function that reports failures
+  int faulted;     // reference to the Lua function that handles a fault (perigee.fault)
+  int fault_class;    // reference to the metatable of faults
+  int label;          // reference to the Lua function that names a handler
+  uint32_t systems;   // number of EVENT_SYSTEMs after each tick of the game
+  Slots timers;       // ScriptTimer by id; owned (timer.c)
   uint64_t handlers;  // events passed to the script
   Deadline deadline;  // deadline of the running call
   Memory memory;

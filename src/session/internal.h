@@ -190,8 +190,8 @@ enum { THROTTLE_BATCH_MS = 50 };
 /// rate_limit.
 bool throttle_note(Session *session, Peer *peer, bool is_reliable);
 
-/// Returns when the server reads again from a peer over the limit; UINT64_MAX: the peer is
-/// not over the limit.
+/// Returns the time at which the server reads again from a peer over the limit;
+/// UINT64_MAX if the peer is not over the limit.
 uint64_t throttle_due_ms(const Session *session, const Peer *peer);
 
 /// Reads again from a peer over the limit if its wait has ended.

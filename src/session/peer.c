@@ -40,7 +40,7 @@ SessionStats session_stats(const Session *session) {
   return stats;
 }
 
-// One block, because most of them are short.
+// The texts share one block, because most of them are short.
 void peer_set_texts(Peer *peer, Text name, const char *address, Text token) {
   const Text texts[] = {name, text_from(address), token};
   char *block = mem_zalloc(name.size + texts[1].size + token.size + 3), *at = block;

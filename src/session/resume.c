@@ -6,7 +6,7 @@
 //
 // The WELCOME with a new token may be lost together with its connection. Therefore the
 // token that resumed a session stays valid until a packet arrives on the new
-// connection, or for 255 lost WELCOMEs.
+// connection, or until 255 WELCOMEs have been lost.
 
 #include <sodium.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 // --- Tokens ---
 
-// Makes the session's token of this number.
+// Computes the session's token with this number.
 static void make_token(const Session *session, const Peer *peer, uint32_t number,
                        uint8_t token[UUID_SIZE]) {
   uint8_t input[UUID_SIZE + sizeof number];

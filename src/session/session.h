@@ -38,7 +38,7 @@ typedef struct SessionLimits {
   bool rate_limit_kicks;       // close a peer over the limit; false: throttle it
   uint16_t tick_rate;          // ticks a second that WELCOME reports
   UniqueNames unique_names;
-  bool has_no_text_commands;  // text peers get no greeting, and all of their lines are
+  bool has_no_text_commands;  // text peers get no greeting, and all their lines are
                               // messages
 } SessionLimits;
 
@@ -216,7 +216,7 @@ typedef struct Outgoing {
   Text detail;  // reason of LEFT in words; JSON value of a message
 } Outgoing;
 
-/// Returns a control packet that must not be dropped.
+/// Returns a control packet that is never dropped.
 Outgoing session_control(ControlType type, Priority priority, const Buf *payload);
 
 enum { SESSION_HEAD_SIZE = PACKET_HEADER_SIZE + 2 * sizeof(uint32_t) };

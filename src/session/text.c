@@ -2,7 +2,7 @@
 #include "session/internal.h"
 #include "wire/line.h"
 
-/// A control packet and the line that it becomes.
+/// A control packet, and the line for text peers that it becomes.
 typedef struct Draft {
   const Session *session;
   const Outgoing *outgoing;
@@ -138,7 +138,7 @@ static void put_fault(Draft *draft) {
   line_append_safe(line, json.bytes, json.size);
 }
 
-// By ControlType; text peers do not get the others.
+// By ControlType. Text peers do not get control packets that are missing here.
 static void (*const PUT[])(Draft *draft) = {
     [CONTROL_WELCOME] = put_welcome,
     [CONTROL_JOINED] = put_joined,

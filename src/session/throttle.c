@@ -39,15 +39,15 @@ void throttle_resume(Session *session, Peer *peer) {
 
 // --- The rate limit ---
 
-// Each packet moves `full_ns` by the time in which the rate allows one packet. A peer is over the
-// limit when `full_ns` is more than BURST_MS ahead.
+// Each packet advances `full_ns` by the time in which the rate allows one packet. A
+// peer is over the limit if `full_ns` is more than BURST_MS in the future.
 enum { BURST_MS = 2000, NS_PER_MS = 1000000 };
 
 static uint64_t packet_ns(const Session *session) {
   return 1000ull * NS_PER_MS / session->limits.rate_limit;
 }
 
-// The peer waits until it may send the packets of THROTTLE_BATCH_MS, at least one.
+// Makes the peer wait until it may send the packets of THROTTLE_BATCH_MS, at least one.
 uint64_t throttle_due_ms(const Session *session, const Peer *peer) {
   if (!(peer->throttle.reasons & THROTTLE_RATE)) return UINT64_MAX;
   if (session->limits.rate_limit == 0) return 0;

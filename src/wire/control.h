@@ -109,7 +109,7 @@ void control_peer_renamed(Buf *buf, uint32_t room, uint32_t peer, Text name);
 /// Encodes ERROR, and a part of control_ending: u16 code and str16 text.
 void control_code_text(Buf *buf, Code code, const char *text);
 
-/// An answer of the script that is an error: a code of the game, and a value as JSON.
+/// An error of the game that answers a request: a code, and a value as JSON.
 typedef struct Fault {
   Text code;
   Text json;

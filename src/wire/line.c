@@ -41,7 +41,8 @@ static Text take_word(Text *text) {
   return word;
 }
 
-// Takes what precedes the first object off `text`, and the spaces between them.
+// Removes the text before the first object, and the spaces behind that text, from
+// `text`.
 static Text take_until_object(Text *text) {
   Text name = *text;
   for (uint32_t at = 1; at < text->size; at++) {

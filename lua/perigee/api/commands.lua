@@ -1,5 +1,5 @@
---- perigee.commands: the commands of a chat or a console, each described in a line, which
---- lua/perigee/meta/perigee.lua describes.
+--- perigee.commands: the commands of a chat or a console. Each is described in one line;
+--- lua/perigee/meta/perigee.lua explains the form.
 
 local describe = require "perigee.util.describe"
 local lpeg = require "lpeg"
@@ -45,7 +45,7 @@ local words_of_name = Ct((C(word) * blank) ^ 1)
 local description = Ct(blank * Cg(words_of_name, "words") * Cg(arguments, "arguments") * remark ^ -1)
   * Cp()
 
--- How the text of a word becomes a value; nil, and what it must be.
+-- Converters from words to values. Each returns the value; or nil and the expected kind of word.
 local KINDS = {}
 
 function KINDS.word(text)
@@ -141,7 +141,7 @@ end
 local Commands = {}
 Commands.__index, Commands.__metatable = Commands, "commands"
 
--- Returns the command that the words begin with; of several, the one with most words.
+-- Returns the command with whose words the line begins; if several match, the one with the most words.
 local function find(self, words)
   local found
   for _, command in ipairs(self._list) do
@@ -233,7 +233,7 @@ function Commands:usage(name)
   return command and command.usage .. (command.help and " -- " .. command.help or "")
 end
 
--- Returns what can stand at a place of a command: one of its own words, or a choice.
+-- Returns the words that a place of a command accepts: its own word, or choices.
 local function words_at(command, place)
   local own = command.words[place]
   local given = command.arguments[place - #command.words]
@@ -261,7 +261,7 @@ function Commands:complete(text)
 end
 
 
--- The table of handlers takes those of commands that exist.
+-- Only handlers of existing commands may be set in this table.
 local function new_handlers(by_name, names)
   return setmetatable({}, {
     __newindex = function(handlers, name, fn)

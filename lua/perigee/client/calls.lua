@@ -285,7 +285,7 @@ end
 
 -- Messages --------------------------------------------------------------------------------------
 
--- Returns the number of the room that a call is about; 0: none.
+-- Returns the number of a call's room; 0: none.
 local function room_number(call, room)
   if room == nil then return 0 end
   if getmetatable(room) == Room then return room.id end

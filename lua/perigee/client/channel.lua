@@ -85,7 +85,7 @@ local function offer(self, description)
 end
 
 
--- Answers the call of a tool. Returns false for a packet that is none.
+-- Answers the call of a tool. Returns false for any other packet.
 local function call_tool(self, event)
   if event.sender ~= 0 or event.number ~= CALL or not event.request then return false end
   local call = json.decode(event.payload)
@@ -148,9 +148,9 @@ function Channel:on_packet(fn)
 end
 
 
---- Offers a tool to LLMs, or replaces it. `description` has the fields of `perigee.mcp.tool`: name,
---- description, input and so on. `fn(arguments, call)` answers a call with text or a table, or nil and why
---- the tool failed; it may wait. A new session offers the tool again.
+--- Offers a tool to LLMs, or replaces it. `description` has the fields of `perigee.mcp.tool`, such as name,
+--- description and input. `fn(arguments, call)` answers a call with text or a table, or with nil and the
+--- reason of the failure. `fn` may wait. A new session offers the tool again.
 ---@param description table
 ---@param fn fun(arguments: table, call: table): any, string?
 ---@return true? added, string? message, string? code

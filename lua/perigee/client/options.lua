@@ -1,4 +1,4 @@
---- Checks what programs pass to calls. Errors name the caller's line.
+--- Checks the arguments of calls. Errors name the caller's line.
 
 local describe = require "perigee.util.describe"
 
@@ -8,7 +8,7 @@ local OPTIONS = { priority = true, reliable = true, room = true, answers = true 
 
 local TEXT = { what = "a text", string = true }
 local SECONDS = { what = "a number of seconds", number = true }
--- The options of client.connect: the types that each may have.
+-- The options of client.connect, with their allowed types.
 local CONNECT = {
   name = TEXT, token = TEXT, timeout = SECONDS,
   schema = { what = "the path or the text of a schema", string = true },

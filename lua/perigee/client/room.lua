@@ -22,7 +22,7 @@ local function with_room(room, options)
 end
 
 
---- Raises an error: a room has no events of its own.
+--- Raises an error, because a room has no events.
 function Room.on()
   error(("%sa room has no `on`: client:on(type, fn) handles events, whose `room` says where"):format(
     describe.where()), 0)

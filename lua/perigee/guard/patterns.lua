@@ -227,7 +227,7 @@ guarded.type, guarded.version = lpeg.type, lpeg.version
 function patterns.load_re()
   if not patterns.re.compile then
     local text = RE_PATH and core.read_file(RE_PATH)
-    local chunk = text and load(text, "@lua/perigee/guard/re.lua")  -- the chunk name makes errors name the
+    local chunk = text and load(text, "@lua/perigee/guard/re.lua") -- the chunk name makes errors name the
                                                                     -- script's line
     if not chunk then
       fault.raise "re is missing; on Debian: apt install lua-lpeg"

@@ -15,8 +15,8 @@ local live_schema = {
 
 local current -- perigee.schema.Schema of the live version; nil: no schema
 local by_name, by_number = {}, {}
-local is_careful  -- whether unknown fields are errors
-local known = {}  -- schemas that clients may have, the live version's first: { hash, lines }
+local is_careful -- whether unknown fields are errors
+local known = {} -- schemas that clients may have, the live version's first: { hash, lines }
 
 local making -- the schema being made, with its encoders and module: { text, found, writer, made }
 

@@ -431,7 +431,7 @@ end
 
 -- Forgets the version before the live one.
 function transitions.close_window()
-  if previous and core.now() - previous.at > WINDOW - 0.01 then  -- otherwise the timer belongs to an earlier
+  if previous and core.now() - previous.at > WINDOW - 0.01 then -- otherwise the timer belongs to an earlier
                                                                  -- window
     previous = nil
     rollback_window.close()

@@ -1,15 +1,15 @@
---- The settings of rooms: those of a kind, and those that a room has of its own.
+--- The settings of rooms: those of a kind, and those that one room overrides.
 
 local fault = require "perigee.util.fault"
 
 local room_settings = {}
 
---- Settings of kinds alone.
+--- Settings that only kinds have.
 room_settings.OF_KINDS = { "tick_rate", "auto_create", "resume" }
---- Settings that a room may also have of its own.
+--- Settings that a single room may override.
 room_settings.OF_ROOMS = { "capacity", "auto_delete", "hidden", "locked", "password", "permanent" }
 
--- The rules: the type, and for numbers the range, for strings the sizes in bytes.
+-- The rules: the type; for numbers the range, for strings the sizes in bytes.
 local RULES = {
   capacity = { "number", 1, 1000000, whole = true },
   tick_rate = { "number", 0.01, 1000 },
@@ -47,7 +47,7 @@ local function is_good(name, value)
 end
 
 
---- Returns what is wrong with the value of a setting, or nil.
+--- Returns the error in the value of a setting, or nil.
 ---@param name string
 ---@param value any
 ---@return string?
@@ -59,8 +59,8 @@ function room_settings.problem(name, value)
 end
 
 
---- Checks the settings of a room of its own. Raises an error at the line of the call.
----@param what string the call, for the error
+--- Checks the settings that a room overrides. Raises an error at the line of the call.
+---@param what string name of the call in errors
 ---@param settings any
 ---@return table
 function room_settings.check(what, settings)

@@ -51,8 +51,8 @@ local function check(method, what, seconds, fn)
   end
 end
 
--- Checks a function that is called by its name, with arguments that must be data, because they may outlive
--- the version that gives them.
+-- Checks a function that is called by name, and its arguments. The arguments must be data, because they may
+-- survive the version that gives them.
 local function check_named(name, room, ...)
   if not live.loading and not live.named(name, room) then
     fault.raise("%s", describe_unknown(name, room))
@@ -66,8 +66,8 @@ local function check_named(name, room, ...)
   end
 end
 
--- Makes the entry of a call to come. The room is the first argument of timers, and of functions called by
--- their names.
+-- Returns the entry of a future call. Timers, and functions called by name, get the room as their first
+-- argument.
 local function entry_of(what, fn, room, ...)
   local is_named = type(fn) == "string"
   if is_named then
@@ -93,7 +93,7 @@ end
 --- Sets a timer that calls `fn(...)` once, or `fn(room, ...)`.
 ---@param room perigee.Room?
 ---@param seconds number
----@param fn function|string a function, or the name of one
+---@param fn function|string function, or its name
 ---@param ... any
 ---@return perigee.Timer
 function timers.after(room, seconds, fn, ...)
@@ -117,9 +117,9 @@ function timers.every(room, seconds, fn, ...)
 end
 
 
---- Runs a function as a task of its own when the running handler has ended.
+--- Runs a function as a separate task when the running handler has ended.
 ---@param room perigee.Room? room with which the task ends
----@param fn function|string a function, or the name of one, which gets the room first
+---@param fn function|string function, or its name; with a name, its first argument is the room
 function timers.spawn(room, fn, ...)
   if fn == nil or type(fn) == "number" then
     fault.raise("the task must be a function or the name of one, not %s; its arguments follow it: "

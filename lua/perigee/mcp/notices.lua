@@ -17,7 +17,7 @@ local notices = {}
 local CODES = core.codes
 local WHOLE = 0 -- type of a packet with a whole notification; other types are log levels
 local MESSAGE, PROGRESS = "notifications/message", "notifications/progress"
-local ALWAYS = { [MESSAGE] = true, [PROGRESS] = true }  -- notifications that plugins may send without
+local ALWAYS = { [MESSAGE] = true, [PROGRESS] = true } -- notifications that plugins may send without
                                                         -- declaring them
 
 local level_names = {}

@@ -1,5 +1,5 @@
 --- Tools that the clients of plugin channels offer: TOOL_ADD and TOOL_REMOVE of docs/protocol.md. A tool ends
---- with its channel. Its calls go through the channel, as those of the game's own tools with a channel do.
+--- with its channel. Its calls go through the channel, like those of the game's own tools with a channel.
 
 local channels = require "perigee.api.channels"
 local core = require "perigee.core"
@@ -12,13 +12,14 @@ local CODES = core.codes
 local TOOL_ADD = 13
 local TOOLS_MAX = 64 -- tools of one peer
 local CHANGES_MAX, CHANGES_SECONDS = 256, 60 -- additions and removals of one peer
-local VALUES_MAX, DEPTH_MAX = 1024, 24 -- of the JSON of a tool
+local VALUES_MAX, DEPTH_MAX = 1024, 24 -- values and depth of a tool's JSON
 
 local plugins = {
-  make_tool = nil, -- set by perigee.mcp: returns the item of a tool's description, or raises an error
+  make_tool = nil, -- function set by perigee.mcp: returns the item for a tool's description, or raises an
+                   -- error
 }
 
-local of_peer = {} -- peer id -> { changes, since = when they were counted from, tools = names of its tools }
+local of_peer = {} -- peer id -> { changes, since = start of the count, tools = names of its tools }
 
 local function entry_of(peer)
   of_peer[peer] = of_peer[peer] or { tools = {}, changes = 0, since = core.now() }
@@ -41,7 +42,7 @@ local function is_deeper(value, depth)
   return false
 end
 
--- Returns the value of a packet, which is an object; or nil and an error.
+-- Returns the value of a packet, which must be an object; or nil and an error.
 local function read(data)
   if core.json_count(data) > VALUES_MAX then
     return nil, ("the JSON of a tool has more than %d values"):format(VALUES_MAX)
@@ -55,7 +56,7 @@ local function read(data)
   return json.without_null(value)
 end
 
--- Returns the name of the channel that the tool names, or of the only one that the peer serves.
+-- Returns the name of the channel that the tool names; by default the only channel that the peer serves.
 local function channel_of(peer, named)
   local is_number = type(named) == "number" and named % 1 == 0 and named >= 0 and named <= core.channels.last
   if type(named) == "string" or is_number then
@@ -79,7 +80,7 @@ end
 
 -- Changing ---------------------------------------------------------------------------------
 
--- Counts a change; returns an error and its code where there were too many.
+-- Counts a change; returns an error and its code after too many.
 local function count(entry)
   local now = core.now()
   if now - entry.since > CHANGES_SECONDS then

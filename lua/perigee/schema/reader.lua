@@ -1,5 +1,5 @@
---- Reads the text of a schema into declarations, by the grammar in docs/schema.md. Where the grammar has no
---- other way to go on, a pattern raises the error: it names what it expected, and the word that it found.
+--- Parses the text of a schema to declarations, by the grammar in docs/schema.md. If no rule of the grammar
+--- matches, a pattern raises an error that names the expected words and the word that it found.
 
 local fault = require "perigee.schema.fault"
 local lpeg = require "lpeg"
@@ -9,7 +9,7 @@ local Cmt, Cp, Ct, P, R, S = lpeg.Cmt, lpeg.Cp, lpeg.Ct, lpeg.P, lpeg.R, lpeg.S
 
 local TEXT_MAX = 256 * 1024 -- bytes
 local NAME_MAX = 255 -- bytes of a message's name, as for all messages
-local WORD_MAX = 64 -- bytes of the other names
+local WORD_MAX = 64 -- bytes of other names
 local SHOWN_MAX = 40 -- bytes of a word in an error
 
 -- Words ----------------------------------------------------------------------------------------
@@ -41,7 +41,7 @@ local function fail_at_char(source, at)
   fault.raise(source, at, "`%s` does not belong here%s", is_shown and found or "?", hint)
 end
 
--- Returns the word at a position as errors show it, its kind and its text.
+-- Returns the word at a position in the form for errors, its kind and its text.
 local function find(source, at)
   if at > #source.text then
     return "the end of the file", "end"
@@ -57,7 +57,7 @@ end
 -- Patterns that raise errors -------------------------------------------------------------------
 
 
--- Raises an error at the next word. In `what`, %s is the name of what is being declared.
+-- Raises an error at the next word. In `what`, %s is the name of the declaration.
 local function expected(what, hint)
   local name = what:find("%s", 1, true) and Cb "name" or Cc ""
   return Cmt(Carg(1) * name, function(_, at, source, owner)
@@ -66,8 +66,8 @@ local function expected(what, hint)
   end)
 end
 
--- Matches what the pattern matches. Raises an error where `problem` of its text and position gives one. The
--- function gives no values, because lpeg keeps those of match-time captures on Lua's stack.
+-- Matches the pattern, and raises an error if `problem` returns one for its text and position. The function
+-- returns no values, because lpeg keeps the values of match-time captures on Lua's stack.
 local function checked(pattern, problem)
   return C(Cmt(Carg(1) * Cp() * pattern, function(_, _, source, at, text)
     local message = problem(text)
@@ -109,7 +109,7 @@ end
 
 -- Types ----------------------------------------------------------------------------------------
 
--- `string(32)`, `f32(-1..1, 0.01)`
+-- Types with arguments: `string(32)`, `f32(-1..1, 0.01)`.
 local arguments = mark "(" * Cg(Cp(), "arguments_at") * Cg(numeral "a number", "first")
   * (mark ".." * Cg(numeral "the greatest value", "last") * mark(",", "between the range and the step")
     * Cg(numeral "the step", "step") * mark(")", "after the step") + mark(")", "after the number"))
@@ -120,7 +120,7 @@ local suffix = Ct(Cg(Cp(), "at") * (kind "optional" * mark "?" + mark "[" * (kin
   + kind "array" * Cg(whole("the number of elements", 1, 65535), "count")
     * mark("]", "after the number of elements"))))
 
--- `optional u8` in place of `u8?`
+-- Raises an error for `optional u8`, which must be `u8?`.
 local prefix = Cmt(Carg(1) * Cb "name" * Cp() * C(word), function(_, _, source, before, at, of)
   if before == "optional" then
     fault.raise(source, at, "an optional %s is %s?", of, of)
@@ -181,7 +181,7 @@ local schema = blank * Ct((message + struct + enum) ^ 0) * (P(-1) + undeclared)
 local reader = {}
 
 
---- Returns the declarations in a text, in their order. Raises an error for wrong text.
+--- Returns the declarations in a text, in their order. Raises an error if the text is wrong.
 ---@param source { text: string, path: string }
 ---@return table[]
 function reader.read(source)

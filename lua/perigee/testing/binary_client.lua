@@ -106,7 +106,7 @@ local function take_events(self)
 end
 
 
--- Takes all events. After an error, for example of a game in lockstep, the client goes on.
+-- Handles all events. After an error, for example of a game in lockstep, the client continues.
 local function drain(self)
   self._is_draining = true
   local ok, problem = pcall(take_events, self)

@@ -107,7 +107,7 @@ end
 
 -- Connecting ------------------------------------------------------------------------------------
 
--- Waits until the game has let this client in without a greeting.
+-- Waits until the game has accepted this client, if it gets no greeting.
 local function await_silently(self, server, before)
   local until_ms = self._clock.now + self.timeout * 1000
   local id, name

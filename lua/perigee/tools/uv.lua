@@ -5,7 +5,7 @@ local dependency = require "perigee.client.dependency"
 local loop = require "perigee.client.loop"
 local uv = dependency "luv"
 
-local PAUSE = 0.01 -- seconds between two looks at luv's loop on Windows, where it has no descriptor
+local PAUSE = 0.01 -- seconds between two runs of luv's loop on Windows, where the loop has no descriptor
 
 local descriptor = uv.backend_fd() or -1
 local longest = descriptor < 0 and PAUSE or math.huge

@@ -106,7 +106,7 @@ struct IoThreads {
 // --- served.c, called by a thread ---
 
 NetEvents served_events(void);
-/// Net.publish.
+/// Implements Net.publish.
 void served_publish(const Conn *conn);
 /// Removes STOP_FLOW from connections if the main thread has taken events.
 void served_resume_flow(IoThread *thread);
