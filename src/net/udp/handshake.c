@@ -31,17 +31,12 @@ static void reject(const Request *request, Code code, const char *text) {
           .type = UDP_REJECTED, .code = code, .text = text, .retry_s = STOP_RETRY_S});
 }
 
-static uint16_t port_of(const UdpPeer *peer) {
-  return peer->remote ? peer->server->remote_ports[peer->remote->index]
-                      : peer->socket->port;
-}
-
-static void accept_peer(const Request *request, const UdpPeer *peer) {
+static void accept_entry(const Request *request, const UdpEntry *entry) {
   answer(request,
          &(UdpAnswer){.type = UDP_ACCEPTED,
-                      .sequence = peer->sequence,
-                      .port = port_of(peer),
-                      .server_key = peer->is_attached ? NULL : peer->server_key});
+                      .sequence = entry->sequence,
+                      .port = entry->port,
+                      .server_key = entry->is_attached ? NULL : entry->server_key});
 }
 
 // --- Protocol hashes ---
@@ -54,18 +49,21 @@ static bool knows_hash(const Net *net, uint64_t hash) {
 
 // --- Connections ---
 
-static bool is_there(const UdpPeer *peer) { return peer->conn || peer->remote; }
+static bool is_there(UdpEntry *entry) {
+  const UdpPeer *peer = udp_peer_of(entry);
+  return !peer || peer->conn;
+}
 
 // Returns the connection that this request has already made, or NULL.
-static UdpPeer *find_made(const Request *request) {
+static UdpEntry *find_made(const Request *request) {
   const UdpExtension *extension = &request->extension;
   bool is_attached = extension->flags & UDP_ATTACH;
-  UdpPeer *peer = table_first(&request->socket->server->table, request->path);
-  for (; peer; peer = table_next(peer))
-    if (is_there(peer) && peer->is_attached == is_attached &&
-        memcmp(peer->client_key, extension->client_key, UDP_KEY_SIZE) == 0 &&
-        memcmp(peer->cookie, extension->cookie, UDP_COOKIE_SIZE) == 0)
-      return peer;
+  UdpEntry *entry = table_first(&request->socket->server->table, request->path);
+  for (; entry; entry = table_next(entry))
+    if (is_there(entry) && entry->is_attached == is_attached &&
+        memcmp(entry->client_key, extension->client_key, UDP_KEY_SIZE) == 0 &&
+        memcmp(entry->cookie, extension->cookie, UDP_COOKIE_SIZE) == 0)
+      return entry;
   return NULL;
 }
 
@@ -76,30 +74,32 @@ static UdpSocket *emptiest(const UdpServer *server) {
   return best;
 }
 
+static void init_entry(UdpEntry *entry, const Request *request) {
+  entry->server = request->socket->server;
+  entry->way = *request->from;
+  entry->path = *request->path;
+  memcpy(entry->cookie, request->extension.cookie, UDP_COOKIE_SIZE);
+  memcpy(entry->client_key, request->extension.client_key, UDP_KEY_SIZE);
+  net_random(entry->server->net, &entry->sequence, sizeof entry->sequence);
+}
+
 static UdpPeer *make_peer(const Request *request) {
-  UdpServer *server = request->socket->server;
   UdpPeer *peer = mem_zalloc(sizeof *peer);
-  peer->server = server;
-  if (!(request->extension.flags & UDP_ATTACH))
-    peer->remote = net_pick_remote(server->net);
-  if (!peer->remote) peer->socket = emptiest(server);
-  peer->way = *request->from;
-  peer->path = *request->path;
-  memcpy(peer->cookie, request->extension.cookie, UDP_COOKIE_SIZE);
-  memcpy(peer->client_key, request->extension.client_key, UDP_KEY_SIZE);
-  net_random(server->net, &peer->sequence, sizeof peer->sequence);
+  init_entry(&peer->entry, request);
+  peer->socket = emptiest(peer->entry.server);
+  peer->entry.port = peer->socket->port;
   return peer;
 }
 
-// `secret` is known to both sides; `info` describes a client by UDP alone.
-static void add_peer(const Request *request, UdpPeer *peer, const uint8_t *secret,
-                     const ConnInfo *info) {
+// `secret` is known to both sides.
+static UdpLinkParams make_params(const Request *request, const UdpEntry *entry,
+                                 const uint8_t *secret) {
   bool is_attached = request->extension.flags & UDP_ATTACH;
   UdpAgreement agreement = {.secret = secret,
-                            .cookie = peer->cookie,
-                            .client_key = peer->client_key,
-                            .server_key = is_attached ? NULL : peer->server_key};
-  UdpLinkParams params = {.first_sent = peer->sequence,
+                            .cookie = entry->cookie,
+                            .client_key = entry->client_key,
+                            .server_key = is_attached ? NULL : entry->server_key};
+  UdpLinkParams params = {.first_sent = entry->sequence,
                           .first_received = request->read->sequence,
                           .is_attached = is_attached,
                           .is_unencrypted = request->extension.flags & UDP_PLAIN,
@@ -107,10 +107,7 @@ static void add_peer(const Request *request, UdpPeer *peer, const uint8_t *secre
                           .queue_capacity = STAGED_BYTES,
                           .overflow = UDP_DROP_NEWEST};
   udp_keys_derive(&params.keys, UDP_SERVER, &agreement);
-  if (peer->remote)
-    udp_hand_over(peer, &params, info);
-  else
-    udp_peer_add(peer, &params);
+  return params;
 }
 
 // --- Attaching ---
@@ -155,9 +152,9 @@ static void attach(const Request *request) {
            "no such peer, or not its key: use peer id and UDP key of the last WELCOME");
     return;
   }
-  UdpPeer *peer = find_made(request);
-  if (peer) {
-    accept_peer(request, peer);
+  UdpEntry *made = find_made(request);
+  if (made) {
+    accept_entry(request, made);
     return;
   }
   switch (note_use(offer, extension, net_now_ms(net))) {
@@ -173,10 +170,11 @@ static void attach(const Request *request) {
       break;
   }
   if (conn->datagrams) udp_peer_end(udp_of(conn), CODE_REPLACED);
-  peer = make_peer(request);
+  UdpPeer *peer = make_peer(request);
+  UdpLinkParams params = make_params(request, &peer->entry, key);
   udp_join(peer, conn);
-  add_peer(request, peer, key, NULL);
-  accept_peer(request, peer);
+  udp_peer_add(peer, &params);
+  accept_entry(request, &peer->entry);
 }
 
 // --- Alone ---
@@ -185,34 +183,58 @@ static void attach(const Request *request) {
 static const char *find_fault(const Request *request, const char *address) {
   const UdpServer *server = request->socket->server;
   uint32_t count = 0;
-  const UdpPeer *peer = table_first(&server->table, request->path);
-  for (; peer; peer = table_next(peer)) count += !peer->is_attached && is_there(peer);
+  UdpEntry *entry = table_first(&server->table, request->path);
+  for (; entry; entry = table_next(entry))
+    count += !entry->is_attached && is_there(entry);
   if (server->is_stopping) return "the server is shutting down";
   if (count >= LINKS_PER_PATH)
     return "8 connections from your address and port: close one, or take another port";
   return server->net->events.refuse(server->net->data, address);
 }
 
-static void open_conn(const Request *request, UdpPeer *peer, const uint8_t *secret,
+/// The private key of the server, and the secret that follows.
+typedef struct Secrets {
+  uint8_t own[UDP_KEY_SIZE], shared[UDP_KEY_SIZE];
+} Secrets;
+
+static void open_here(const Request *request, const Secrets *secrets,
                       const ConnInfo *info) {
-  const Net *net = peer->server->net;
-  Conn *conn = peer->remote ? NULL : udp_conn_new(peer);
-  const char *why = conn ? NULL : "the server is full";
-  if (peer->remote) why = net->events.enter(net->data, info->address);
-  if (why) {
+  UdpPeer *peer = make_peer(request);
+  Conn *conn = udp_conn_new(peer);
+  if (!conn) {
     mem_free(peer);
+    reject(request, CODE_SERVER_FULL, "the server is full");
+    return;
+  }
+  udp_public_key(secrets->own, peer->entry.server_key);
+  UdpLinkParams params = make_params(request, &peer->entry, secrets->shared);
+  udp_peer_add(peer, &params);
+  accept_entry(request, &peer->entry);
+  conn_open(conn, info);
+}
+
+static void open_at(Remote *remote, const Request *request, const Secrets *secrets,
+                    const ConnInfo *info) {
+  const UdpServer *server = request->socket->server;
+  const char *why = server->net->events.enter(server->net->data, info->address);
+  if (why) {
     reject(request, CODE_SERVER_FULL, why);
     return;
   }
-  add_peer(request, peer, secret, info);
-  accept_peer(request, peer);
-  if (conn) conn_open(conn, info);
+  UdpProxy *proxy = mem_zalloc(sizeof *proxy);
+  init_entry(&proxy->entry, request);
+  proxy->entry.remote = remote;
+  proxy->entry.port = server->remote_ports[remote->index];
+  udp_public_key(secrets->own, proxy->entry.server_key);
+  UdpLinkParams params = make_params(request, &proxy->entry, secrets->shared);
+  udp_hand_over(proxy, &params, info);
+  accept_entry(request, &proxy->entry);
 }
 
 static void come_alone(const Request *request) {
-  UdpPeer *peer = find_made(request);
-  if (peer) {
-    accept_peer(request, peer);
+  UdpEntry *made = find_made(request);
+  if (made) {
+    accept_entry(request, made);
     return;
   }
   ConnInfo info = {.framing = FRAMING_PACKETS};
@@ -223,16 +245,19 @@ static void come_alone(const Request *request) {
     reject(request, is_stopping ? CODE_UNAVAILABLE : CODE_SERVER_FULL, why);
     return;
   }
-  uint8_t own[UDP_KEY_SIZE], secret[UDP_KEY_SIZE];
-  net_random(request->socket->server->net, own, sizeof own);
-  if (!udp_shared_secret(own, request->extension.client_key, secret)) {
+  Net *net = request->socket->server->net;
+  Secrets secrets;
+  net_random(net, secrets.own, sizeof secrets.own);
+  if (!udp_shared_secret(secrets.own, request->extension.client_key, secrets.shared)) {
     reject(request, CODE_PROTOCOL,
            "this client key gives no secret: make an X25519 key pair");
     return;
   }
-  peer = make_peer(request);
-  udp_public_key(own, peer->server_key);
-  open_conn(request, peer, secret, &info);
+  Remote *remote = net_pick_remote(net);
+  if (remote)
+    open_at(remote, request, &secrets, &info);
+  else
+    open_here(request, &secrets, &info);
 }
 
 // --- Requests ---

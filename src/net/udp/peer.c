@@ -12,57 +12,59 @@
 // Bytes of a stream that are passed up at a time.
 enum { PIECE_BYTES = READ_BUFFER_BYTES / 2 };
 
-static uint64_t now_us(const UdpPeer *peer) { return net_clock_us(peer->server->net); }
+static uint64_t now_us(const UdpPeer *peer) {
+  return net_clock_us(peer->entry.server->net);
+}
 
 // --- Birth and death ---
 
 void udp_touch(UdpPeer *peer) {
   if (peer->is_touched) return;
   peer->is_touched = true;
-  list_add(&peer->server->touched, peer);
+  list_add(&peer->entry.server->touched, peer);
 }
 
 void udp_peer_add(UdpPeer *peer, const UdpLinkParams *params) {
-  memcpy(peer->channel, params->keys.channel, sizeof peer->channel);
-  peer->is_attached = params->is_attached;
+  memcpy(peer->entry.channel, params->keys.channel, sizeof peer->entry.channel);
+  peer->entry.is_attached = params->is_attached;
   peer->passes = true;
   UdpLinkParams counted = *params;
-  counted.kept = &peer->server->net->totals->udp_bytes;
+  counted.kept = &peer->entry.server->net->totals->udp_bytes;
   peer->link = udp_link_new(&counted, now_us(peer));
   peer->socket->peers++;
-  peer->server->totals.links++;
-  peer->server->totals.accepted++;
-  peer->server->totals.attached += peer->is_attached;
-  table_add(&peer->server->table, peer);
+  peer->entry.server->totals.links++;
+  peer->entry.server->totals.accepted++;
+  peer->entry.server->totals.attached += peer->entry.is_attached;
+  table_add(&peer->entry.server->table, &peer->entry);
   udp_touch(peer);
 }
 
 // Returns whether the peer repeats CLOSE. It does not if the other side has sent CLOSE,
 // or if too many connections end at a time.
 static bool stays(const UdpPeer *peer) {
-  return !udp_link_is_closed(peer->link) && peer->server->over_count < OVER_MAX;
+  return !udp_link_is_closed(peer->link) && peer->entry.server->over_count < OVER_MAX;
 }
 
 void udp_peer_end(UdpPeer *peer, Code code) {
-  if (peer->proxy) udp_proxy_is_over(peer->server->net, peer->proxy);
+  if (peer->proxy) udp_proxy_is_over(peer->entry.server->net, peer->proxy);
   peer->conn = NULL;
-  peer->over_ms = net_now_ms(peer->server->net) + (stays(peer) ? OVER_MS : 1);
-  peer->server->over_count++;
-  peer->server->totals.links--;
+  peer->over_ms = net_now_ms(peer->entry.server->net) + (stays(peer) ? OVER_MS : 1);
+  peer->entry.server->over_count++;
+  peer->entry.server->totals.links--;
   peer->socket->peers--;
   udp_link_close(peer->link, code);
   udp_touch(peer);
 }
 
 void udp_peer_free(UdpPeer *peer) {
-  UdpServer *server = peer->server;
+  UdpServer *server = peer->entry.server;
   UdpLinkStats stats = udp_link_stats(peer->link);
   server->totals.lost += stats.lost;
   server->totals.resent_bytes += stats.resent_bytes;
   server->over_count -= peer->over_ms != 0;
   if (peer->is_touched) list_remove(&server->touched, peer);
   timers_stop(server->net->timers, &peer->timer);
-  table_remove(&server->table, peer);
+  table_remove(&server->table, &peer->entry);
   udp_link_free(peer->link);
   mem_free(peer);
 }
@@ -89,7 +91,7 @@ static UdpPeer *peer_of(Datagrams *datagrams) {
 static void leave(Datagrams *datagrams) {
   UdpPeer *peer = peer_of(datagrams);
   Conn *conn = peer->conn;
-  if (!peer->is_attached) return;
+  if (!peer->entry.is_attached) return;
   conn->datagrams = NULL;
   udp_peer_end(peer, udp_end_code(conn));
 }
@@ -98,7 +100,7 @@ static void leave(Datagrams *datagrams) {
 
 static void take_stream(UdpPeer *peer, const UdpArrival *arrival) {
   // Copies the bytes, because passing them up may change the link that contains them.
-  Buf *input = &peer->server->input;
+  Buf *input = &peer->entry.server->input;
   input->size = 0;
   buf_append(input, arrival->bytes, arrival->size);
   for (size_t at = 0; at < input->size && peer->conn; at += PIECE_BYTES) {
@@ -121,7 +123,7 @@ static void take_packet(UdpPeer *peer, const Packet *packet) {
 
 static void take_close(UdpPeer *peer, uint16_t code) {
   if (!peer->conn) return;
-  if (peer->is_attached)
+  if (peer->entry.is_attached)
     detach(peer, CODE_CLOSED);
   else
     peer->transport.user->read_end(peer->conn,
@@ -131,7 +133,7 @@ static void take_close(UdpPeer *peer, uint16_t code) {
 static void break_off(UdpPeer *peer) {
   Conn *conn = peer->conn;
   if (!conn) return;
-  if (peer->is_attached)
+  if (peer->entry.is_attached)
     detach(peer, CODE_PROTOCOL);
   else if (conn->state == CONN_OPEN && conn->is_known)
     conn_fault(conn, CODE_PROTOCOL, "a datagram breaks a rule");
@@ -151,7 +153,7 @@ static bool is_asked(const UdpPeer *peer, const UdpOrigin *path) {
 // second question has the same value, because the answer to the first may still come.
 static void ask_path(UdpPeer *peer, const UdpWay *from, const UdpOrigin *path,
                      size_t came) {
-  UdpServer *server = peer->server;
+  UdpServer *server = peer->entry.server;
   uint64_t now_ms = net_now_ms(server->net), value = peer->challenge;
   if (peer->challenged_ms && now_ms - peer->challenged_ms < PATH_CHECK_MS) return;
   if (!is_asked(peer, path)) net_random(server->net, &value, sizeof value);
@@ -167,13 +169,13 @@ static void ask_path(UdpPeer *peer, const UdpWay *from, const UdpOrigin *path,
 static void take_path(UdpPeer *peer, uint64_t value, const UdpWay *from,
                       const UdpOrigin *path) {
   if (!is_asked(peer, path) || value != peer->challenge) return;
-  UdpServer *server = peer->server;
+  UdpServer *server = peer->entry.server;
   char text[ADDRESS_SIZE];
   peer->challenge = 0;
-  table_remove(&server->table, peer);
-  peer->way = *from;
-  peer->path = *path;
-  table_add(&server->table, peer);
+  table_remove(&server->table, &peer->entry);
+  peer->entry.way = *from;
+  peer->entry.path = *path;
+  table_add(&server->table, &peer->entry);
   server->totals.moved++;
   address_text(&from->remote, text);
   log_debug("UDP goes to another address", log_str("address", text),
@@ -206,12 +208,12 @@ static bool take_arrivals(UdpPeer *peer, const UdpWay *from, const UdpOrigin *pa
 // Puts everything that may leave now into datagrams. Returns the time at which more may
 // leave.
 static uint64_t produce(UdpPeer *peer) {
-  UdpServer *server = peer->server;
+  UdpServer *server = peer->entry.server;
   uint64_t time_us = now_us(peer), due_us;
   while ((due_us = udp_link_deadline(peer->link)) <= time_us) {
     size_t size = udp_link_produce(peer->link, time_us, egress_room(server));
     if (size == 0) break;
-    egress_add(server, peer->socket, &peer->way, size);
+    egress_add(server, peer->socket, &peer->entry.way, size);
   }
   return due_us;
 }
@@ -236,7 +238,7 @@ bool udp_peer_receive(UdpPeer *peer, const UdpWay *from, const UdpOrigin *path,
   }
   bool is_any = take_arrivals(peer, from, path);  // the datagram may contain a
                                                   // PATH_RESPONSE
-  if (taken == UDP_NEWEST && !origin_is_same(path, &peer->path))
+  if (taken == UDP_NEWEST && !origin_is_same(path, &peer->entry.path))
     ask_path(peer, from, path, size);
   // Sends a due acknowledgement before the next datagram is read.
   uint64_t due_us = udp_link_deadline(peer->link);
@@ -348,8 +350,8 @@ static bool udp_shutdown(Transport *transport) {
 static void udp_close(Transport *transport) {
   UdpPeer *peer = peer_of_transport(transport);
   udp_peer_end(peer, udp_end_code(peer->conn));
-  peer->server->alone_count--;
-  list_add(&peer->server->closing, peer);
+  peer->entry.server->alone_count--;
+  list_add(&peer->entry.server->closing, peer);
 }
 
 static const TransportKind UDP = {
@@ -374,7 +376,7 @@ static void on_timer(void *data, uint64_t now_ms) {
 
 // Sets the timer, so that the peer is served at `due_us`.
 static void arm(UdpPeer *peer, uint64_t due_us) {
-  Net *net = peer->server->net;
+  Net *net = peer->entry.server->net;
   uint64_t due_ms = due_us == UDP_NEVER ? UINT64_MAX : due_us / 1000 + 1;
   uint64_t soon_ms = net_now_ms(net) + 1;
   if (due_ms < soon_ms) due_ms = soon_ms;
@@ -389,11 +391,11 @@ static void arm(UdpPeer *peer, uint64_t due_us) {
 // carries all messages.
 static void check_passing(UdpPeer *peer) {
   UdpPassing passing = udp_link_passing(peer->link, now_us(peer));
-  if (passing == UDP_GONE && peer->is_attached)
+  if (passing == UDP_GONE && peer->entry.is_attached)
     detach(peer, CODE_RESET);
   else if (passing == UDP_GONE)
     conn_end(peer->conn, END_BROKEN);
-  if (!peer->conn || !peer->is_attached) return;
+  if (!peer->conn || !peer->entry.is_attached) return;
   bool did_pass = peer->passes;
   peer->passes = passing == UDP_PASSES;
   if (peer->passes || !did_pass) return;
@@ -407,7 +409,7 @@ static void check_passing(UdpPeer *peer) {
 // the timer.
 static void flush(Datagrams *datagrams) {
   UdpPeer *peer = peer_of(datagrams);
-  uint64_t turn_us = net_now_ms(peer->server->net) * 1000;
+  uint64_t turn_us = net_now_ms(peer->entry.server->net) * 1000;
   if (peer->passes && udp_link_passing(peer->link, turn_us) != UDP_PASSES)
     udp_touch(peer);
   arm(peer, produce(peer));
@@ -458,12 +460,12 @@ bool udp_is_alone(const Conn *conn) { return conn->transport->kind == &UDP; }
 Conn *udp_conn_new(UdpPeer *peer) {
   Conn *conn = mem_zalloc(sizeof *conn);
   peer->transport.kind = &UDP;
-  conn_init(conn, peer->server->net, &peer->transport, FRAMING_PACKETS);
+  conn_init(conn, peer->entry.server->net, &peer->transport, FRAMING_PACKETS);
   if (!conn_add(conn)) {
     mem_free(conn);
     return NULL;
   }
   udp_join(peer, conn);
-  peer->server->alone_count++;
+  peer->entry.server->alone_count++;
   return conn;
 }

@@ -36,15 +36,19 @@ struct Ingress {
 static bool give(UdpSocket *socket, const UdpWay *from, const UdpOrigin *path,
                  uint8_t *bytes, size_t size) {
   const UdpTable *table = &socket->server->table;
-  UdpPeer *peer = table_first(table, path);
-  for (; peer; peer = table_next(peer))
-    if (memcmp(peer->channel, bytes, UDP_CHANNEL_SIZE) == 0)
-      return peer->socket == socket && udp_peer_receive(peer, from, path, bytes, size);
+  UdpEntry *entry = table_first(table, path);
+  for (; entry; entry = table_next(entry)) {
+    UdpPeer *peer = udp_peer_of(entry);
+    if (memcmp(entry->channel, bytes, UDP_CHANNEL_SIZE) == 0)
+      return peer && peer->socket == socket &&
+             udp_peer_receive(peer, from, path, bytes, size);
+  }
   int tries = 0;
   uint8_t copy[READ_DATAGRAM_BYTES];
-  peer = table_first_of(table, bytes);
-  for (; peer && tries < CHANNEL_TRIES; peer = table_next_of(peer)) {
-    if (peer->socket != socket) continue;
+  entry = table_first_of(table, bytes);
+  for (; entry && tries < CHANNEL_TRIES; entry = table_next_of(entry)) {
+    UdpPeer *peer = udp_peer_of(entry);
+    if (!peer || peer->socket != socket) continue;
     memcpy(copy, bytes, size);  // a failed attempt wipes the bytes
     if (udp_peer_receive(peer, from, path, copy, size)) return true;
     tries++;
@@ -142,9 +146,10 @@ static bool end_iteration(NetPart *part) {
 
 // --- Counters ---
 
-static void add_losses(void *data, const UdpPeer *peer) {
+static void add_losses(void *data, UdpEntry *entry) {
   UdpTotals *losses = data;
-  if (peer->remote) return;  // the remote counts this connection
+  const UdpPeer *peer = udp_peer_of(entry);
+  if (!peer) return;  // the remote counts this connection
   UdpLinkStats stats = udp_link_stats(peer->link);
   losses->lost += stats.lost;
   losses->resent_bytes += stats.resent_bytes;
@@ -242,12 +247,13 @@ static void stop(NetPart *part) { ((UdpServer *)part)->is_stopping = true; }
 // Ends all connections.
 static void end(NetPart *part) {
   UdpServer *server = (UdpServer *)part;
-  for (UdpPeer *peer; (peer = table_any(&server->table));) {
-    if (peer->remote) {
-      udp_free_proxy(peer);
+  for (UdpEntry *entry; (entry = table_any(&server->table));) {
+    UdpPeer *peer = udp_peer_of(entry);
+    if (!peer) {
+      udp_free_proxy((UdpProxy *)entry);
       continue;
     }
-    if (peer->conn && !peer->is_attached) conn_destroy(peer->conn);
+    if (peer->conn && !entry->is_attached) conn_destroy(peer->conn);
     if (peer->conn) peer->conn->datagrams = NULL;
     free_closing(server);
     udp_peer_free(peer);

@@ -12,45 +12,45 @@
 
 // --- In the Net with the ports ---
 
-static void leave(UdpPeer *proxy) {
-  const Net *net = proxy->server->net;
+static void leave(UdpProxy *proxy) {
+  const Net *net = proxy->entry.server->net;
   char address[ADDRESS_SIZE];
   if (!proxy->is_entered) return;
   proxy->is_entered = false;
-  address_text(&proxy->way.remote, address);
+  address_text(&proxy->entry.way.remote, address);
   if (!net->is_ending) net->events.leave(net->data, address);
 }
 
 static void run_leave(Net *net, const void *body) {
   (void)net;
-  leave(*(UdpPeer *const *)body);
+  leave(*(UdpProxy *const *)body);
 }
 
-void udp_free_proxy(UdpPeer *proxy) {
+void udp_free_proxy(UdpProxy *proxy) {
   leave(proxy);
-  table_remove(&proxy->server->table, proxy);
+  table_remove(&proxy->entry.server->table, &proxy->entry);
   mem_free(proxy);
 }
 
 static void run_free(Net *net, const void *body) {
   (void)net;
-  udp_free_proxy(*(UdpPeer *const *)body);
+  udp_free_proxy(*(UdpProxy *const *)body);
 }
 
 // --- In the remote ---
 
-static void post_home(const Net *net, const RemoteCall *call, UdpPeer *proxy) {
-  UdpPeer **body = net->home->ops->post(net->home, call, sizeof *body);
+static void post_home(const Net *net, const RemoteCall *call, UdpProxy *proxy) {
+  UdpProxy **body = net->home->ops->post(net->home, call, sizeof *body);
   *body = proxy;
 }
 
-void udp_proxy_is_over(const Net *net, UdpPeer *proxy) {
+void udp_proxy_is_over(const Net *net, UdpProxy *proxy) {
   static const RemoteCall FREE = {.run = run_free};
   post_home(net, &FREE, proxy);
 }
 
 typedef struct TakePeer {
-  UdpPeer *proxy;
+  UdpProxy *proxy;
   UdpWay way;
   uint16_t sequence;
   UdpLinkParams params;
@@ -61,12 +61,12 @@ static void run_take(Net *net, const void *body) {
   static const RemoteCall LEAVE = {.run = run_leave};
   const TakePeer *taken = body;
   UdpPeer *peer = mem_zalloc(sizeof *peer);
-  peer->server = net->udp;
+  peer->entry.server = net->udp;
   peer->socket = &net->udp->sockets[0];
   peer->proxy = taken->proxy;
-  peer->way = taken->way;
-  peer->sequence = taken->sequence;
-  origin_of(&taken->way.remote, &peer->path);
+  peer->entry.way = taken->way;
+  peer->entry.sequence = taken->sequence;
+  origin_of(&taken->way.remote, &peer->entry.path);
   Conn *conn = net->is_stopping ? NULL : udp_conn_new(peer);
   if (!conn) {
     udp_proxy_is_over(net, taken->proxy);
@@ -80,16 +80,17 @@ static void run_take(Net *net, const void *body) {
 
 // --- From one Net to the other ---
 
-void udp_hand_over(UdpPeer *proxy, const UdpLinkParams *params, const ConnInfo *info) {
+void udp_hand_over(UdpProxy *proxy, const UdpLinkParams *params, const ConnInfo *info) {
   static const RemoteCall TAKE = {.run = run_take};
-  memcpy(proxy->channel, params->keys.channel, sizeof proxy->channel);
-  table_add(&proxy->server->table, proxy);
+  memcpy(proxy->entry.channel, params->keys.channel, sizeof proxy->entry.channel);
+  table_add(&proxy->entry.server->table, &proxy->entry);
   proxy->is_entered = true;
-  proxy->remote->ops->give(proxy->remote);
-  TakePeer *body = proxy->remote->ops->post(proxy->remote, &TAKE, sizeof *body);
+  proxy->entry.remote->ops->give(proxy->entry.remote);
+  TakePeer *body =
+      proxy->entry.remote->ops->post(proxy->entry.remote, &TAKE, sizeof *body);
   *body = (TakePeer){.proxy = proxy,
-                     .way = proxy->way,
-                     .sequence = proxy->sequence,
+                     .way = proxy->entry.way,
+                     .sequence = proxy->entry.sequence,
                      .params = *params,
                      .info = *info};
 }

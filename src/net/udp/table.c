@@ -31,24 +31,24 @@ void table_init(UdpTable *table, Net *net) {
 
 void table_deinit(UdpTable *table) { mem_free(table->buckets); }
 
-static UdpPeer **path_bucket(const UdpTable *table, const UdpOrigin *path) {
+static UdpEntry **path_bucket(const UdpTable *table, const UdpOrigin *path) {
   uint64_t hash = hash_bytes(table->key, path, sizeof *path);
   return &table->buckets[hash & table->mask].by_path;
 }
 
 // Uses channels without hashing, because they come from a keyed hash.
-static UdpPeer **channel_bucket(const UdpTable *table,
-                                const uint8_t channel[UDP_CHANNEL_SIZE]) {
+static UdpEntry **channel_bucket(const UdpTable *table,
+                                 const uint8_t channel[UDP_CHANNEL_SIZE]) {
   uint32_t number = channel[0] | (uint32_t)channel[1] << 8 | (uint32_t)channel[2] << 16;
   return &table->buckets[number & table->mask].by_channel;
 }
 
-static void link_in(UdpTable *table, UdpPeer *peer) {
-  UdpPeer **path = path_bucket(table, &peer->path);
-  UdpPeer **channel = channel_bucket(table, peer->channel);
-  peer->next_path = *path;
-  peer->next_channel = *channel;
-  *path = *channel = peer;
+static void link_in(UdpTable *table, UdpEntry *entry) {
+  UdpEntry **path = path_bucket(table, &entry->path);
+  UdpEntry **channel = channel_bucket(table, entry->channel);
+  entry->next_path = *path;
+  entry->next_channel = *channel;
+  *path = *channel = entry;
 }
 
 static void grow(UdpTable *table) {
@@ -57,66 +57,66 @@ static void grow(UdpTable *table) {
   table->mask = size - 1;
   table->buckets = mem_zalloc(size * sizeof *table->buckets);
   for (uint32_t i = 0; i <= old.mask; i++)
-    for (UdpPeer *peer = old.buckets[i].by_path, *next; peer; peer = next) {
-      next = peer->next_path;
-      link_in(table, peer);
+    for (UdpEntry *entry = old.buckets[i].by_path, *next; entry; entry = next) {
+      next = entry->next_path;
+      link_in(table, entry);
     }
   table_deinit(&old);
 }
 
-void table_add(UdpTable *table, UdpPeer *peer) {
+void table_add(UdpTable *table, UdpEntry *entry) {
   if (table->count > table->mask) grow(table);
   table->count++;
-  link_in(table, peer);
+  link_in(table, entry);
 }
 
-void table_remove(UdpTable *table, UdpPeer *peer) {
-  UdpPeer **at = path_bucket(table, &peer->path);
-  while (*at != peer) at = &(*at)->next_path;
-  *at = peer->next_path;
-  at = channel_bucket(table, peer->channel);
-  while (*at != peer) at = &(*at)->next_channel;
-  *at = peer->next_channel;
+void table_remove(UdpTable *table, UdpEntry *entry) {
+  UdpEntry **at = path_bucket(table, &entry->path);
+  while (*at != entry) at = &(*at)->next_path;
+  *at = entry->next_path;
+  at = channel_bucket(table, entry->channel);
+  while (*at != entry) at = &(*at)->next_channel;
+  *at = entry->next_channel;
   table->count--;
 }
 
-static UdpPeer *at_path(UdpPeer *peer, const UdpOrigin *path) {
-  while (peer && !origin_is_same(&peer->path, path)) peer = peer->next_path;
-  return peer;
+static UdpEntry *at_path(UdpEntry *entry, const UdpOrigin *path) {
+  while (entry && !origin_is_same(&entry->path, path)) entry = entry->next_path;
+  return entry;
 }
 
-UdpPeer *table_first(const UdpTable *table, const UdpOrigin *path) {
+UdpEntry *table_first(const UdpTable *table, const UdpOrigin *path) {
   return at_path(*path_bucket(table, path), path);
 }
 
-UdpPeer *table_next(const UdpPeer *peer) {
-  return at_path(peer->next_path, &peer->path);
+UdpEntry *table_next(const UdpEntry *entry) {
+  return at_path(entry->next_path, &entry->path);
 }
 
-static UdpPeer *of_channel(UdpPeer *peer, const uint8_t channel[UDP_CHANNEL_SIZE]) {
-  while (peer && memcmp(peer->channel, channel, UDP_CHANNEL_SIZE) != 0)
-    peer = peer->next_channel;
-  return peer;
+static UdpEntry *of_channel(UdpEntry *entry, const uint8_t channel[UDP_CHANNEL_SIZE]) {
+  while (entry && memcmp(entry->channel, channel, UDP_CHANNEL_SIZE) != 0)
+    entry = entry->next_channel;
+  return entry;
 }
 
-UdpPeer *table_first_of(const UdpTable *table,
-                        const uint8_t channel[UDP_CHANNEL_SIZE]) {
+UdpEntry *table_first_of(const UdpTable *table,
+                         const uint8_t channel[UDP_CHANNEL_SIZE]) {
   return of_channel(*channel_bucket(table, channel), channel);
 }
 
-UdpPeer *table_next_of(const UdpPeer *peer) {
-  return of_channel(peer->next_channel, peer->channel);
+UdpEntry *table_next_of(const UdpEntry *entry) {
+  return of_channel(entry->next_channel, entry->channel);
 }
 
-UdpPeer *table_any(const UdpTable *table) {
+UdpEntry *table_any(const UdpTable *table) {
   for (uint32_t i = 0; i <= table->mask; i++)
     if (table->buckets[i].by_path) return table->buckets[i].by_path;
   return NULL;
 }
 
-void table_visit(const UdpTable *table, void (*visit)(void *data, const UdpPeer *peer),
+void table_visit(const UdpTable *table, void (*visit)(void *data, UdpEntry *entry),
                  void *data) {
   for (uint32_t i = 0; i <= table->mask; i++)
-    for (const UdpPeer *peer = table->buckets[i].by_path; peer; peer = peer->next_path)
-      visit(data, peer);
+    for (UdpEntry *entry = table->buckets[i].by_path; entry; entry = entry->next_path)
+      visit(data, entry);
 }

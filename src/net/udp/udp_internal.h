@@ -1,8 +1,8 @@
-// The internal header of UDP. A UdpPeer is a connection by UDP in the table. If this
-// Net serves it, it has a link (wire/udp/link.h), which does not use sockets, and the
-// way to the other side. It belongs to a Conn, alone or attached, until the Conn ends;
-// then it stays for a while to repeat its CLOSE. If a remote serves it, it is a proxy
-// (proxy.c).
+// The internal header of UDP. The table has a UdpEntry for each connection by UDP: a UdpPeer
+// for one that this Net serves, a UdpProxy (proxy.c) for one that a remote serves. A UdpPeer
+// has a link (wire/udp/link.h), which does not use sockets, and the way to the other side.
+// It belongs to a Conn, alone or attached, until the Conn ends; then it stays for a while
+// to repeat its CLOSE.
 #pragma once
 
 #include <stddef.h>
@@ -27,7 +27,9 @@ enum {
   PATH_CHECK_MS = 1000,  // interval between two PATH_CHALLENGEs
 };
 
+typedef struct UdpEntry UdpEntry;
 typedef struct UdpPeer UdpPeer;
+typedef struct UdpProxy UdpProxy;
 typedef struct Egress Egress;    // egress.c
 typedef struct Ingress Ingress;  // ports.c
 
@@ -57,7 +59,7 @@ typedef struct UdpSocket {
 
 /// The first connections of two lists, by address and by channel.
 typedef struct UdpBucket {
-  UdpPeer *by_path, *by_channel;
+  UdpEntry *by_path, *by_channel;
 } UdpBucket;
 
 /// Connections by address and by channel.
@@ -67,32 +69,38 @@ typedef struct UdpTable {
   uint64_t key[2];
 } UdpTable;
 
-struct UdpPeer {
-  Transport transport;  // transport of a conn by UDP alone
-  Datagrams datagrams;
+/// A connection by UDP as the table and the handshake know it: the beginning of a UdpPeer
+/// or of a UdpProxy.
+struct UdpEntry {
   UdpServer *server;
-  UdpSocket *socket;
-  Remote
-      *remote;  // serves the connection; this is a proxy, without socket, conn and link
-  bool is_entered;  // for a proxy: events.leave must follow
-  UdpPeer *proxy;   // this connection's proxy, owned by the Net behind net->home; NULL:
-                    // none
-  Conn *conn;       // connection; NULL: it has ended
-  UdpLink *link;
+  Remote *
+      remote;  // serves the connection, and this is a UdpProxy; NULL: this is a UdpPeer
+  uint16_t port;  // port of the connection here or at the remote
   UdpWay way;
   UdpOrigin path;  // key of way.remote
   uint8_t channel[UDP_CHANNEL_SIZE];
   bool is_attached;   // beside a stream; false: alone
-  bool is_touched;    // whether it is in server->touched
-  bool passes;        // datagrams get through; always true when alone
-  bool is_writing;    // `left` bytes at `rest` must be written, or reported as written
-  bool is_shut;       // CLOSE follows the rest of the stream
   uint16_t sequence;  // sequence of the next ACCEPTED
   uint8_t cookie[UDP_COOKIE_SIZE];
   uint8_t client_key[UDP_KEY_SIZE];
   uint8_t server_key[UDP_KEY_SIZE];  // key of the server's datagrams, for a connection
                                      // by UDP alone
-  UdpPeer *next_path, *next_channel;
+  UdpEntry *next_path, *next_channel;
+};
+
+struct UdpPeer {
+  UdpEntry entry;
+  Transport transport;  // transport of a conn that is alone
+  Datagrams datagrams;
+  UdpSocket *socket;
+  UdpProxy *proxy;  // this connection's proxy, owned by the Net behind net->home; NULL:
+                    // none
+  Conn *conn;       // connection; NULL: it has ended
+  UdpLink *link;
+  bool is_touched;  // whether it is in server->touched
+  bool passes;      // datagrams get through; always true when alone
+  bool is_writing;  // `left` bytes at `rest` must be written, or reported as written
+  bool is_shut;     // CLOSE follows the rest of the stream
   const uint8_t *rest;
   size_t left;
   UdpWay asked;        // way that got PATH_CHALLENGE with `challenge`
@@ -101,6 +109,17 @@ struct UdpPeer {
   uint64_t over_ms;  // time at which the peer is freed, monotonic; 0: it has not ended
   Timer timer;
 };
+
+/// A connection by UDP alone that a remote serves; see proxy.c.
+struct UdpProxy {
+  UdpEntry entry;
+  bool is_entered;  // events.leave must follow
+};
+
+/// Returns the peer of an entry; NULL for a proxy.
+static inline UdpPeer *udp_peer_of(UdpEntry *entry) {
+  return entry->remote ? NULL : (UdpPeer *)entry;
+}
 
 /// A key that has been used to attach.
 typedef struct Attachment {
@@ -157,18 +176,19 @@ void origin_of(const SocketAddress *from, UdpOrigin *origin);
 bool origin_is_same(const UdpOrigin *a, const UdpOrigin *b);
 void table_init(UdpTable *table, Net *net);
 void table_deinit(UdpTable *table);
-void table_add(UdpTable *table, UdpPeer *peer);
-void table_remove(UdpTable *table, UdpPeer *peer);
-/// Return the first connection at `path`, and the connection after `peer`; or NULL.
-UdpPeer *table_first(const UdpTable *table, const UdpOrigin *path);
-UdpPeer *table_next(const UdpPeer *peer);
+void table_add(UdpTable *table, UdpEntry *entry);
+void table_remove(UdpTable *table, UdpEntry *entry);
+/// Return the first connection at `path`, and the connection after `entry`; or NULL.
+UdpEntry *table_first(const UdpTable *table, const UdpOrigin *path);
+UdpEntry *table_next(const UdpEntry *entry);
 /// Return the same by channel.
-UdpPeer *table_first_of(const UdpTable *table, const uint8_t channel[UDP_CHANNEL_SIZE]);
-UdpPeer *table_next_of(const UdpPeer *peer);
+UdpEntry *table_first_of(const UdpTable *table,
+                         const uint8_t channel[UDP_CHANNEL_SIZE]);
+UdpEntry *table_next_of(const UdpEntry *entry);
 /// Returns any connection in the table, or NULL.
-UdpPeer *table_any(const UdpTable *table);
+UdpEntry *table_any(const UdpTable *table);
 /// Calls `visit` with each connection. `visit` must not change the table.
-void table_visit(const UdpTable *table, void (*visit)(void *data, const UdpPeer *peer),
+void table_visit(const UdpTable *table, void (*visit)(void *data, UdpEntry *entry),
                  void *data);
 
 // --- offer.c ---
@@ -183,10 +203,10 @@ void udp_free_offers(UdpServer *server);
 // --- proxy.c ---
 
 /// Passes a connection by UDP alone to the remote of `proxy`.
-void udp_hand_over(UdpPeer *proxy, const UdpLinkParams *params, const ConnInfo *info);
+void udp_hand_over(UdpProxy *proxy, const UdpLinkParams *params, const ConnInfo *info);
 /// Makes the home of `net` free its proxy.
-void udp_proxy_is_over(const Net *net, UdpPeer *proxy);
-void udp_free_proxy(UdpPeer *proxy);
+void udp_proxy_is_over(const Net *net, UdpProxy *proxy);
+void udp_free_proxy(UdpProxy *proxy);
 
 // --- egress.c ---
 

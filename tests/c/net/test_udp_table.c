@@ -13,8 +13,8 @@
 
 enum { MANY = 5000 };
 
-static UdpPeer make(uint32_t number) {
-  UdpPeer peer = {.path = {.ip = {[10] = 0xff, [11] = 0xff}}};
+static UdpEntry make(uint32_t number) {
+  UdpEntry peer = {.path = {.ip = {[10] = 0xff, [11] = 0xff}}};
   memcpy(peer.path.ip + 12, &number, sizeof number);
   peer.path.port = (uint16_t)(number * 7);
   memcpy(peer.channel, &number, sizeof peer.channel);
@@ -27,7 +27,7 @@ static void each_of_many_is_found_both_ways(void **state) {
   Net *net = net_new_simulated(&(NetLimits){0}, &EVENTS, NULL, 1);
   UdpTable table;
   table_init(&table, net);
-  UdpPeer *peers = mem_alloc(MANY * sizeof *peers);
+  UdpEntry *peers = mem_alloc(MANY * sizeof *peers);
   for (uint32_t i = 0; i < MANY; i++) {
     peers[i] = make(i);
     table_add(&table, &peers[i]);
@@ -40,7 +40,7 @@ static void each_of_many_is_found_both_ways(void **state) {
   }
   for (uint32_t i = 0; i < MANY; i += 2) table_remove(&table, &peers[i]);
   for (uint32_t i = 0; i < MANY; i++) {
-    UdpPeer *expected = i % 2 ? &peers[i] : NULL;
+    UdpEntry *expected = i % 2 ? &peers[i] : NULL;
     assert_ptr_equal(table_first(&table, &peers[i].path), expected);
     assert_ptr_equal(table_first_of(&table, peers[i].channel), expected);
   }
@@ -57,12 +57,12 @@ static void those_of_one_place_follow_each_other(void **state) {
   Net *net = net_new_simulated(&(NetLimits){0}, &EVENTS, NULL, 1);
   UdpTable table;
   table_init(&table, net);
-  UdpPeer one = make(1), two = make(1), other = make(2);
+  UdpEntry one = make(1), two = make(1), other = make(2);
   two.channel[0] = 9;
   table_add(&table, &one);
   table_add(&table, &other);
   table_add(&table, &two);
-  UdpPeer *first = table_first(&table, &one.path);
+  UdpEntry *first = table_first(&table, &one.path);
   assert_true(first == &one || first == &two);
   assert_ptr_equal(table_next(first), first == &one ? &two : &one);
   assert_null(table_next(table_next(first)));
