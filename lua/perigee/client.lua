@@ -60,7 +60,7 @@ local client = {
 local function options_of(given, known)
   local reconnect = type(given.reconnect) == "table" and given.reconnect or RECONNECT
   return {
-    name = given.name or "guest", token = given.token, hash = known and known.hash,
+    name = given.name or "guest", token = given.token, hash = given.protocol_hash or known and known.hash,
     transport = TRANSPORT[given.udp], timeout = given.timeout or TIMEOUT,
     reconnect = given.reconnect ~= false, first = reconnect.first or RECONNECT.first,
     max = reconnect.max or RECONNECT.max, patience = reconnect.patience or RECONNECT.patience,
@@ -73,6 +73,9 @@ end
 local function check(given)
   if given.token and #given.token > 65535 then return "a token is at most 65535 bytes", "Protocol" end
   if given.token and given.token:find("\0", 1, true) then return "a token has no NUL byte", "Protocol" end
+  if given.protocol_hash and not given.protocol_hash:find("^" .. ("%x"):rep(16) .. "$") then
+    return "a protocol hash has 16 hexadecimal digits", "EINVAL"
+  end
   if not given.schema then return nil end
   local known, problem = schema.load(given.schema)
   if not known then return problem, "EINVAL" end
@@ -115,6 +118,8 @@ end
 ---   `on` (handlers by type, as for `c:on`, set before the first connection begins)
 ---   `rejoin` (whether to join the rooms again after the session was lost; default true)
 ---   `schema` (the game's schema for binary messages: the path of its schema.perigee, or its text)
+---   `protocol_hash` (16 hexadecimal digits, as `perigee schema --hash` prints them, for a game that declares more
+---   than its messages; default: that of the schema)
 ---   `udp` (true: unreliable packets use UDP if the network passes it; "alone": all packets do)
 ---   `line` (an object that carries the bytes instead of sockets: perigee.tools.bots.line)
 ---@param where string "host", "host:port" or "[v6]:port"

@@ -13,6 +13,7 @@ local fixed = require "perigee.fixed"
 local live_schema = require "perigee.host.live_schema"
 local mcp = require "perigee.mcp"
 local pending = require "perigee.host.pending"
+local protocol = require "perigee.api.protocol"
 local requests = require "perigee.host.requests"
 local rooms = require "perigee.api.rooms"
 local systems = require "perigee.world.systems"
@@ -39,6 +40,7 @@ local perigee = {
   hash = bytes.hash,
   random_bytes = bytes.random_bytes,
   date = date,
+  protocol = protocol.declare,
 }
 
 

@@ -230,7 +230,8 @@ end
 
 
 function mcp.tool(given)
-  add("tool", "tools", given.name, tool_item(given))
+  local item = tool_item(given)
+  add("tool", "tools", given.name, item)
 end
 
 

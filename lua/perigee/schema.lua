@@ -46,7 +46,8 @@ end
 ---@field by_name table<string, perigee.schema.Message>
 ---@field by_number table<integer, perigee.schema.Message>
 ---@field lines table<string, string> lines of the canonical form, by the name of the message
----@field module string? JavaScript, once made; see schema/to_js.lua
+---@field declared string lines of the canonical form that are not messages
+---@field writer table? the parts of its JavaScript, once made; see schema/to_js.lua
 
 
 --- Reads a schema. Raises errors as "path:line:column: message", with the line and a caret.
@@ -55,7 +56,7 @@ end
 ---@return perigee.schema.Schema
 function schema.parse(text, path)
   local source = { text = text, path = path }
-  local result = { messages = {}, by_name = {}, by_number = {}, lines = {} }
+  local result = { messages = {}, by_name = {}, by_number = {}, lines = {}, declared = "" }
   for i, message in ipairs(types.resolve(source, reader.read(source))) do
     local made = setmetatable({
       name = message.name, number = message.number, value = message.value, answer = message.answer,
@@ -64,6 +65,25 @@ function schema.parse(text, path)
     result.lines[made.name] = canonical.line(made)
   end
   result.text = canonical.text(result.messages, result.lines)
+  result.hash = canonical.hash(result.text)
+  return result
+end
+
+
+--- Returns a schema whose hash also takes in what a game declares beside its messages.
+---@param found perigee.schema.Schema?
+---@param declared table<string, string> JSON texts by name
+---@return perigee.schema.Schema? nil: there is neither
+function schema.declare(found, declared)
+  if not next(declared) then
+    return found
+  end
+  local result = {} -- a copy, because versions of a game share what is made of the same text
+  for key, value in pairs(found or schema.parse("", "schema")) do
+    result[key] = value
+  end
+  result.declared = canonical.declared(declared)
+  result.text = result.text .. result.declared
   result.hash = canonical.hash(result.text)
   return result
 end
@@ -87,11 +107,14 @@ end
 
 --- Returns why clients with one schema and a server with another do not understand each other; nil if they
 --- do. Each schema may lack some messages of the other.
----@param before { lines: table<string, string> } the clients'
----@param after { lines: table<string, string> } the server's
+---@param before { lines: table<string, string>, declared: string } the clients'
+---@param after { lines: table<string, string>, declared: string } the server's
 ---@param needed { lines: table<string, string> }? those of the clients' messages that the server must have
 ---@return string?
 function schema.conflict(before, after, needed)
+  if before.declared ~= after.declared then
+    return "the declared protocol has changed"
+  end
   return canonical.conflict(before.lines, after.lines, needed and needed.lines or {})
 end
 

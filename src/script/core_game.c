@@ -75,6 +75,13 @@ static int core_config_set(lua_State *L) {
   return 1;
 }
 
+// config_protocol(): returns the setting `protocol` as the entries leave it
+static int core_config_protocol(lua_State *L) {
+  const Host *host = core_host(L);
+  lua_pushstring(L, host->events->config_protocol(host->events_data));
+  return 1;
+}
+
 static int core_config_take(lua_State *L) {
   const Host *host = core_host(L);
   host->events->config_take(host->events_data);
@@ -334,6 +341,7 @@ static int core_is_name(lua_State *L) {
 const luaL_Reg core_game_functions[] = {
     {"config_begin", core_config_begin},
     {"config_set", core_config_set},
+    {"config_protocol", core_config_protocol},
     {"config_take", core_config_take},
     {"kinds_begin", core_kinds_begin},
     {"kind_set", core_kind_set},

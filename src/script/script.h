@@ -57,6 +57,8 @@ typedef struct ScriptEvents {
   /// Sets one entry. Returns NULL, or an error in one sentence, which is valid until
   /// the next call.
   const char *(*config_set)(void *data, const char *key, const ScriptValue *value);
+  /// Returns the setting `protocol` as the entries leave it, valid until the next call.
+  const char *(*config_protocol)(void *data);
   /// Applies the entries. Not called for a version that does not become live.
   void (*config_take)(void *data);
   /// Reports the end of a reload. script_files may have changed.

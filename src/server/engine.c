@@ -62,6 +62,11 @@ static const char *on_config_set(void *data, const char *key,
   return is_good ? NULL : engine->error.text;
 }
 
+static const char *on_config_protocol(void *data) {
+  const Engine *engine = data;
+  return config_text(&engine->next, KEY_PROTOCOL);
+}
+
 static void on_config_take(void *data) {
   Engine *engine = data;
   if (engine->state != ENGINE_STARTING) warn_later(engine);
@@ -274,6 +279,7 @@ static void build(Engine *engine) {
 void engine_init(Engine *engine, const EngineOptions *options) {
   static const ScriptEvents EVENTS = {.config_begin = on_config_begin,
                                       .config_set = on_config_set,
+                                      .config_protocol = on_config_protocol,
                                       .config_take = on_config_take,
                                       .reloaded = on_reloaded,
                                       .failed = on_failed,

@@ -97,6 +97,10 @@
     "effect of bytes that are not a message of the schema", "disconnect|drop",         \
     "The sender is disconnected, or the bytes are dropped; both are counted. "         \
     "See [schema.md](schema.md#what-does-not-fit).")                                   \
+  X(KEY_PROTOCOL, protocol, TEXT, "", 0, 0, LIVE,                                      \
+    "text that the protocol hash takes in, such as a version of the game", "",         \
+    "Clients that were made for another text are refused. See "                        \
+    "[versions](schema.md#versions-without-a-schema).")                                \
   X(KEY_SCHEMA_CHANGE, schema_change, CHOICE, "refuse", 0, 0, LIVE,                    \
     "effect of a reload that changes messages of connected clients",                   \
     "refuse|reconnect",                                                                \

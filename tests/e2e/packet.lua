@@ -152,11 +152,11 @@ end
 
 
 --- The payload of a HELLO.
----@param o table { version, hash, name, token, resume, received }, all optional
+---@param o table { version, hash (a number or 8 bytes), name, token, resume, received }, all optional
 ---@return string
 function packet.hello(o)
   return packet.u16(o.version or 1)
-    .. packet.u64(o.hash or 0)
+    .. (type(o.hash) == "string" and o.hash or packet.u64(o.hash or 0))
     .. packet.str8(o.name or "")
     .. packet.str16(o.token or "")
     .. (o.resume or packet.NO_UUID)

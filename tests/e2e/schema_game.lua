@@ -63,8 +63,9 @@ end
 ---@return string? code
 function schema_game.connect(name, schema, options)
   options = options or {}
-  options.name, options.schema = name, schema
-  local c, problem, code = client.connect("127.0.0.1:" .. (options.port or perigee.port), options)
+  local port = options.port or perigee.port
+  options.name, options.schema, options.port = name, schema, nil
+  local c, problem, code = client.connect("127.0.0.1:" .. port, options)
   clients[#clients + 1] = c
   return c, problem, code
 end

@@ -293,6 +293,7 @@ local function calls(core)
     end
     core.config[key] = value
   end
+  function core.config_protocol() return core.config.protocol or "" end
   function core.config_take() core.config_taken = true end
   -- Of reloads: inputs that were given, by name; delays; how the last one ended.
   core.reload_inputs = {

@@ -9,6 +9,7 @@ local API = luacats.of_games()
 -- Which test runs the Lua of a page.
 local RUN_BY = {
   ["README.md"] = "this", ["docs/scripting.md"] = "this", ["docs/reload.md"] = "this",
+  ["docs/schema.md"] = "this",
   ["docs/world.md"] = "this", ["docs/channels.md"] = "this", ["docs/faults.md"] = "this",
   ["docs/recipes.md"] = "tests/e2e/recipes_doc_spec.lua",
   ["docs/tutorial.md"] = "tests/e2e/tutorial_doc_spec.lua",

@@ -11,6 +11,7 @@ local SECONDS = { what = "a number of seconds", number = true }
 -- The options of client.connect, with their allowed types.
 local CONNECT = {
   name = TEXT, token = TEXT, timeout = SECONDS,
+  protocol_hash = { what = "16 hexadecimal digits", string = true },
   schema = { what = "the path or the text of a schema", string = true },
   reconnect = {
     what = "false, or a table as { first = 0.25, max = 8, patience = 60 }", boolean = true, table = true,

@@ -78,6 +78,13 @@ function inspect.text_peer(name)
 end
 
 
+--- Returns what the game declares as its protocol beside its schema: JSON texts by name.
+---@return table<string, string>
+function inspect.declared()
+  return live.version.declared
+end
+
+
 --- Returns whether the game greets text peers.
 ---@return boolean
 function inspect.greets_text()

@@ -62,13 +62,13 @@ function live_schema.parse(text, path)
   end
   make_until(math.huge)
   local found = making.found
-  found.module = to_js.finish(making.writer, found)
+  found.writer = making.writer
   making = nil
   return found
 end
 
 
-local NONE = { lines = {} }
+local NONE = { lines = {}, declared = "" }
 
 -- Returns why the connected clients do not understand a schema; nil if they do. Clients of a version that was
 -- rolled back may know a schema other than the live one.
@@ -99,7 +99,7 @@ end
 -- has first.
 local function remember(new)
   local before = known
-  known = { new and { hash = new.hash, lines = new.lines } }
+  known = { new and { hash = new.hash, lines = new.lines, declared = new.declared } }
   for _, is_known in ipairs { true, false } do
     for _, old in ipairs(new and before or {}) do
       if #known < KNOWN_MAX and old.hash ~= new.hash and core.knows_schema(old.hash) == is_known
@@ -125,11 +125,11 @@ function live_schema.take(new)
   for i, one in ipairs(known) do
     hashes[i] = one.hash
   end
-  core.set_schema(hashes, new and new.module or "")
+  core.set_schema(hashes, new and to_js.finish(new.writer or to_js.writer(), new) or "")
 end
 
 
---- Returns the canonical form of the live schema; nil without a schema.
+--- Returns the canonical form of the live schema, with what the game declares beside it; nil without both.
 ---@return string?
 function live_schema.text()
   return current and current.text

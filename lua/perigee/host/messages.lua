@@ -210,6 +210,16 @@ function messages.json_of(what, value)
 end
 
 
+--- Returns a value as JSON whose objects have sorted keys, so that equal values have equal texts.
+---@param what string
+---@param value any
+---@return string
+function messages.sorted_json(what, value)
+  messages.json_of(what, value) -- raises the errors
+  return encode_exact(value)
+end
+
+
 --- Returns the value of a JSON text; nil and the reason if the text is not valid, or has a number that is too
 --- large. Nulls are nil.
 ---@param text string

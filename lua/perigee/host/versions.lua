@@ -13,6 +13,7 @@ local lockstep = require "perigee.lockstep.host"
 local mcp_registry = require "perigee.mcp.registry"
 local network = require "perigee.world.network"
 local perigee = require "perigee.init"
+local protocol = require "perigee.api.protocol"
 local replacements = require "perigee.api.replacements"
 local sorted_keys = require "perigee.util.sorted_keys"
 local state = require "perigee.host.state"
@@ -41,7 +42,7 @@ end
 -- Copies the API, so that no version can change the API of another one.
 local function make_api(shared)
   local api = copy_api("perigee", perigee, replacements.perigee)
-  for _, part in ipairs { "rooms", "to", "mcp", "fixed" } do
+  for _, part in ipairs { "rooms", "to", "mcp", "fixed", "json" } do
     api[part] = copy_api("perigee." .. part, perigee[part])
   end
   api.state = shared
@@ -56,6 +57,7 @@ function versions.new(number)
   local shared = live.version and rawget(live.version.api, "state") or {}
   local version = loader.new(live.path, number, make_api(shared))
   declared.begin(version)
+  protocol.begin()
   return version
 end
 
@@ -100,12 +102,13 @@ function versions.check(version)
   declared.finish(version.world)
   systems.sort(version.world)
   state.check(rawget(version.api, "state"))
-  local problem = live_schema.conflict(version.schema, version.config)
+  versions.configure(version)
+  protocol.finish(version)
+  local problem = live_schema.conflict(version.protocol, version.config)
   if problem then
     error(("%sschema.perigee: %s"):format(version.root, problem), 0)
   end
   world.check()
-  versions.configure(version)
 end
 
 
@@ -117,7 +120,7 @@ function versions.put_in_place(version)
   events.begin_window(version.game.on_tick ~= nil or #version.world.systems > 0)
   handlers.export(version, events)
   core.config_take()
-  live_schema.take(version.schema)
+  live_schema.take(version.protocol)
   lockstep.take()
   mcp_registry.take(version.number)
   for _, warning in ipairs(version.warnings) do

@@ -228,6 +228,7 @@
 ---@field rollback_errors? integer
 --- Effect of bytes that are not a message of the schema. Default: "disconnect".
 ---@field invalid_messages? "disconnect"|"drop"
+---@field protocol? string Text that the protocol hash takes in, such as a version of the game. Default: none.
 --- Effect of a reload that changes messages of connected clients. Default: "refuse".
 ---@field schema_change? "refuse"|"reconnect"
 ---@field watch? boolean Reload when a file of the game changes; off with --prod. Default: true.

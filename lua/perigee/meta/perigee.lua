@@ -123,6 +123,12 @@ function perigee.events() end
 ---@return perigee.Code? code ChannelTaken (a client serves it, or has the number), Invalid, ServerFull (no number is left).
 function perigee.channel(given) end
 
+--- Adds a value to the protocol hash, at the top level. Clients that were made for another value are refused; see
+--- docs/schema.md.
+---@param name string A name as rooms have it, once for each version.
+---@param value any A value that JSON can express.
+function perigee.protocol(name, value) end
+
 --- Returns the SHA-256 of a text in 64 hexadecimal digits. With a key it is the HMAC-SHA-256, by which the owners of
 --- the key recognise each other's texts.
 ---@param text string

@@ -77,6 +77,19 @@ function canonical.text(messages, lines)
 end
 
 
+--- Returns the canonical form of what a game declares as its protocol beside messages: one line for each
+--- name, sorted.
+---@param declared table<string, string> JSON texts by name
+---@return string
+function canonical.declared(declared)
+  local parts = {}
+  for i, name in ipairs(sorted_keys(declared)) do
+    parts[i] = ('protocol "%s" %s\n'):format(name, declared[name])
+  end
+  return table.concat(parts)
+end
+
+
 --- Returns the protocol hash of a canonical form: 16 hexadecimal digits that are not all 0.
 ---@param text string
 ---@return string

@@ -205,8 +205,8 @@ function to_js.finish(writer, schema)
     "\n", list("FIELDS", writer.records),
     "const RECORDS = FIELDS.map((names) => names && new Set(names));\n",
     "const INDEXES = ENUMS.map((values) => values && new Map(values.map((value, i) => [value, i])));\n",
-    ("\nexport const schema = {\nhash: %s,\nmessages: [\n%s,\n],\n};\n"):format(quote(schema.hash),
-      table.concat(writer.entries, ",\n")),
+    ("\nexport const schema = {\nhash: %s,\nmessages: [\n%s],\n};\n"):format(quote(schema.hash),
+      table.concat(writer.entries, ",\n") .. (writer.entries[1] and ",\n" or "")),
   }
 end
 

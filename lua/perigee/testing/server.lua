@@ -9,6 +9,7 @@ local failure = require "perigee.testing.failure"
 local link = require "perigee.testing.link"
 local random = require "perigee.testing.random"
 local report = require "perigee.testing.report"
+local schema = require "perigee.schema"
 local schemas = require "perigee.client.schema"
 local server_end = require "perigee.testing.server_end"
 local server_log = require "perigee.testing.server_log"
@@ -146,7 +147,7 @@ function Server:_greets_text()
 end
 
 
---- Returns the schema for clients; nil if the game has none.
+--- Returns the schema for clients, with the game's declarations in its hash; nil if the game has neither.
 ---@return perigee.schema.Schema?
 function Server:_schema()
   local text = self._files and self._files["schema.perigee"]
@@ -155,7 +156,7 @@ function Server:_schema()
     text = file:read "*a"
     file:close()
   end
-  return text and schemas.load(text) or nil
+  return schema.declare(text and schemas.load(text) or nil, sim.inspect(self._id, "declared"))
 end
 
 

@@ -3,6 +3,7 @@
 local arguments = require "perigee.tools.arguments"
 local files = require "perigee.tools.check.files"
 local schema = require "perigee.schema"
+local sim = require "perigee.sim"
 local to_c = require "perigee.schema.to_c"
 local to_js = require "perigee.schema.to_js"
 local to_ts = require "perigee.schema.to_ts"
@@ -73,6 +74,24 @@ local function path_of(game)
   return (files.main(game):match "^.*/" or "") .. FILE
 end
 
+-- Returns what a game declares as its protocol beside its schema. The game runs for a moment in a simulated
+-- server, without clients.
+local function declared_by(game)
+  local id, problem = sim.open { game = game, seed = 1 }
+  if not id then
+    error(problem, 0)
+  end
+  local declared = sim.inspect(id, "declared")
+  sim.close(id)
+  return declared
+end
+
+-- Returns the schema in a text with what the game declares; nil if there is neither. Raises errors of both.
+local function read(game, text, path, is_game)
+  local found = text and schema.parse(text, path)
+  return is_game and schema.declare(found, declared_by(game)) or found
+end
+
 local command = {}
 
 
@@ -84,16 +103,16 @@ function command.main(...)
     return arguments.fail_usage("schema", print_as)
   end
   local path = path_of(game):gsub("^%./", "")
-  local text = files.read(path)
-  if not text and game ~= path and not tool.kind(game) then
+  local text, is_game = files.read(path), game ~= path
+  if is_game and not tool.kind(game) then
     return arguments.fail("%s: there is no such game; give a folder with a game.lua, or a .lua file", game)
-  elseif not text then
-    return arguments.fail("%s: there is no such file; a game without one sends all messages as JSON", path)
   end
-  local ok, found = pcall(schema.parse, text, path)
+  local ok, found = pcall(read, game, text, path, is_game)
   if not ok then
     io.stderr:write(found, "\n")
     return EXIT_FAILED
+  elseif not found then
+    return arguments.fail("%s: there is no such file; a game without one sends all messages as JSON", path)
   end
   io.write(print_as(found, prefix))
   return EXIT_GOOD
