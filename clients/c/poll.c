@@ -5,6 +5,8 @@
 #include "driver.h"
 #include "internal.h"
 
+enum { CLIENTS_PER_MS = 2000 };
+
 // Returns the milliseconds until a time; -1: forever.
 static int ms_until(uint64_t at_us) {
   if (at_us == UINT64_MAX) return -1;
@@ -29,6 +31,15 @@ typedef struct Wait {
   size_t other_count;
   PerigeeFd *fds;  // descriptors of clients, then others
 } Wait;
+
+// Asking the system costs time for each client, ready or not. With many clients, lets their input
+// gather first: a millisecond for each CLIENTS_PER_MS, but not beyond `until_us`. Returns false
+// where a signal was handled.
+static bool gather(const Wait *wait, uint64_t until_us) {
+  int left_ms = ms_until(until_us), ms = (int)(wait->client_count / CLIENTS_PER_MS);
+  if (left_ms >= 0 && left_ms < ms) ms = left_ms;
+  return ms == 0 || os_poll(NULL, 0, ms);
+}
 
 // Waits until a descriptor is ready or work is due, at most until `until_us`. Returns
 // false if a signal was handled, or all clients are closed.
@@ -88,7 +99,7 @@ size_t perigee_poll_all(PerigeeClient **clients, size_t client_count, PerigeeFd 
       timeout_ms < 0 ? UINT64_MAX : os_clock_us() + (uint64_t)timeout_ms * 1000;
   size_t ready = 0;
   for (bool goes_on = true; goes_on;) {
-    goes_on = wait_for(&wait, end_us);
+    goes_on = gather(&wait, end_us) && wait_for(&wait, end_us);
     const PerigeeFd *others = drive_all(&wait);
     ready = find_ready(&wait);
     goes_on = goes_on && ready == 0 && os_clock_us() < end_us;

@@ -17,6 +17,8 @@ local EXIT_GOOD, EXIT_FAILED = 0, 1
 local PARTS = { on_message = "table", on_ask = "table", run = "function" } -- fields of a script that is a
                                                                            -- table
 local PING_EVERY, MEASURE_STEP = 1, 0.01 -- seconds
+local PINGS_MAX = 1000 -- in a second, of all bots together
+local GC_PAUSE = 125 -- percent of the memory in use, at which a collection begins: bots are many
 local END_TIMEOUT = 2 -- seconds in which bots may end by themselves
 
 
@@ -153,13 +155,15 @@ local function start_bots(chosen, run)
 end
 
 
--- Measures the round trip of each bot once in PING_EVERY, a few bots at a time.
+-- Measures the round trip of each bot once in PING_EVERY, a few bots at a time; of more than PINGS_MAX bots
+-- less often.
 local function measure(run)
   while not run.is_over do
     local clients = {}
     for c in pairs(run.clients) do clients[#clients + 1] = c end
-    local step = math.max(MEASURE_STEP, PING_EVERY / math.max(#clients, 1))
-    local at_once = math.ceil(#clients * step / PING_EVERY)
+    local every = math.max(PING_EVERY, #clients / PINGS_MAX)
+    local step = math.max(MEASURE_STEP, every / math.max(#clients, 1))
+    local at_once = math.ceil(#clients * step / every)
     for at, c in ipairs(clients) do
       if run.clients[c] then client.spawn(bot.measure, c, run.figures) end
       if at % at_once == 0 then run.wait(step) end
@@ -230,6 +234,7 @@ local function command(chosen)
     run.exit_code = code
     finish(run)
   end)
+  collectgarbage("setpause", GC_PAUSE)
   run_bots(chosen, run)
   io.stdout:write(run.summary)
   io.stdout:flush()

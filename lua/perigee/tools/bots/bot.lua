@@ -44,7 +44,7 @@ end
 
 
 --- Lets time pass. Returns early if the run ends. Returns the result of `is_running`.
----@param seconds number
+---@param seconds? number nil: until the run or the connection ends
 ---@return boolean
 function Bot:wait(seconds)
   if seconds ~= nil and type(seconds) ~= "number" then
@@ -202,7 +202,7 @@ function bots.play(number, chosen, run)
     set_handlers(self, script)
     play = script.run
   end
-  if play then run.try(self, play, self) else while self:wait(1) do end end
+  if play then run.try(self, play, self) else while self:wait() do end end
   if c.reason and not run.is_over then
     figures:add_error(("the connection is over: %s (%s)"):format(c.reason.message, c.reason.code))
     figures.failures = figures.failures + 1
