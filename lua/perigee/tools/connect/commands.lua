@@ -8,8 +8,9 @@ local text = require "perigee.tools.connect.text"
 local HELP = [[
 * a line                 say it in the room joined last
 * /join ROOM             join a room
+* /join_with ROOM JSON   join it with options, such as {"password": "1234"}
 * /leave [ROOM]          leave a room, or the one joined last
-* /rooms                 list the server's rooms
+* /rooms [JSON]          list the server's rooms, or those that match, such as {"kind": "duel"}
 * /who [ROOM]            list who is in a room
 * /send NAME [JSON]      send a message to the game, about the room joined last; it may be lost
 * /ask NAME [JSON]       send it and wait for the answer
@@ -86,6 +87,17 @@ function COMMANDS.join(session, name)
 end
 
 
+function COMMANDS.join_with(session, rest)
+  local name, typed = rest:match "^(.-)%s+({.*)$"
+  if not name then return session:fail("Usage", "/join_with ROOM JSON") end
+  local options, is_wrong = read_value(session, typed)
+  if is_wrong then return end
+  local room, message, code = session.client:join(name, options)
+  if not room then return session:fail(code, message) end
+  session:enter(room)
+end
+
+
 function COMMANDS.leave(session, name)
   local room = find_room(session, name)
   if not room then return end
@@ -96,11 +108,28 @@ function COMMANDS.leave(session, name)
 end
 
 
-function COMMANDS.rooms(session)
-  local rooms, message, code = session.client:rooms()
-  if not rooms then return session:fail(code, message) end
+-- Returns the rooms, each with `name` and `members`, and whether the list goes on.
+local function find_rooms(session, typed)
+  if typed:sub(1, 1) ~= "{" then
+    local rooms, message, code = session.client:rooms()
+    if not rooms then return session:fail(code, message) end
+    return rooms, false
+  end
+  local query, is_wrong = read_value(session, typed)
+  if is_wrong then return end
+  local rooms, after, code = session.client:list(query)
+  if not rooms then return session:fail(code, after) end
+  for _, room in ipairs(rooms) do room.members = room.count end
+  return rooms, after ~= nil
+end
+
+
+function COMMANDS.rooms(session, typed)
+  local rooms, goes_on = find_rooms(session, typed)
+  if not rooms then return end
   local names = {}
   for i, room in ipairs(rooms) do names[i] = ("%s (%d)"):format(text.safe(room.name), room.members) end
+  if goes_on then names[#names + 1] = "..." end
   session:note(#names > 0 and "* rooms: " .. table.concat(names, ", ") or "* no rooms")
 end
 
