@@ -131,7 +131,18 @@ public sealed class Client : IDisposable {
   public const byte Spectator = 255;
   public const int SeatSize = 16;
 
-  IntPtr handle;
+  // A client in C. It lives as long as a call about it runs, and its finalizer frees a client that
+  // was not disposed of.
+  sealed class ClientHandle : SafeHandle {
+    public ClientHandle() : base(IntPtr.Zero, true) {}
+    public override bool IsInvalid { get { return handle == IntPtr.Zero; } }
+    protected override bool ReleaseHandle() {
+      perigee_free(handle);
+      return true;
+    }
+  }
+
+  readonly ClientHandle handle;
 
   /// <summary>Begins to connect; Connected or Closed is the outcome.</summary>
   public Client(string address, Options options = null) {
@@ -153,17 +164,10 @@ public sealed class Client : IDisposable {
     handle = perigee_connect(Bytes(address), ref native, out code);
     Marshal.FreeHGlobal(name);
     Marshal.FreeHGlobal(token);
-    if (handle == IntPtr.Zero) throw new Error((Code)code, "Client(\"" + address + "\")");
+    if (handle.IsInvalid) throw new Error((Code)code, "Client(\"" + address + "\")");
   }
 
-  ~Client() { Dispose(); }
-
-  public void Dispose() {
-    // A finalizer must not raise an error, even if the library is missing.
-    if (handle != IntPtr.Zero) perigee_free(handle);
-    handle = IntPtr.Zero;
-    GC.SuppressFinalize(this);
-  }
+  public void Dispose() { handle.Dispose(); }
 
   public void Close() { perigee_close(Handle); }
 
@@ -173,7 +177,7 @@ public sealed class Client : IDisposable {
   /// them.</summary>
   public IEnumerable<Event> Poll(int timeoutMs = 0) {
     perigee_poll(Handle, timeoutMs);
-    for (Event next = NextEvent(); next != null; next = handle == IntPtr.Zero ? null : NextEvent())
+    for (Event next = NextEvent(); next != null; next = handle.IsClosed ? null : NextEvent())
       yield return next;
   }
 
@@ -182,7 +186,7 @@ public sealed class Client : IDisposable {
     IntPtr at = perigee_next_event(Handle);
     if (at == IntPtr.Zero) return null;
     var native = (NativeEvent)Marshal.PtrToStructure(at, typeof(NativeEvent));
-    return new Event {
+    var next = new Event {
       Type = native.type, Code = (Code)native.code, Request = native.request, Room = native.room,
       Peer = native.peer, Count = native.count, TimeUs = native.timeUs, Channel = native.channel,
       Number = native.number, IsQuestion = native.isQuestion != 0,
@@ -191,6 +195,8 @@ public sealed class Client : IDisposable {
       Data = Copy(native.data, native.size),
       Rooms = Rooms(native), Entries = Entries(native),
     };
+    GC.KeepAlive(this);  // until here, the event belongs to the client in C
+    return next;
   }
 
   static RoomInfo[] Rooms(NativeEvent e) {
@@ -231,9 +237,9 @@ public sealed class Client : IDisposable {
     return Request(perigee_query_rooms(Handle, Bytes(query), timeoutMs), "QueryRooms");
   }
   public uint FindRoom(string name) { return perigee_find_room(Handle, Bytes(name)); }
-  public string RoomName(uint room) { return Text(perigee_room_name(Handle, room)); }
+  public string RoomName(uint room) { return OwnText(perigee_room_name(Handle, room)); }
   public string MemberName(uint room, uint peer) {
-    return Text(perigee_member_name(Handle, room, peer));
+    return OwnText(perigee_member_name(Handle, room, peer));
   }
   /// <summary>The peer ids of the others in a room, in no particular order.</summary>
   public uint[] Members(uint room) {
@@ -324,10 +330,10 @@ public sealed class Client : IDisposable {
 
   // --- Queries ---
 
-  public State State { get { return perigee_state(handle); } }
+  public State State { get { return handle.IsClosed ? State.Closed : perigee_state(handle); } }
   public uint PeerId { get { return perigee_peer_id(Handle); } }
-  public string Name { get { return Text(perigee_name(Handle)); } }
-  public string Session { get { return Text(perigee_session(Handle)); } }
+  public string Name { get { return OwnText(perigee_name(Handle)); } }
+  public string Session { get { return OwnText(perigee_session(Handle)); } }
   /// <summary>The round-trip time in microseconds; -1 while unknown.</summary>
   public long LatencyUs { get { return perigee_latency_us(Handle); } }
   public Stats Stats {
@@ -347,11 +353,18 @@ public sealed class Client : IDisposable {
 
   // --- Conversions ---
 
-  IntPtr Handle {
+  ClientHandle Handle {
     get {
-      if (handle == IntPtr.Zero) throw new ObjectDisposedException("Perigee.Client");
+      if (handle.IsClosed) throw new ObjectDisposedException("Perigee.Client");
       return handle;
     }
+  }
+
+  // Returns a copy of a text of the client in C, which lives until then.
+  string OwnText(IntPtr text) {
+    string copy = Text(text);
+    GC.KeepAlive(this);
+    return copy;
   }
 
   static void Check(int code, string call) {
@@ -444,55 +457,55 @@ public sealed class Client : IDisposable {
   const CallingConvention C = CallingConvention.Cdecl;
 
   [DllImport(Library, CallingConvention = C)] static extern void perigee_options_init(out NativeOptions options);
-  [DllImport(Library, CallingConvention = C)] static extern IntPtr perigee_connect(byte[] address, ref NativeOptions options, out int code);
-  [DllImport(Library, CallingConvention = C)] static extern void perigee_close(IntPtr client);
+  [DllImport(Library, CallingConvention = C)] static extern ClientHandle perigee_connect(byte[] address, ref NativeOptions options, out int code);
+  [DllImport(Library, CallingConvention = C)] static extern void perigee_close(ClientHandle client);
   [DllImport(Library, CallingConvention = C)] static extern void perigee_free(IntPtr client);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_poll(IntPtr client, int timeoutMs);
-  [DllImport(Library, CallingConvention = C)] static extern IntPtr perigee_next_event(IntPtr client);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_join(IntPtr client, byte[] name, uint timeoutMs);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_join_with(IntPtr client, byte[] name, byte[] options, uint timeoutMs);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_query_rooms(IntPtr client, byte[] query, uint timeoutMs);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_leave(IntPtr client, uint room);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_list_rooms(IntPtr client, uint timeoutMs);
-  [DllImport(Library, CallingConvention = C)] static extern uint perigee_find_room(IntPtr client, byte[] name);
-  [DllImport(Library, CallingConvention = C)] static extern IntPtr perigee_room_name(IntPtr client, uint room);
-  [DllImport(Library, CallingConvention = C)] static extern uint perigee_member_count(IntPtr client, uint room);
-  [DllImport(Library, CallingConvention = C)] static extern uint perigee_member(IntPtr client, uint room, uint index);
-  [DllImport(Library, CallingConvention = C)] static extern IntPtr perigee_member_name(IntPtr client, uint room, uint peer);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_send(IntPtr client, uint room, byte[] name, byte[] json, SendFlags flags);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_send_bytes(IntPtr client, uint room, ushort number, byte[] data, UIntPtr size, SendFlags flags);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_ask(IntPtr client, uint room, byte[] name, byte[] json, uint timeoutMs);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_ask_bytes(IntPtr client, uint room, ushort number, byte[] data, UIntPtr size, uint timeoutMs);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_answer(IntPtr client, ref Question question, byte[] name, byte[] json);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_answer_bytes(IntPtr client, ref Question question, byte[] data, UIntPtr size);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_relay(IntPtr client, uint room, byte[] data, UIntPtr size, SendFlags flags);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_send_packet(IntPtr client, ushort channel, ushort number, byte[] data, UIntPtr size, SendFlags flags);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_ask_packet(IntPtr client, ushort channel, ushort number, byte[] data, UIntPtr size, uint timeoutMs);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_open_channel(IntPtr client, byte[] name, uint timeoutMs);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_add_tool(IntPtr client, byte[] json, uint timeoutMs);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_remove_tool(IntPtr client, byte[] json, uint timeoutMs);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_send_to(IntPtr client, ushort channel, uint peer, ushort number, byte[] data, UIntPtr size, SendFlags flags);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_ask_peer(IntPtr client, ushort channel, uint peer, ushort number, byte[] data, UIntPtr size, uint timeoutMs);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_close_channel(IntPtr client, ushort channel);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_ping(IntPtr client, uint timeoutMs);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_sync(IntPtr client, uint timeoutMs);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_lockstep_enter(IntPtr client, uint room, LockstepFlags flags, byte[] seat);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_lockstep_exit(IntPtr client, uint room);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_lockstep_match(IntPtr client, uint room, out Match match);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_lockstep_input(IntPtr client, uint room, byte[] data, UIntPtr size);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_lockstep_done(IntPtr client, uint room, uint turn, uint hash);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_lockstep_snapshot(IntPtr client, uint room, uint request, byte[] data, UIntPtr size);
-  [DllImport(Library, CallingConvention = C)] static extern int perigee_lockstep_tree(IntPtr client, uint room, uint turn, byte[] json);
-  [DllImport(Library, CallingConvention = C)] static extern State perigee_state(IntPtr client);
-  [DllImport(Library, CallingConvention = C)] static extern uint perigee_peer_id(IntPtr client);
-  [DllImport(Library, CallingConvention = C)] static extern IntPtr perigee_name(IntPtr client);
-  [DllImport(Library, CallingConvention = C)] static extern IntPtr perigee_session(IntPtr client);
-  [DllImport(Library, CallingConvention = C)] static extern long perigee_latency_us(IntPtr client);
-  [DllImport(Library, CallingConvention = C)] static extern void perigee_stats(IntPtr client, out Stats stats);
-  [DllImport(Library, CallingConvention = C)] static extern uint perigee_max_payload(IntPtr client);
-  [DllImport(Library, CallingConvention = C)] static extern uint perigee_tick_rate(IntPtr client);
-  [DllImport(Library, CallingConvention = C)] static extern ulong perigee_server_time_us(IntPtr client);
-  [DllImport(Library, CallingConvention = C)] static extern uint perigee_unconfirmed(IntPtr client);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_poll(ClientHandle client, int timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern IntPtr perigee_next_event(ClientHandle client);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_join(ClientHandle client, byte[] name, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_join_with(ClientHandle client, byte[] name, byte[] options, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_query_rooms(ClientHandle client, byte[] query, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_leave(ClientHandle client, uint room);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_list_rooms(ClientHandle client, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern uint perigee_find_room(ClientHandle client, byte[] name);
+  [DllImport(Library, CallingConvention = C)] static extern IntPtr perigee_room_name(ClientHandle client, uint room);
+  [DllImport(Library, CallingConvention = C)] static extern uint perigee_member_count(ClientHandle client, uint room);
+  [DllImport(Library, CallingConvention = C)] static extern uint perigee_member(ClientHandle client, uint room, uint index);
+  [DllImport(Library, CallingConvention = C)] static extern IntPtr perigee_member_name(ClientHandle client, uint room, uint peer);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_send(ClientHandle client, uint room, byte[] name, byte[] json, SendFlags flags);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_send_bytes(ClientHandle client, uint room, ushort number, byte[] data, UIntPtr size, SendFlags flags);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_ask(ClientHandle client, uint room, byte[] name, byte[] json, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_ask_bytes(ClientHandle client, uint room, ushort number, byte[] data, UIntPtr size, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_answer(ClientHandle client, ref Question question, byte[] name, byte[] json);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_answer_bytes(ClientHandle client, ref Question question, byte[] data, UIntPtr size);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_relay(ClientHandle client, uint room, byte[] data, UIntPtr size, SendFlags flags);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_send_packet(ClientHandle client, ushort channel, ushort number, byte[] data, UIntPtr size, SendFlags flags);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_ask_packet(ClientHandle client, ushort channel, ushort number, byte[] data, UIntPtr size, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_open_channel(ClientHandle client, byte[] name, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_add_tool(ClientHandle client, byte[] json, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_remove_tool(ClientHandle client, byte[] json, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_send_to(ClientHandle client, ushort channel, uint peer, ushort number, byte[] data, UIntPtr size, SendFlags flags);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_ask_peer(ClientHandle client, ushort channel, uint peer, ushort number, byte[] data, UIntPtr size, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_close_channel(ClientHandle client, ushort channel);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_ping(ClientHandle client, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_sync(ClientHandle client, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_lockstep_enter(ClientHandle client, uint room, LockstepFlags flags, byte[] seat);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_lockstep_exit(ClientHandle client, uint room);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_lockstep_match(ClientHandle client, uint room, out Match match);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_lockstep_input(ClientHandle client, uint room, byte[] data, UIntPtr size);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_lockstep_done(ClientHandle client, uint room, uint turn, uint hash);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_lockstep_snapshot(ClientHandle client, uint room, uint request, byte[] data, UIntPtr size);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_lockstep_tree(ClientHandle client, uint room, uint turn, byte[] json);
+  [DllImport(Library, CallingConvention = C)] static extern State perigee_state(ClientHandle client);
+  [DllImport(Library, CallingConvention = C)] static extern uint perigee_peer_id(ClientHandle client);
+  [DllImport(Library, CallingConvention = C)] static extern IntPtr perigee_name(ClientHandle client);
+  [DllImport(Library, CallingConvention = C)] static extern IntPtr perigee_session(ClientHandle client);
+  [DllImport(Library, CallingConvention = C)] static extern long perigee_latency_us(ClientHandle client);
+  [DllImport(Library, CallingConvention = C)] static extern void perigee_stats(ClientHandle client, out Stats stats);
+  [DllImport(Library, CallingConvention = C)] static extern uint perigee_max_payload(ClientHandle client);
+  [DllImport(Library, CallingConvention = C)] static extern uint perigee_tick_rate(ClientHandle client);
+  [DllImport(Library, CallingConvention = C)] static extern ulong perigee_server_time_us(ClientHandle client);
+  [DllImport(Library, CallingConvention = C)] static extern uint perigee_unconfirmed(ClientHandle client);
   [DllImport(Library, CallingConvention = C)] static extern ulong perigee_clock_us();
   [DllImport(Library, CallingConvention = C)] static extern uint perigee_version();
   [DllImport(Library, CallingConvention = C)] static extern IntPtr perigee_code_name(int code);

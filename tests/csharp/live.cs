@@ -2,10 +2,12 @@
 // lines on stdout. "enums" and "sizes" print the
 // binding's numbers instead.
 using System;
+using System.IO;
 using System.Linq;
 using System.Reflection;
 using System.Runtime.InteropServices;
 using System.Text;
+using System.Threading;
 using Perigee;
 
 static class Live {
@@ -47,6 +49,20 @@ static class Live {
     Say("Question {0}", Marshal.SizeOf(typeof(Question)));
     Say("Match {0}", Marshal.SizeOf(typeof(Match)));
     Say("Stats {0}", Marshal.SizeOf(typeof(Stats)));
+  }
+
+  // In a thread of its own, whose stack does not keep the client.
+  static void Forget(string address) {
+    int before = Directory.GetFiles("/proc/self/fd").Length, tries = 0;
+    var thread = new Thread(() => new Client(address).Poll(0).Count());
+    thread.Start();
+    thread.Join();
+    do {
+      GC.Collect();
+      GC.WaitForPendingFinalizers();
+      Thread.Sleep(10);
+    } while (Directory.GetFiles("/proc/self/fd").Length > before && ++tries < 500);
+    Say("forgotten: freed {0}", tries < 500);
   }
 
   static void Lockstep(uint room) {
@@ -109,6 +125,7 @@ static class Live {
       Say("closed {0} {1}", end.Code, client.State);
     }
     Say("after the end {0}", client.State);
+    Forget(arguments[0]);
     return 0;
   }
 }

@@ -38,6 +38,7 @@ input 07-00-09 of slot 0
 another turn False
 closed ConnectionClosed Closed
 after the end Closed
+forgotten: freed True
 ]]
 
 local function run(source, argument)
