@@ -286,7 +286,7 @@ typedef enum PerigeeEventType {
   PERIGEE_LEFT,    // the client has left a room (room, name, code, request)
   PERIGEE_PEER_JOINED,  // a peer has joined a room (room, peer, name)
   PERIGEE_PEER_LEFT,    // a peer has left a room (room, peer, name)
-  PERIGEE_RELAY,  // bytes from a member, or with peer 0 from the server (room or 0, peer, name, data)
+  PERIGEE_RELAY,  // bytes of a member, or of the server: peer 0 (room or 0, peer, name, data)
   PERIGEE_MESSAGE,   // a message from the game (room or 0, name, number, data)
   PERIGEE_QUESTION,  // a message that the game wants answered (the same, and question)
   PERIGEE_ANSWER,  // an answer to perigee_ask or perigee_ask_packet (request, name, number, data)
@@ -303,7 +303,7 @@ typedef enum PerigeeEventType {
                            // client has ended (channel, name, code, text)
   PERIGEE_REDIRECT,  // reserved, no server sends it yet: connect to host `name`, port `number`
   PERIGEE_UDP_UP,  // with PERIGEE_TCP_AND_UDP: UDP works
-  PERIGEE_UDP_DOWN,  // UDP does not work, or has stopped working (code, text); everything goes by TCP
+  PERIGEE_UDP_DOWN,  // UDP does not work any more, or never did; TCP carries all (code, text)
   // Events of lockstep, all with their room:
   PERIGEE_MATCH,  // a match begins: `number` is a PerigeeMatchStart, `count` the turn after which
                   // the state was taken, `data` the snapshot
@@ -377,8 +377,8 @@ typedef struct PerigeeEvent {
   uint32_t count;
   uint64_t time_us;  // microseconds
   uint16_t channel;
-  // Of a message: 0 where `data` is valid JSON text, else the message's number in the game's schema,
-  // which defines the bytes in `data`. Of a packet: its type.
+  // Of a message: 0 where `data` is valid JSON text, else the message's number in the game's
+  // schema, which defines the bytes in `data`. Of a packet: its type.
   uint16_t number;
   int is_question;  // 1: the sender wants an answer
   int is_reliable;  // 1: a packet that was sent reliably
@@ -597,8 +597,8 @@ PERIGEE_API int perigee_lockstep_match(const PerigeeClient *client, uint32_t roo
 
 /// Sets this player's input, of at most `max_input` bytes, for the next turn that has none. An
 /// input that reaches the server too late moves to a later turn, unless the server has repeated the
-/// input before in its place. Several inputs wait for as many turns; PERIGEE_QUEUE_FULL when 1 MiB
-/// waits.
+/// input before in its place. Several inputs wait for as many turns. Returns PERIGEE_QUEUE_FULL
+/// when 1 MiB waits.
 PERIGEE_API int perigee_lockstep_input(PerigeeClient *client, uint32_t room,
                                        const void *data, size_t size);
 

@@ -101,7 +101,7 @@ typedef enum perigee_server_event_type {
   PERIGEE_SERVER_ROOM_DELETE,  // a room is gone (room)
   PERIGEE_SERVER_LOG,          // a line of the log (level, text)
   PERIGEE_SERVER_RESULT,       // a request has ended (request, code, room or text)
-  PERIGEE_SERVER_STOPPED       // the server has stopped; the last event (text: why)
+  PERIGEE_SERVER_STOPPED       // the server has stopped; the last event (text: reason)
 } perigee_server_event_type;
 
 /// Fields that an event does not set are 0 or empty texts.
@@ -186,16 +186,16 @@ PERIGEE_SERVER_API int perigee_server_run(perigee_server *server);
 PERIGEE_SERVER_API int perigee_server_poll(perigee_server *server, int timeout_ms);
 
 /// For a loop of the host: return a descriptor that becomes readable when the server has work,
-/// and the milliseconds after which perigee_server_poll must be called even without that (-1:
-/// none).
+/// and the milliseconds after which perigee_server_poll must be called in any case (-1: never).
 PERIGEE_SERVER_API int perigee_server_fd(const perigee_server *server);
 PERIGEE_SERVER_API int perigee_server_timeout_ms(const perigee_server *server);
 
 /// With "thread": take the next event, which the host frees with perigee_server_event_free.
-/// `wait` waits for it at most `timeout_ms` (negative: without end), `next` does not wait. For
-/// one thread at a time. Return 1 with `*event`, 0 without an event, PERIGEE_SERVER_OVER after
-/// the last one, and PERIGEE_SERVER_INVALID without "thread". Events that want a verdict wait
-/// for perigee_server_verdict. While the queue is full, the server does not read from clients.
+/// `wait` waits for it at most `timeout_ms` (negative: without end), `next` does not wait. Only
+/// one thread at a time may call them. They return 1 with `*event`, 0 without an event,
+/// PERIGEE_SERVER_OVER after the last one, and PERIGEE_SERVER_INVALID without "thread". Events
+/// that want a verdict wait for perigee_server_verdict. While the queue is full, the server does
+/// not read from clients.
 PERIGEE_SERVER_API int perigee_server_next(perigee_server *server,
                                            perigee_server_event **event);
 PERIGEE_SERVER_API int perigee_server_wait(perigee_server *server,
@@ -285,12 +285,12 @@ PERIGEE_SERVER_API int perigee_server_relay(perigee_server *server,
                                             unsigned flags);
 
 /// Creates a room. Returns a request (above 0), whose outcome is a PERIGEE_SERVER_RESULT with the
-/// room; in a batch it returns 0.
+/// room; in a batch, returns 0.
 PERIGEE_SERVER_API int perigee_server_room_create(perigee_server *server,
                                                   perigee_server_batch *batch,
                                                   const char *name, size_t size);
 
-/// Soft-deletes a room: peers cannot join it any more, and it goes with its last member.
+/// Soft-deletes a room: peers cannot join it any more, and it ends when its last member leaves.
 PERIGEE_SERVER_API int perigee_server_room_delete(perigee_server *server,
                                                   perigee_server_batch *batch,
                                                   uint32_t room);
@@ -315,8 +315,8 @@ PERIGEE_SERVER_API int perigee_server_kick(perigee_server *server,
                                            perigee_server_batch *batch, uint32_t peer,
                                            const char *reason);
 
-/// Reloads the game. Returns a request, whose PERIGEE_SERVER_RESULT has a report in `text`;
-/// where the game goes on as it was, the code is PERIGEE_SERVER_REFUSED.
+/// Reloads the game. Returns a request, whose PERIGEE_SERVER_RESULT has a report in `text`. Its
+/// code is PERIGEE_SERVER_REFUSED when the game continues unchanged.
 PERIGEE_SERVER_API int perigee_server_reload(perigee_server *server);
 
 // --- Snapshots: from any thread ------------------------------------------------------------

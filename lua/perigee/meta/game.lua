@@ -57,7 +57,7 @@
 --- Runs `tick_rate` times a second; `dt` is the seconds since the last call. It never overlaps itself: a tick that is due
 --- while the last one waits, or that is late, is left out, and the log reports it.
 ---@field on_tick? fun(dt: number)
---- Runs when this version of the game has replaced version `from`. It may wait, as other handlers.
+--- Runs when this version of the game has replaced version `from`. It may wait, like other handlers.
 ---@field on_reload? fun(from: integer, to: integer)
 --- Runs after a handler failed, if the room's kind has no `on_error`. At most 100 reports wait. An error in `on_error`
 --- is only logged.
@@ -66,21 +66,21 @@
 ---@field on_room_create? fun(room: perigee.Room)
 --- Runs for rooms of all kinds when a room is gone, after the kind's `on_delete`.
 ---@field on_room_delete? fun(room: perigee.Room)
---- As `on_create` of a kind.
+--- Like `on_create` of a kind.
 ---@field on_create? fun(room: perigee.Room, options: any)
---- As `on_delete` of a kind.
+--- Like `on_delete` of a kind.
 ---@field on_delete? fun(room: perigee.Room)
---- As `on_join` of a kind.
+--- Like `on_join` of a kind.
 ---@field on_join? fun(room: perigee.Room, peer: perigee.Peer, options: table): boolean?, string?
---- As `on_leave` of a kind.
+--- Like `on_leave` of a kind.
 ---@field on_leave? fun(room: perigee.Room, peer: perigee.Peer, reason: perigee.Code)
---- As `on_broadcast` of a kind.
+--- Like `on_broadcast` of a kind.
 ---@field on_broadcast? fun(room: perigee.Room, peer: perigee.Peer, data: string): boolean|string|nil
---- As `on_backpressure` of a kind; also for messages to a peer alone, then without a room.
+--- Like `on_backpressure` of a kind. For messages to a single peer, `room` is nil.
 ---@field on_backpressure? fun(room: perigee.Room?, peer: perigee.Peer, info: perigee.Backpressure)
---- As `on_resume` of a kind.
+--- Like `on_resume` of a kind.
 ---@field on_resume? fun(room: perigee.Room, peer: perigee.Peer, gap: perigee.Gap)
---- As `on_upgrade` of a kind.
+--- Like `on_upgrade` of a kind.
 ---@field on_upgrade? fun(room: perigee.Room, from: integer, to: integer)
 
 --- A kind of room: its settings and handlers, all optional. The room is the first argument of every handler, so
@@ -205,7 +205,7 @@
 --- Effect of more messages than channel_capacity. Default: "drop_newest".
 ---@field overflow? "drop_newest"|"drop_oldest"|"disconnect"
 ---@field max_rooms? integer Rooms at a time. Default: 4096.
---- Whether clients may broadcast bytes to everybody, and not in rooms alone. Default: false.
+--- Whether clients may broadcast bytes to all peers, not only to their rooms. Default: false.
 ---@field client_broadcast? boolean
 --- Among whom no two peers have the same name: text peers, all, or nobody. Default: "text".
 ---@field unique_names? "text"|true|false

@@ -39,7 +39,7 @@ local perigee = {}
 ---@param value? any A value that JSON, or the schema, can express.
 ---@param opts? perigee.SendOptions
 ---@return true? ok
----@return string? message Why not.
+---@return string? message Reason of the failure.
 ---@return perigee.Code? code
 function perigee.send(whom, name, value, opts) end
 
@@ -50,7 +50,7 @@ function perigee.send(whom, name, value, opts) end
 ---@param bytes string
 ---@param opts? perigee.SendOptions
 ---@return true? ok
----@return string? message Why not.
+---@return string? message Reason of the failure.
 ---@return perigee.Code? code
 function perigee.relay(whom, bytes, opts) end
 
@@ -119,7 +119,7 @@ function perigee.events() end
 --- Channels of other handlers keep running with their code.
 ---@param given string|perigee.ChannelOptions A name as rooms have it, or a name and its number.
 ---@return perigee.Channel? channel
----@return string? message Why not.
+---@return string? message Reason of the failure.
 ---@return perigee.Code? code ChannelTaken (a client serves it, or has the number), Invalid, ServerFull (no number is left).
 function perigee.channel(given) end
 
@@ -215,7 +215,7 @@ local Peer = {}
 ---@param value? any
 ---@param opts? perigee.SendOptions
 ---@return true? ok
----@return string? message Why not.
+---@return string? message Reason of the failure.
 ---@return perigee.Code? code
 function Peer:send(name, value, opts) end
 
@@ -223,7 +223,7 @@ function Peer:send(name, value, opts) end
 ---@param bytes string
 ---@param opts? perigee.SendOptions
 ---@return true? ok
----@return string? message Why not.
+---@return string? message Reason of the failure.
 ---@return perigee.Code? code
 function Peer:relay(bytes, opts) end
 
@@ -233,7 +233,7 @@ function Peer:relay(bytes, opts) end
 ---@param bytes string
 ---@param opts? perigee.SendOptions
 ---@return true? ok
----@return string? message Why not.
+---@return string? message Reason of the failure.
 ---@return perigee.Code? code Unsupported for a text peer.
 function Peer:send_packet(channel, packet_type, bytes, opts) end
 
@@ -261,14 +261,14 @@ function Peer:ask(name, value, timeout) end
 ---@param options? any For `on_join`, and for `on_create` where the join makes the room.
 ---@param how? perigee.JoinOptions
 ---@return true? ok
----@return string? message Why not.
+---@return string? message Reason of the failure.
 ---@return perigee.Code? code
 function Peer:join(room, options, how) end
 
 --- Takes this peer out of a room, as if it had asked to leave.
 ---@param room perigee.Room|string The room or its name.
 ---@return true? ok
----@return string? message Why not.
+---@return string? message Reason of the failure.
 ---@return perigee.Code? code
 function Peer:leave(room) end
 
@@ -280,7 +280,7 @@ function Peer:leave(room) end
 --- use only once; names are compared byte by byte.
 ---@param name string
 ---@return true? ok
----@return string? message Why not.
+---@return string? message Reason of the failure.
 ---@return perigee.Code? code Invalid, or Exists for a name that is in use.
 function Peer:set_name(name) end
 
@@ -291,13 +291,13 @@ function Peer:rooms() end
 --- Disconnects this peer with Kicked, and ends its session.
 ---@param reason? string The peer gets it, and the log.
 ---@return true? ok
----@return string? message Why not.
+---@return string? message Reason of the failure.
 ---@return perigee.Code? code
 function Peer:kick(reason) end
 
 --- Returns the counters of this peer since its first connection.
 ---@return perigee.PeerStats? stats
----@return string? message Why not.
+---@return string? message Reason of the failure.
 ---@return perigee.Code? code
 function Peer:stats() end
 
@@ -338,7 +338,7 @@ local Room = {}
 ---@param value? any
 ---@param opts? perigee.SendOptions
 ---@return true? ok
----@return string? message Why not.
+---@return string? message Reason of the failure.
 ---@return perigee.Code? code
 function Room:broadcast(name, value, opts) end
 
@@ -349,7 +349,7 @@ function Room:broadcast(name, value, opts) end
 ---@param value? any
 ---@param opts? perigee.SendOptions
 ---@return true? ok
----@return string? message Why not.
+---@return string? message Reason of the failure.
 ---@return perigee.Code? code NotInRoom if the peer is not a member.
 function Room:send(peer, name, value, opts) end
 
@@ -357,7 +357,7 @@ function Room:send(peer, name, value, opts) end
 ---@param bytes string
 ---@param opts? perigee.SendOptions
 ---@return true? ok
----@return string? message Why not.
+---@return string? message Reason of the failure.
 ---@return perigee.Code? code
 function Room:relay(bytes, opts) end
 
@@ -375,14 +375,14 @@ function Room:has(peer) end
 ---@param peer perigee.Peer
 ---@param reason? string For the log, and for a text peer: `* left lobby (Kicked: reason)`.
 ---@return true? ok
----@return string? message Why not.
+---@return string? message Reason of the failure.
 ---@return perigee.Code? code
 function Room:kick(peer, reason) end
 
 --- Changes settings of this room. They precede those of its kind, also after a reload. The members stay.
 ---@param settings perigee.RoomSettings
 ---@return true? ok
----@return string? message Why not.
+---@return string? message Reason of the failure.
 ---@return perigee.Code? code
 function Room:set(settings) end
 
@@ -392,7 +392,7 @@ function Room:set(settings) end
 ---@param value any A value that JSON can express.
 ---@param opts? perigee.MetaOptions
 ---@return true? ok
----@return string? message Why not.
+---@return string? message Reason of the failure.
 ---@return perigee.Code? code
 function Room:set_meta(key, value, opts) end
 
@@ -405,7 +405,7 @@ function Room:get_meta(key) end
 --- until they leave; `on_delete` runs when the last one has left. A lockstep match ends at once. A room whose
 --- `on_create` still runs is deleted when that ends.
 ---@return true? ok
----@return string? message Why not.
+---@return string? message Reason of the failure.
 ---@return perigee.Code? code
 function Room:delete() end
 
@@ -415,7 +415,7 @@ function Room:delete() end
 ---@param fn perigee.FunctionName|fun(room: perigee.Room, ...: any) A function, or the name of one in the kind's table.
 ---@param ... any
 ---@return perigee.Timer? timer
----@return string? message Why not.
+---@return string? message Reason of the failure.
 ---@return perigee.Code? code
 function Room:after(seconds, fn, ...) end
 
@@ -424,7 +424,7 @@ function Room:after(seconds, fn, ...) end
 ---@param fn perigee.FunctionName|fun(room: perigee.Room, ...: any) A function, or the name of one in the kind's table.
 ---@param ... any
 ---@return perigee.Timer? timer
----@return string? message Why not.
+---@return string? message Reason of the failure.
 ---@return perigee.Code? code
 function Room:every(seconds, fn, ...) end
 
@@ -433,7 +433,7 @@ function Room:every(seconds, fn, ...) end
 ---@param fn perigee.FunctionName|async fun(...: any) A function, or the name of one in the kind's table.
 ---@param ... any
 ---@return true? ok
----@return string? message Why not.
+---@return string? message Reason of the failure.
 ---@return perigee.Code? code
 function Room:spawn(fn, ...) end
 
@@ -468,7 +468,7 @@ local rooms = {}
 ---@param options? any For `on_create`.
 ---@param settings? perigee.RoomSettings Settings that differ from those of its kind.
 ---@return perigee.Room? room
----@return string? message Why not.
+---@return string? message Reason of the failure.
 ---@return perigee.Code? code Exists, Invalid or ServerFull (`max_rooms`).
 function rooms.create(name, options, settings) end
 
@@ -480,7 +480,7 @@ function rooms.get(name) end
 --- Deletes the room of that name, as `room:delete` does.
 ---@param name string
 ---@return true? ok
----@return string? message Why not.
+---@return string? message Reason of the failure.
 ---@return perigee.Code? code
 function rooms.delete(name) end
 
@@ -608,7 +608,7 @@ local Channel = {}
 ---@param bytes string At most `max_payload`.
 ---@param opts? perigee.SendOptions
 ---@return true? ok
----@return string? message Why not.
+---@return string? message Reason of the failure.
 ---@return perigee.Code? code
 function Channel:send(whom, packet_type, bytes, opts) end
 

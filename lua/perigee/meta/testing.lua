@@ -6,14 +6,14 @@
 --- Conditions of a client's network. `client:network` changes them at any time.
 ---@class perigee.testing.Conditions
 ---@field latency? number Seconds that bytes travel, each way. Default: 0.
----@field jitter? number Most seconds that they travel longer; bytes never overtake each other. Default: 0.
+---@field jitter? number Maximum of the additional seconds. Bytes never overtake each other. Default: 0.
 --- Share (0 to 1) of the unreliable packets that get lost, each way. Control packets, requests, answers and the lines of
 --- text peers are never lost. Default: 0.
 ---@field loss? number
 ---@field bandwidth? number Bytes a second, each way. Default: no limit.
 ---@field read_rate? number Bytes a second that the client reads: a slow reader. Default: no limit.
---- Bytes that wait on the client's side before the server has to keep them. Default: 256 KiB, and a tenth of a second's
---- worth for slow readers.
+--- Bytes that wait at the client before further bytes wait in the server. Default: 256 KiB; for slow readers, the bytes
+--- of a tenth of a second.
 ---@field window? integer
 
 --- Options of `testing.server`. Files that `source` and `files` leave out are taken from the game's folder.
@@ -170,7 +170,7 @@ function Server:expect_error(pattern, seconds) end
 ---@return perigee.testing.LogEntry
 function Server:expect_log(pattern, seconds) end
 
---- Reloads the game while everybody stays. The spec fails when the new version does not load.
+--- Reloads the game; all clients stay connected. The spec fails when the new version does not load.
 ---@param source? string|table<string, string> Text of game.lua, or texts by file name. Default: from the disk.
 ---@return any report
 function Server:reload(source) end

@@ -33,7 +33,7 @@ function World:system(name, components, fn, options) end
 --- Makes an entity that has these components.
 ---@param components? table<string, perigee.Component> By name.
 ---@return integer? entity Nil when a million exist.
----@return string? message Why not.
+---@return string? message Reason of the failure.
 function World:spawn(components) end
 
 --- Ends an entity with all its components. Its number is never used again. The entity of a peer or a channel ends by
@@ -52,7 +52,7 @@ function World:exists(entity) end
 ---@param name string
 ---@param value? perigee.Component Default: the component's default, or {}.
 ---@return perigee.Component? value Nil when the entity is gone.
----@return string? message Why not.
+---@return string? message Reason of the failure.
 function World:set(entity, name, value) end
 
 --- Returns the value of an entity's component, or nil. It is the table itself, to be changed in place.

@@ -19,7 +19,8 @@ struct UdpLink {
   // Input:
   bool is_throttled;  // udp_link_throttle is in effect
   bool has_late;      // `late` must still be acknowledged
-  uint64_t late;  // number of a datagram that is too old for the bits of the newest one
+  // Number of a late datagram, which the acknowledgement's bits cannot report.
+  uint64_t late;
   uint64_t ack_due_us;   // deadline of the next acknowledgement; UDP_NEVER: none needed
   uint32_t ack_waiting;  // datagrams that wait for an acknowledgement
   UdpWindow window;

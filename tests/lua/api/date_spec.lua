@@ -11,7 +11,7 @@ local ZONES = {
 local FORMAT = "%Y %m %d %H %M %S %u %j %z %Z"
 local FIRST, LAST, COUNT = -631152000, 4102444800, 300 -- 1950 to 2100
 
--- What `date` prints for these times in a zone.
+-- Returns the output of `date` for these times in a zone.
 local function expected(zone, times)
   local path = os.tmpname()
   local file = assert(io.open(path, "w"))
