@@ -11,10 +11,11 @@
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
+local grammars = require "perigee.guard.grammars"
 local lpeg = require "lpeg"
 
-local getmetatable, load, pcall, select, type = debug.getmetatable, load, pcall, select, type
-local setfenv, max, min = setfenv, math.max, math.min
+local getmetatable, load, pcall, type = debug.getmetatable, load, pcall, type
+local setfenv, max = setfenv, math.max
 
 local SIZE_MAX = 128 * 1024 -- bytes of a pattern; lpeg's time to compile it grows with the square
 local NODE = 16 -- bytes of a pattern for each byte of a literal
@@ -37,6 +38,7 @@ local counter = lpeg.P(core.pattern_count)
 local WEAK = { __mode = "k" }
 local captures = setmetatable({}, WEAK) -- number of captures since a pattern's last counter
 local sets = setmetatable({}, WEAK) -- patterns that match one byte
+local shapes = setmetatable({}, WEAK) -- beginnings of patterns (grammars.lua); nil: EMPTY
 
 -- Calls a function of lpeg. Its errors name the script's line.
 local function call(name, fn, ...)
@@ -59,19 +61,27 @@ end
 
 local to_pattern
 
+local function shape_of(pattern)
+  return shapes[pattern] or grammars.EMPTY
+end
+
 -- Makes a grammar whose rules have counters.
 local function make_grammar(rules)
-  local counted, bytes = {}, 0
+  local counted, bytes, beginnings, initial = {}, 0, {}, 1
   for key, rule in next, rules do
     if key == 1 and type(rule) == "string" then
-      counted[1] = rule
+      counted[1], initial = rule, rule
     else
-      counted[key] = counter * to_pattern(rule)
+      rule = to_pattern(rule)
+      counted[key], beginnings[key] = counter * rule, shape_of(rule)
       bytes = bytes + core.pattern_size(counted[key])
       check_size(bytes)
     end
   end
-  return call("P", lpeg.P, counted)
+  local shape = grammars.measure(beginnings, initial)
+  local grammar = call("P", lpeg.P, counted)
+  shapes[grammar] = shape
+  return grammar
 end
 
 
@@ -85,7 +95,11 @@ function to_pattern(value)
     check_size(max(value, -value) * NODE)
   end
   local pattern = call("P", lpeg.P, value)
-  sets[pattern] = sets[pattern] or kind == "string" and #value == 1 or value == 1 or nil
+  if kind ~= "userdata" then
+    local bytes = kind == "string" and #value or kind == "number" and value or 0
+    local has_beginning = bytes > 0 or value == false
+    sets[pattern], shapes[pattern] = bytes == 1 or nil, has_beginning and grammars.EATS or nil
+  end
   return pattern
 end
 
@@ -109,14 +123,16 @@ end
 
 function meta.__mul(a, b)
   a, b = to_pattern(a), to_pattern(b)
-  return count_captures(call("*", raw.mul, a, b), captures_of(a) + captures_of(b))
+  local both = count_captures(call("*", raw.mul, a, b), captures_of(a) + captures_of(b))
+  shapes[both] = grammars.sequence(shape_of(a), shape_of(b))
+  return both
 end
 
 
 function meta.__add(a, b)
   a, b = to_pattern(a), to_pattern(b)
   local sum = count_captures(call("+", raw.add, a, b), max(captures_of(a), captures_of(b)))
-  sets[sum] = sets[a] and sets[b]
+  sets[sum], shapes[sum] = sets[a] and sets[b], grammars.choice(shape_of(a), shape_of(b))
   return sum
 end
 
@@ -125,6 +141,7 @@ function meta.__sub(a, b)
   a, b = to_pattern(a), to_pattern(b)
   local rest = count_captures(call("-", raw.sub, a, b), captures_of(a))
   sets[rest] = sets[a] and sets[b]
+  shapes[rest] = grammars.sequence(grammars.optional(shape_of(b)), shape_of(a))
   return rest
 end
 
@@ -134,29 +151,44 @@ function meta.__pow(pattern, count)
     return call("^", raw.pow, pattern, count)
   end
   check_size(core.pattern_size(pattern) * (max(count, -count) + 1))
+  local result
   if sets[pattern] then
-    return call("^", raw.pow, pattern, count) * counter
+    result = raw.mul(call("^", raw.pow, pattern, count), counter)
   elseif count < 0 and captures_of(pattern) == 0 then
-    return call("^", raw.pow, pattern, count)
+    result = call("^", raw.pow, pattern, count)
+  else
+    result = call("^", raw.pow, raw.mul(pattern, counter), count)
   end
-  return call("^", raw.pow, raw.mul(pattern, counter), count)
+  local shape = shape_of(pattern)
+  local others = grammars.optional(shape)
+  shapes[result] = count > 0 and grammars.sequence(shape, others) or others
+  return result
+end
+
+-- Makes a pattern that has the beginning of the given one, and a capture more.
+local function extend(name, make, pattern, ...)
+  pattern = to_pattern(pattern)
+  local result = count_captures(call(name, make, pattern, ...), captures_of(pattern) + 1)
+  shapes[result] = shape_of(pattern)
+  return result
 end
 
 
 function meta.__div(pattern, with)
-  pattern = to_pattern(pattern)
-  return count_captures(call("/", raw.div, pattern, with), captures_of(pattern) + 1)
+  return extend("/", raw.div, pattern, with)
+end
+
+
+function meta.__unm(pattern)
+  local result = call("-", raw.unm, pattern)
+  shapes[result] = grammars.optional(shape_of(pattern))
+  return result
 end
 
 
 -- Excludes captures, because lpeg's own #pattern aborts the process if the pattern has values of a Cmt.
 function meta.__len(pattern)
-  return call("#", raw.unm, raw.unm(pattern))
-end
-
-
-function meta.__unm(pattern)
-  return call("-", raw.unm, pattern)
+  return -(-pattern)
 end
 
 -- Functions -------------------------------------------------------------------------------------
@@ -164,8 +196,7 @@ end
 for _, name in ipairs { "C", "Cf", "Cg", "Cmt", "Cs", "Ct" } do
   local make = lpeg[name]
   guarded[name] = function(pattern, ...)
-    pattern = to_pattern(pattern)
-    return count_captures(call(name, make, pattern, ...), captures_of(pattern) + 1)
+    return extend(name, make, pattern, ...)
   end
 end
 
@@ -173,8 +204,10 @@ for _, name in ipairs { "Carg", "Cc", "Cp", "R", "S", "V" } do
   local make = lpeg[name]
   guarded[name] = function(...)
     local pattern = call(name, make, ...)
-    sets[pattern] = (name == "R" or name == "S") and true or nil
-    return count_captures(pattern, name:find "^C" and max(1, min(select("#", ...), 1)) or 0)
+    local is_set = name == "R" or name == "S"
+    sets[pattern] = is_set or nil
+    shapes[pattern] = is_set and grammars.EATS or name == "V" and grammars.call((...)) or nil
+    return count_captures(pattern, name:find "^C" and 1 or 0)
   end
 end
 
@@ -212,7 +245,7 @@ function guarded.locale(into)
   local classes = call("locale", lpeg.locale)
   into = into or {}
   for name, class in next, classes do
-    sets[class], into[name] = true, class
+    sets[class], shapes[class], into[name] = true, grammars.EATS, class
   end
   return into
 end

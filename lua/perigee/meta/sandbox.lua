@@ -13,7 +13,8 @@
 ---   error. Only one long step is not interrupted: the longest is joining strings of megabytes with `..`.
 --- - `require "lpeg"` and `require "re"` give [LPeg](https://www.inf.puc-rio.br/~roberto/lpeg/) for patterns that go
 ---   beyond those of `string`. A match is interrupted at the deadline, too. A pattern has at most 128 KiB (some 8,000
----   letters) and nests 400 deep, `lpeg.B` takes no repetitions and grammars, and `ptree` and `pcode` are missing.
+---   letters) and nests 400 deep, a rule can begin in at most 10,000 ways, `lpeg.B` takes no repetitions and grammars,
+---   and `ptree` and `pcode` are missing.
 --- - Scripts are trusted not to attack the machine, and not trusted to be right. A hostile script needs a process of its
 ---   own.
 ---

@@ -154,6 +154,34 @@ describe("patterns with counters", function()
     assert.is_true(matched > PATTERNS / 10, matched)
   end)
 
+  it("have no grammar that lpeg would read for ever", function()
+    local V, P = guarded.V, guarded.P
+    local function refuses(rule)
+      local rules = { "A1", A61 = P "x" + "" }
+      for i = 1, 60 do rules["A" .. i] = rule(V("A" .. i + 1)) end
+      local ok, problem = pcall(guarded.P, rules)
+      assert.is_false(ok)
+      assert.truthy(problem:find("can begin in more than 10000 ways", 1, true), problem)
+    end
+    refuses(function(next_rule) return next_rule + next_rule end)
+    refuses(function(next_rule) return next_rule * next_rule end)
+    refuses(function(next_rule) return -next_rule * guarded.C(next_rule) end)
+    refuses(function(next_rule) return next_rule - next_rule end)
+  end)
+
+  it("have grammars of many levels that begin with each other", function()
+    local V, P, R = guarded.V, guarded.P, guarded.R
+    local rules = { "level1", level30 = R "09" ^ 1 + "(" * V "level1" * ")" }
+    for i = 1, 29 do
+      local level = V("level" .. i + 1)
+      rules["level" .. i] = level * (P "+" * level + P "-" * level) ^ 0
+    end
+    assert.equal(16, P(rules):match "1+(2-(3+4)+5)-6")
+    local words = P(false)
+    for i = 1, 1000 do words = words + ("w" .. i .. ";") end
+    assert.equal(6, words:match "w100;")
+  end)
+
   it("are those of re, too", function()
     assert.same({ "ab", "1", "cd", "2" }, re.match("ab=1,cd=2", "{| ({%a+} '=' {%d+} ','?)* |}"))
     assert.equal("h3ll3", re.gsub("hello", "[eo]", "3"))
