@@ -226,7 +226,8 @@ static void set_missed(lua_State *L, const PerigeeEvent *event) {
   set_data(L, "data", event);
 }
 
-// Maps each event of C to its name in Lua and to the function that sets its fields (NULL: no fields).
+// Maps each event of C to its name in Lua and to the function that sets its fields (NULL: no
+// fields).
 static const struct {
   const char *type;
   void (*set)(lua_State *L, const PerigeeEvent *event);

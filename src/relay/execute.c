@@ -40,7 +40,7 @@ static Outgoing message_of(const Command *command, uint32_t room, bool is_packed
   return message;
 }
 
-// --- To rooms and everybody ---
+// --- To rooms and all peers ---
 
 // Collects the connections of a command's exceptions in relay->except; returns their number.
 static uint32_t collect_except(Relay *relay, const Command *command, Room *room) {

@@ -100,7 +100,7 @@ typedef struct RelayLimits {
   uint32_t max_payload;
   double tick_rate;
   uint64_t slice_us;  // time of all handlers in one iteration of the loop; 0: no limit
-  bool client_broadcast;  // whether clients may broadcast to everybody
+  bool client_broadcast;  // whether clients may broadcast to all peers
   uint64_t delivery;      // bytes that one handler may deliver; 0: no limit
 } RelayLimits;
 

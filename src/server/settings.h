@@ -56,8 +56,8 @@
   X(KEY_MAX_ROOMS, max_rooms, WHOLE, "4096", 1, 1000000, LIVE, "rooms at a time", "",  \
     "")                                                                                \
   X(KEY_CLIENT_BROADCAST, client_broadcast, SWITCH, "false", 0, 1, LIVE,               \
-    "whether clients may broadcast bytes to everybody, and not in rooms alone", "",    \
-    "For small games among friends: a stranger could fill everybody's connection.")    \
+    "whether clients may broadcast bytes to all peers, not only in rooms", "",         \
+    "For small games among friends: a stranger could fill all connections.")           \
   X(KEY_UNIQUE_NAMES, unique_names, CHOICE, "text", 0, 0, LIVE,                        \
     "among whom no two peers have the same name: text peers, all, or nobody",          \
     "text|true|false",                                                                 \

@@ -1,4 +1,4 @@
---- What a game declares beside its messages is in the protocol hash, with and without a schema.
+--- The protocol hash covers a game's other declarations too, with and without a schema.
 local client = require "perigee.client"
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"

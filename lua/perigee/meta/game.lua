@@ -205,7 +205,7 @@
 --- Effect of more messages than channel_capacity. Default: "drop_newest".
 ---@field overflow? "drop_newest"|"drop_oldest"|"disconnect"
 ---@field max_rooms? integer Rooms at a time. Default: 4096.
---- Whether clients may broadcast bytes to all peers, not only to their rooms. Default: false.
+--- Whether clients may broadcast bytes to all peers, not only in rooms. Default: false.
 ---@field client_broadcast? boolean
 --- Among whom no two peers have the same name: text peers, all, or nobody. Default: "text".
 ---@field unique_names? "text"|true|false
