@@ -11,6 +11,7 @@ schema_game.SCHEMA = [[
   message sum: i32[..9] -> i64
   message riddle: string -> string
   message news: string(40)
+  message stock { items: u8[..9], bins: u8[..3][..3] } -> u8[..9]
 ]]
 
 schema_game.GAME = [[
@@ -35,6 +36,10 @@ schema_game.GAME = [[
   function game.on_message.tell(_, text) perigee.send(perigee.to.all, "news", text, { reliable = true }) end
   function game.on_message.later(_, text)
     perigee.after(0.2, function() perigee.send(perigee.to.all, "news", text, { reliable = true }) end)
+  end
+  function game.on_message.stock(peer, stock)
+    peer:send("stock", stock)
+    return {}
   end
   return game
 ]]

@@ -1,4 +1,5 @@
 --- Games with a schema.perigee: who gets which form of a message, and what comes of those that do not fit.
+local client = require "perigee.client"
 local cutting_proxy = require "tests.e2e.cutting_proxy"
 local schema_game = require "tests.e2e.schema_game"
 
@@ -47,6 +48,16 @@ describe("a game with a schema", function()
       c:send "quiz"
       assert.equal("because of why?", next_event(c, "message", "solved").value)
     end
+  end)
+
+  it("writes an empty list as a list of JSON", function()
+    start()
+    local bob = connect "bob"
+    bob:send("stock", { items = client.json "[]", bins = client.json "[[],[1]]" })
+    local event = next_event(bob, "message", "stock")
+    assert.is_true(is_json(event))
+    assert.matches('"items":%[%]', event.body)
+    assert.matches('"bins":%[%[%],%[1%]%]', event.body)
   end)
 
   it("refuses another one, and tells both hashes", function()

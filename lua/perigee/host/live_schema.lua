@@ -171,11 +171,12 @@ function live_schema.encode_answer(name, value)
 end
 
 
---- Returns the JSON form of a value that has been encoded.
+--- Returns the JSON form of a value that has been encoded, and whether it contains an empty list.
 ---@param name string
 ---@param value any
 ---@param is_answer boolean?
----@return any
+---@return any form
+---@return boolean? has_empty_list
 function live_schema.json_value(name, value, is_answer)
   local message = by_name[name]
   local of = is_answer and message.answer or not is_answer and message.value

@@ -10,6 +10,7 @@ local live_schema = require "perigee.host.live_schema"
 local unsendable = require "perigee.util.unsendable"
 
 local find, format = string.find, string.format
+local EMPTY_LIST = require("perigee.schema.json_values").EMPTY_LIST
 local is_finite, without_null = json_text.is_finite, json_text.without_null
 local is_utf8, weigh, charge = core.is_utf8, core.weigh, core.charge
 
@@ -32,9 +33,16 @@ local WIDE = 1e14 -- least number of which cjson loses digits
 local WEIGHT_MAX = 4 * 2 ^ 20 -- least bytes of JSON that are too heavy; max_payload is never more
 local VALUE_STEPS = 100 -- charge for writing a value with all digits
 
+local function special_text(value)
+  if value == NULL then
+    return "null"
+  end
+  return value == EMPTY_LIST and "[]" or nil
+end
+
 local encode_exact = json_text.encoder(encode_json, function(value)
   charge(VALUE_STEPS)
-  return value == NULL and "null" or nil
+  return special_text(value)
 end)
 
 -- In a simulated server, sorts keys and writes numbers as cjson does, so that each run has the same bytes.
@@ -43,7 +51,7 @@ local encode_sorted = core.is_simulated and json_text.encoder(encode_json, funct
   if type(value) == "number" then
     return format("%.14g", value)
   end
-  return value == NULL and "null" or nil
+  return special_text(value)
 end)
 
 -- Returns whether the text has an object whose keys could have another order.
@@ -55,7 +63,7 @@ end
 
 -- Weighs the value first, because the encoders do not stop half-way, and refuses a value that is too heavy
 -- for any message. Also refuses peers and rooms, because cjson would send some of their fields.
-local function encode_value(value)
+local function encode_value(value, has_empty_list)
   local wrong, has_wide = weigh(value, DEPTH_MAX, WEIGHT_MAX, WIDE)
   if wrong == "peer" or wrong == "room" then
     fault.raise("a %s cannot be sent; send its id or its name", wrong)
@@ -63,10 +71,11 @@ local function encode_value(value)
     return nil, "its JSON would be larger than any message can be"
   end
   local json_form, problem = encode_json(value) -- fails for a value with too many nested tables
-  if not json_form or not (has_wide or encode_sorted and has_order(json_form)) then
+  local is_sorted = encode_sorted and not has_wide
+  if not json_form or not (has_wide or has_empty_list or is_sorted and has_order(json_form)) then
     return json_form, problem
   end
-  local ok, text = pcall(has_wide and encode_exact or encode_sorted, value)
+  local ok, text = pcall(is_sorted and encode_sorted or encode_exact, value)
   return ok and text or nil, text
 end
 
@@ -90,12 +99,12 @@ local function quote(name)
 end
 
 
-local function encode_json_message(name, value)
+local function encode_json_message(name, value, has_empty_list)
   local head = quoted[name] or quote(name)
   if value == nil then
     return "[" .. head .. ",null]", 0
   end
-  local text, problem = encode_value(value)
+  local text, problem = encode_value(value, has_empty_list)
   if not text then
     fault.raise("message %s: %s", head, unsendable(value, CHECKS) or problem)
   elseif not is_utf8(text) then
@@ -109,7 +118,8 @@ local function with_packed(name, value, number, packed, target, id, is_answer)
     charge(#packed / 4)
   end
   if core.needs_json(target, id) then
-    local body, value_at = encode_json_message(name, live_schema.json_value(name, value, is_answer))
+    local form, has_empty_list = live_schema.json_value(name, value, is_answer)
+    local body, value_at = encode_json_message(name, form, has_empty_list)
     return body, value_at, number, packed
   end
   return "", 0, number, packed

@@ -3,7 +3,10 @@
 
 local floor = math.floor
 
-local json_values = {}
+local json_values = {
+  --- Stands for an empty list in a JSON form, because cjson writes an empty table as an object.
+  EMPTY_LIST = {},
+}
 
 local ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
@@ -51,6 +54,7 @@ end
 local convert
 
 local CONVERT = {}
+local empty_lists = 0 -- found so far
 
 function CONVERT.bytes(_, value, bytes)
   return type(value) == "string" and bytes(value) or nil
@@ -75,6 +79,10 @@ end
 
 
 function CONVERT.list(of, value, bytes)
+  if #value == 0 and bytes == json_values.to_base64 then
+    empty_lists = empty_lists + 1
+    return json_values.EMPTY_LIST
+  end
   local copy = {}
   for i = 1, #value do
     copy[i] = convert(of.of, rawget(value, i), bytes)
@@ -95,12 +103,15 @@ function convert(of, value, bytes)
 end
 
 
---- Returns the JSON form of a valid value.
+--- Returns the JSON form of a valid value, and whether it contains EMPTY_LIST.
 ---@param of table type, see schema/types.lua
 ---@param value any
----@return any
+---@return any form
+---@return boolean has_empty_list
 function json_values.to(of, value)
-  return convert(of, value, json_values.to_base64)
+  local before = empty_lists
+  local form = convert(of, value, json_values.to_base64)
+  return form, empty_lists > before
 end
 
 
