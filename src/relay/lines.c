@@ -106,7 +106,7 @@ void relay_line(Relay *relay, Peer *peer, Text text) {
       on_leave(relay, peer, line.word);
       break;
     case LINE_ROOMS:
-      if (line.rest.size > 0 && line.rest.bytes[0] == '{')
+      if (line.rest.size > 0)
         notify_query(relay, peer, line.rest, NULL);
       else
         notify_rooms(relay, peer, NULL);

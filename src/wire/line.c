@@ -6,7 +6,8 @@
 #include "base/text.h"
 
 typedef enum Operand {
-  OPERAND_NONE,         // no word
+  OPERAND_NONE,         // the rest of the line is ignored
+  OPERAND_OBJECT,       // the rest of the line, if it begins with `{`
   OPERAND_NAME,         // the whole rest of the line
   OPERAND_WORD,         // the text up to a space
   OPERAND_NAME_OBJECT,  // the text up to a space and a `{`
@@ -22,7 +23,7 @@ static const Command commands[] = {
     {"/join", LINE_JOIN, OPERAND_NAME},
     {"/join_with", LINE_JOIN_WITH, OPERAND_NAME_OBJECT},
     {"/leave", LINE_LEAVE, OPERAND_NAME},
-    {"/rooms", LINE_ROOMS, OPERAND_NONE},
+    {"/rooms", LINE_ROOMS, OPERAND_OBJECT},
     {"/name", LINE_NAME, OPERAND_NAME},
     {"/send", LINE_SEND, OPERAND_WORD},
     {"/quit", LINE_QUIT, OPERAND_NONE},
@@ -72,11 +73,14 @@ Line line_read(const char *text, size_t size) {
   Text word = take_word(&rest);
   const Command *command = find_command(word);
   if (!command) return (Line){LINE_UNKNOWN, word, none};
-  if (command->operand == OPERAND_NONE) return (Line){command->verb, none, rest};
+  if (command->operand == OPERAND_NONE) return (Line){command->verb, none, none};
+  bool has_object = rest.size > 0 && rest.bytes[0] == '{';
+  if (command->operand == OPERAND_OBJECT)
+    return (Line){command->verb, none, has_object ? rest : none};
   if (rest.size == 0) return (Line){LINE_INCOMPLETE, word, none};
   if (command->operand == OPERAND_NAME) return (Line){command->verb, rest, none};
-  bool has_object = command->operand == OPERAND_NAME_OBJECT;
-  Text operand = has_object ? take_until_object(&rest) : take_word(&rest);
+  Text operand = command->operand == OPERAND_NAME_OBJECT ? take_until_object(&rest)
+                                                         : take_word(&rest);
   return (Line){command->verb, operand, rest};
 }
 

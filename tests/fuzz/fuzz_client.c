@@ -16,6 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
   perigee_join(client, "a", 0);
   perigee_ask(client, 0, "a", NULL, 0);
   perigee_list_rooms(client, 0);
+  perigee_query_rooms(client, "{}", 0);
   perigee_open_channel(client, "a", 0);
   perigee_ask_packet(client, 3000, 1, NULL, 0, 0);
   perigee_connection_opened(client, 0);

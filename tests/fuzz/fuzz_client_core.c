@@ -178,7 +178,7 @@ static void call(PerigeeClient *client, uint8_t how) {
   uint32_t room = how >> 4;
   switch (how % 16) {
     case 0:
-      perigee_join(client, "a", 0);
+      perigee_join_with(client, "a", room % 2 ? "{\"a\":1}" : NULL, 0);
       break;
     case 1:
       perigee_leave(client, room);
@@ -199,7 +199,10 @@ static void call(PerigeeClient *client, uint8_t how) {
       perigee_sync(client, 0);
       break;
     case 7:
-      perigee_list_rooms(client, 0);
+      if (room % 2)
+        perigee_query_rooms(client, "{}", 0);
+      else
+        perigee_list_rooms(client, 0);
       break;
     case 8:
       perigee_open_channel(client, "a", 0);

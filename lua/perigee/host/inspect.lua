@@ -25,7 +25,8 @@ end
 
 local function describe_room(room)
   return {
-    id = room.id, name = room.name, kind = room.kind, count = room.count, state = room.state,
+    id = room.id, name = room.name, kind = room.kind, count = room.count, present = room.present,
+    hidden = room.hidden, locked = room.locked, has_password = room.has_password, state = room.state,
     meta = room_host.meta(room), peers = describe_peers(room:peers()),
   }
 end

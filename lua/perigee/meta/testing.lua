@@ -60,6 +60,10 @@
 ---@field name string
 ---@field kind string
 ---@field count integer Members.
+---@field present integer Those of them that are connected.
+---@field hidden boolean Whether lists leave it out.
+---@field locked boolean Whether clients cannot join.
+---@field has_password boolean Whether clients need a password to join.
 ---@field state table
 ---@field meta table The values of `room:set_meta`.
 ---@field peers { id: integer, name: string }[]

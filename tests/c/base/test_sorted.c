@@ -37,7 +37,7 @@ static void names_are_in_byte_order(void **state) {
 static void a_storm_keeps_the_order(void **state) {
   (void)state;
   size_t live = mem_live();
-  static char names[NAMES][8];
+  static char names[NAMES][12];
   bool is_in[NAMES] = {false};
   uint32_t random = 7;
   Sorted sorted;

@@ -42,7 +42,18 @@ static void commands_without_operands_ignore_the_rest(void **state) {
   (void)state;
   check("/rooms", LINE_ROOMS, "", "");
   check("/rooms please", LINE_ROOMS, "", "");
+  check("/rooms  {\"kind\": 1} ", LINE_ROOMS, "", "{\"kind\": 1}");
   check("/quit ", LINE_QUIT, "", "");
+}
+
+static void join_with_has_a_name_and_an_object(void **state) {
+  (void)state;
+  check("/join_with lobby {\"a\": 1}", LINE_JOIN_WITH, "lobby", "{\"a\": 1}");
+  check("/join_with my  room  {} ", LINE_JOIN_WITH, "my  room", "{}");
+  check("/join_with a{b {\"c\":{}}", LINE_JOIN_WITH, "a{b", "{\"c\":{}}");
+  check("/join_with lobby", LINE_JOIN_WITH, "lobby", "");
+  check("/join_with {}", LINE_JOIN_WITH, "{}", "");
+  check("/join_with", LINE_INCOMPLETE, "/join_with", "");
 }
 
 static void send_has_a_name_and_its_json(void **state) {
@@ -189,6 +200,7 @@ int main(void) {
       TEST(a_plain_line_is_kept_as_it_is),
       TEST(names_may_contain_spaces_and_are_trimmed),
       TEST(commands_without_operands_ignore_the_rest),
+      TEST(join_with_has_a_name_and_an_object),
       TEST(send_has_a_name_and_its_json),
       TEST(a_command_without_its_word_is_incomplete),
       TEST(other_commands_are_unknown_by_name),
