@@ -118,3 +118,9 @@ uint16_t udp_port_to_attach(const Conn *conn);
 // tcp.c
 /// Destroys all connections, closing ones included.
 void tcp_destroy_all(Net *net);
+
+/// Returns whether a new connection may stay, before anything is read from it.
+static inline bool net_accepts(const Net *net, const ConnInfo *info) {
+  return info->framing == FRAMING_ADMIN || !net->events.accept ||
+         net->events.accept(net->data, info->address, info->port);
+}

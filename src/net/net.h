@@ -58,6 +58,7 @@ typedef struct ConnInfo {
   bool is_tls;
   uint64_t since_ms;           // time of acceptance, or of the request for a WebSocket
   char address[ADDRESS_SIZE];  // address of the other side, without port
+  uint16_t port;               // port of the other side
   const char *refusal;  // reason why net refuses the connection; static; NULL: not
                         // refused
 } ConnInfo;
@@ -66,6 +67,9 @@ typedef struct ConnInfo {
 /// any net function; if it closes a connection, that connection gets no further
 /// callback.
 typedef struct NetEvents {
+  /// May be NULL. Returns whether a connection to a listener of the game may stay, before
+  /// anything is read from it, or a request by UDP alone. With false it gets no answer.
+  bool (*accept)(void *data, const char *address, uint16_t port);
   /// Reports a connection that may become a peer: it has sent nothing yet, or speaks
   /// HTTP. Returns NULL, or a static reason to refuse the connection. After NULL,
   /// `leave` follows when the connection ends or becomes a peer (before `open`).

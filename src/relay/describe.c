@@ -64,7 +64,7 @@ void describe_peer(Buf *json, const Relay *relay, const Peer *peer) {
   describe_text(json, "name", peer_name(peer));
   buf_u8(json, ',');
   describe_text(json, "address", text_from(peer_address(peer)));
-  buf_u8(json, ',');
+  buf_printf(json, ",\"port\":%u,", peer->port);
   describe_text(json, "transport", text_from(peer->transport));
   put_flag(json, "connected", peer->state == PEER_CONNECTED);
   if (peer->latency_us > 0)

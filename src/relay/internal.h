@@ -31,6 +31,7 @@ struct Relay {
   Net *net;               // not owned
   const RelayHost *host;  // not owned
   void *host_data;
+  RelayAccept *accept;  // on_accept of the script
   bool is_scripted;
   bool is_draining;   // true from relay_begin_drain to the end of the slice
   bool is_over;       // the server has stopped; only ends of connections are handled

@@ -99,6 +99,8 @@ void relay_set_host(Relay *relay, const RelayHost *host, void *data) {
 
 void relay_set_scripted(Relay *relay) { relay->is_scripted = true; }
 
+void relay_set_accept(Relay *relay, RelayAccept *accept) { relay->accept = accept; }
+
 void relay_set_program_hooks(Relay *relay, uint32_t hooks) {
   relay->program_hooks = relay->game_hooks = hooks;
   if (hooks != 0) relay->is_scripted = true;
@@ -143,8 +145,15 @@ static void on_drops(void *data, Peer *peer, uint32_t tag, uint32_t dropped,
                                .b = queued});
 }
 
+static bool on_accept(void *data, const char *address, uint16_t port) {
+  const Relay *relay = data;
+  if (!(relay->kinds.script_hooks & HOOK_ACCEPT)) return true;
+  return relay->accept(relay->host_data, address, port);
+}
+
 SessionEvents relay_session_events(void) {
   return (SessionEvents){
+      .accept = on_accept,
       .connect = on_connect,
       .packet = drain_packet,
       .line = drain_line,

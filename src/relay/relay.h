@@ -34,7 +34,8 @@ typedef struct Room Room;
   X(HOOK_BACKPRESSURE, 11, "backpressure")                                             \
   X(HOOK_SUSPEND, 12, "suspend")                                                       \
   X(HOOK_RESUME, 13, "resume")                                                         \
-  X(HOOK_RENAME, 14, "rename")
+  X(HOOK_RENAME, 14, "rename")                                                         \
+  X(HOOK_ACCEPT, 15, "accept")
 
 /// Bits of existing handlers. A room kind uses the bits of room handlers only.
 enum Hooks {
@@ -139,6 +140,11 @@ void relay_set_limits(Relay *relay, const RelayLimits *limits);
 /// Sets the functions of the layer above. Must precede that layer's first event or
 /// command. `host` is not copied and must stay valid.
 void relay_set_host(Relay *relay, const RelayHost *host, void *data);
+
+/// Sets the function that decides about new connections while the script has HOOK_ACCEPT;
+/// `data` is that of relay_set_host. It is never called during a handler.
+typedef bool RelayAccept(void *data, const char *address, uint16_t port);
+void relay_set_accept(Relay *relay, RelayAccept *accept);
 
 // --- Events ---
 

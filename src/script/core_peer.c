@@ -58,6 +58,13 @@ static int core_peer_address(lua_State *L) {
   return 1;
 }
 
+static int core_peer_port(lua_State *L) {
+  const Peer *peer = find_peer(L, 1);
+  if (peer == NULL) return 0;
+  lua_pushinteger(L, peer->port);
+  return 1;
+}
+
 static int core_peer_session(lua_State *L) {
   const Peer *peer = find_peer(L, 1);
   if (peer == NULL) return 0;
@@ -170,6 +177,7 @@ const luaL_Reg core_peer_functions[] = {{"peer_name_problem", core_peer_name_pro
                                         {"peer_is_name", core_peer_is_name},
                                         {"peer_name", core_peer_name},
                                         {"peer_address", core_peer_address},
+                                        {"peer_port", core_peer_port},
                                         {"peer_session", core_peer_session},
                                         {"peer_transport", core_peer_transport},
                                         {"peer_token", core_peer_token},

@@ -334,8 +334,9 @@ static HostOutcome fail(Host *host, lua_State *co, FailureKind kind, const char 
 // Returns whether the error of a coroutine is a fault, by which a handler answers its
 // request. Loads and reloads have no request.
 static bool is_fault(const Host *host, lua_State *co) {
-  if (host->event.type == EVENT_RELOAD || host->event.type > ENTRY_BEFORE_FIRST)
-    return false;
+  uint8_t type = host->event.type;
+  bool is_of_host = type > ENTRY_BEFORE_FIRST && type != ENTRY_ACCEPT;
+  if (type == EVENT_RELOAD || is_of_host) return false;
   if (lua_type(co, -1) != LUA_TTABLE || !lua_getmetatable(co, -1)) return false;
   lua_rawgeti(co, LUA_REGISTRYINDEX, host->fault_class);
   bool is_it = lua_rawequal(co, -1, -2);

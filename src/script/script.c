@@ -12,6 +12,18 @@
 #include "script/reload.h"
 #include "script/timer.h"
 
+// Implements RelayAccept. A handler that fails or raises a fault refuses.
+static bool on_accept(void *data, const char *address, uint16_t port) {
+  Host *host = data;
+  Event event = {.type = ENTRY_ACCEPT, .a = port, .data = text_from(address)};
+  if (!host->is_loaded) return true;
+  if (host_call(host, &event) != HOST_ENDED) return false;
+  bool is_in = lua_toboolean(host->results, 1);
+  host_done(host);
+  host_commit(host);
+  return is_in;
+}
+
 Script *script_new(const ScriptOptions *options, Relay *relay, Net *net,
                    const ScriptEvents *events, void *data) {
   Script *script = mem_zalloc(sizeof *script);
@@ -21,6 +33,7 @@ Script *script_new(const ScriptOptions *options, Relay *relay, Net *net,
                      .events = events,
                      .events_data = data};
   seam_attach(script);
+  relay_set_accept(relay, on_accept);
   reload_init(script);
   return script;
 }

@@ -58,7 +58,8 @@ void peer_end(Session *session, Peer *peer, const char *message, Code code,
   peer->conn = 0;
   log_info(message, log_num("peer", peer->id),
            log_bytes("name", peer->name, peer->name_size),
-           log_str("address", peer_address(peer)), log_str("reason", code_name(code)),
+           log_str("address", peer_address(peer)), log_num("port", peer->port),
+           log_str("reason", code_name(code)),
            text ? log_str("text", text) : (LogField){0});
   if (was_there)
     session->events.disconnect(session->data, peer, code);
@@ -81,7 +82,8 @@ void resume_suspend(Session *session, Peer *peer, Code code) {
   session->stats.suspended++;
   log_info("suspended", log_num("peer", peer->id),
            log_bytes("name", peer->name, peer->name_size),
-           log_str("address", peer_address(peer)), log_str("reason", code_name(code)));
+           log_str("address", peer_address(peer)), log_num("port", peer->port),
+           log_str("reason", code_name(code)));
   deadline_arm(session, peer);
   session->events.suspend(session->data, peer, code);
 }

@@ -69,7 +69,7 @@ const char *handshake_fault(void *data, const char *address) {
 static void refuse_conn(Session *session, ConnId conn, const ConnInfo *info,
                         const Ending *ending) {
   session->stats.ended[ending->code]++;
-  log_info("refused", log_str("address", info->address),
+  log_info("refused", log_str("address", info->address), log_num("port", info->port),
            log_str("reason", code_name(ending->code)), log_str("text", ending->text));
   send_ending(session, conn, info->framing, CONTROL_REJECTED, NULL, ending);
   net_end(session->net, conn, ending->code, ending->text);
@@ -87,6 +87,7 @@ static Peer *add_peer(Session *session, ConnId conn, const ConnInfo *info) {
   peer->state = PEER_HANDSHAKE;
   peer->framing = (uint8_t)info->framing;
   peer->transport = info->transport;
+  peer->port = info->port;
   peer_set_texts(peer, (Text){0}, info->address, (Text){0});
   make_uuid(session->net, peer->session);
   peer->last_packet_ms = info->since_ms;
@@ -272,9 +273,10 @@ bool session_accept(Session *session, uint32_t id, Text name) {
   Packet hello = handshake_hello(peer);
   resume_begin(session, peer);
   handshake_welcome(session, peer, &hello, false);
-  log_info(
-      "connected", log_num("peer", id), log_bytes("name", peer->name, peer->name_size),
-      log_str("address", peer_address(peer)), log_str("transport", peer->transport));
+  log_info("connected", log_num("peer", id),
+           log_bytes("name", peer->name, peer->name_size),
+           log_str("address", peer_address(peer)), log_num("port", peer->port),
+           log_str("transport", peer->transport));
   deadline_start(session, peer);
   net_set_max_payload(session->net, peer->conn, session->limits.max_payload);
   net_unthrottle(session->net, peer->conn);

@@ -87,6 +87,7 @@ typedef struct Peer {
   uint8_t hello_flags;     // flags of the HELLO that WELCOME or REJECTED answers
   uint8_t name_size;
   uint16_t hello_ref;
+  uint16_t port;    // port of its newest connection's other side
   bool holds_name;  // whether its name is counted as used
   bool is_renamed;  // its name may differ from that in HELLO; false for text peers
   char *name;  // name, address and token in one block, with a NUL after each; owned

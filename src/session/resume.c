@@ -73,6 +73,7 @@ static void replace(Session *session, Peer *peer) {
 static void take_conn(Session *session, Peer *peer, Peer *newcomer) {
   session_count_address(session, peer_address(peer), -1);
   peer_set_texts(peer, peer_name(peer), peer_address(newcomer), peer_token(peer));
+  peer->port = newcomer->port;
   peer->transport = newcomer->transport;
   peer->conn = newcomer->conn;
   peer->packets_in += newcomer->packets_in;
@@ -95,7 +96,7 @@ static void resume(Session *session, Peer *peer, const Packet *hello) {
   session->stats.resumed++;
   log_info("resumed", log_num("peer", peer->id),
            log_bytes("name", peer->name, peer->name_size),
-           log_str("address", peer_address(peer)),
+           log_str("address", peer_address(peer)), log_num("port", peer->port),
            log_num("away_ms", (int64_t)resumption.suspended_ms),
            log_num("resent", resumption.resent));
   deadline_start(session, peer);

@@ -166,8 +166,17 @@ static void on_close(void *data, void *conn_data, Code code) {
   peer_lose(data, conn_data, code, NULL);
 }
 
+static bool on_accept(void *data, const char *address, uint16_t port) {
+  Session *session = data;
+  SessionEvents *events = &session->events;
+  if (!events->accept || events->accept(session->data, address, port)) return true;
+  log_debug("not accepted", log_str("address", address), log_num("port", port));
+  return false;
+}
+
 NetEvents session_net_events(void) {
   return (NetEvents){
+      .accept = on_accept,
       .enter = handshake_enter,
       .leave = handshake_leave,
       .open = handshake_open,

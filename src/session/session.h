@@ -74,6 +74,8 @@ typedef struct Resumption {
 
 /// The reports of the session to the relay. `data` is the argument of session_new.
 typedef struct SessionEvents {
+  /// May be NULL; passes on NetEvents.accept.
+  bool (*accept)(void *data, const char *address, uint16_t port);
   /// A peer wants to connect (PEER_CONNECTING). The relay answers with session_accept
   /// or session_reject, at once or later. The peer's packets wait until then.
   void (*connect)(void *data, Peer *peer);

@@ -60,7 +60,7 @@ static void slow_down(Session *session, Peer *peer) {
   if (!peer->throttle.was_slowed)
     log_info("throttled: it sends more packets than rate_limit allows",
              log_num("peer", peer->id), log_bytes("name", peer->name, peer->name_size),
-             log_str("address", peer_address(peer)));
+             log_str("address", peer_address(peer)), log_num("port", peer->port));
   peer->throttle.was_slowed = true;
   session_throttle(session, peer, THROTTLE_RATE);
   deadline_arm(session, peer);

@@ -30,7 +30,7 @@ local Peer = {}
 local getters = { state = class.state }
 
 -- Fields that stay readable when the peer is gone.
-local KEPT = { "name", "session", "address", "transport", "token", "latency_ms" }
+local KEPT = { "name", "session", "address", "port", "transport", "token", "latency_ms" }
 
 function getters.id(self)
   return self._id

@@ -331,8 +331,8 @@ end
 
 -- Events whose sender or joiner gets the fault of their handler.
 local IS_ANSWERED = {}
-for _, name in ipairs { "connect", "create", "join", "rename", "channel_open", "broadcast", "message", "text",
-  "packet", "channel" } do
+for _, name in ipairs { "accept", "connect", "create", "join", "rename", "channel_open", "broadcast",
+  "message", "text", "packet", "channel" } do
   IS_ANSWERED[EVENTS[name] or false] = true
 end
 

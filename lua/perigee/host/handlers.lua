@@ -28,7 +28,8 @@ local FALLBACKS = {
   "on_resume", "on_upgrade",
 }
 local GAME_HANDLERS = {
-  "on_start", "on_stop", "on_connect", "on_disconnect", "on_suspend", "on_rename", "on_message", "on_packet",
+  "on_start", "on_stop", "on_accept",
+  "on_connect", "on_disconnect", "on_suspend", "on_rename", "on_message", "on_packet",
   "on_channel_open",
   "on_tick", "on_reload", "on_error", "on_room_create", "on_room_delete", unpack(FALLBACKS),
 }

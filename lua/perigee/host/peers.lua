@@ -19,6 +19,17 @@ local ran = core.ran() -- the running handler, see host/init.lua
 local on = {}
 
 
+-- The task of on_accept, which may not wait.
+local ACCEPT = { label = "on_accept", is_accept = true }
+
+function on.accept(_, _, address, port)
+  local handler = live.game.on_accept
+  ACCEPT.version = live.number
+  live.task, ran[1] = ACCEPT, handler
+  return not handler or (verdict("on_accept", handler(address, port)))
+end
+
+
 -- Returns the name that on_connect returned after true, if any.
 local function name_of(answer, name)
   if answer ~= true or name == nil then

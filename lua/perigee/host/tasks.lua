@@ -27,6 +27,8 @@ function tasks.check_may_wait(what)
   elseif live.upgrading then
     fault.raise("%s cannot wait in on_upgrade: all rooms are upgraded in one step; what takes "
       .. "time goes into perigee.spawn or on_reload", what)
+  elseif type(live.task) == "table" and live.task.is_accept then
+    fault.raise("%s cannot wait in on_accept, because the connection waits; on_connect may", what)
   elseif type(live.task) == "table" and live.task.is_system then
     fault.raise("%s cannot wait in a system; what takes time goes into perigee.spawn", what)
   elseif not core.may_wait() then

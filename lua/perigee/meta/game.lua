@@ -30,6 +30,11 @@
 --- Runs at the end. Its messages still go out. `reason` is "SIGINT", "SIGTERM", "perigee stop", or the argument of
 --- `perigee.stop`.
 ---@field on_stop? fun(reason: string)
+--- Decides whether a connection may stay, before anything is read from it: for lists of banned addresses. With
+--- `false` it is closed without an answer, also before TLS, WebSockets and pages. By UDP alone it runs for the first
+--- request that shows that its address is right, and each repetition of a refused one. It may not wait; see verdicts
+--- above.
+---@field on_accept? fun(address: string, port: integer): boolean?, string?
 --- Decides whether a peer may connect; see verdicts above. `true, "name"` accepts it under that name; an invalid name is
 --- an error. `false, "reason", { retry = 5 }` refuses for now: the peer gets Unavailable, and its client tries again by
 --- itself after 5 seconds or up to a half more. The commands of this handler take effect after WELCOME, so what

@@ -201,6 +201,7 @@ function Timer:cancel() end
 ---@field name string The name it came with, or the one that `on_connect` or `set_name` gave it.
 ---@field session string UUID of the session, as text.
 ---@field address string IP address, without the port.
+---@field port integer Port of the other side, of the newest connection.
 ---@field transport "tcp"|"ws"|"udp"|"text" "udp" for UDP alone. A text peer takes messages, but no packets or requests.
 ---@field token string The token of its HELLO, or "".
 ---@field latency_ms number Round trip of the last ping, in milliseconds; 0 before the first.

@@ -11,7 +11,9 @@
 #include "net/conn.h"
 
 enum {
-  ITERATIONS_MAX = 100000,    // iterations at one point in time
+  ITERATIONS_MAX = 100000,  // iterations at one point in time
+  SIM_FIRST_PORT = 49152,   // ports of simulated clients, as systems give them
+  SIM_PORTS = 16384,
   KEEP_BYTES = 64 << 10,      // size above which empty buffers are freed
   UNIX_START_S = 1700000000,  // Unix time at SIM_START_MS
 };
@@ -226,13 +228,13 @@ static void accept_pipe(Net *net, Pipe *pipe) {
   pipe->conn = sim;
   sim->transport.kind = &SIM;
   conn_init(&sim->conn, net, &sim->transport, (Framing)pipe->framing);
-  if (!conn_add(&sim->conn)) {
-    conn_destroy(&sim->conn);
-    return;
-  }
-  ConnInfo info = {.framing = (Framing)pipe->framing};
+  ConnInfo info = {.framing = (Framing)pipe->framing,
+                   .port = (uint16_t)(SIM_FIRST_PORT + pipe->id % SIM_PORTS)};
   memcpy(info.address, pipe->address, sizeof info.address);
-  conn_open(&sim->conn, &info);
+  if (net_accepts(net, &info) && conn_add(&sim->conn))
+    conn_open(&sim->conn, &info);
+  else
+    conn_destroy(&sim->conn);
 }
 
 // Reads once, as from a socket.

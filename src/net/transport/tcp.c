@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "net/address.h"
@@ -141,12 +142,13 @@ static void warn_if_last(Net *net, const uv_tcp_t *handle) {
     warn_accept(net, OUT_OF_DESCRIPTORS);
 }
 
-static void read_address(const uv_tcp_t *handle, char text[ADDRESS_SIZE]) {
+static void read_address(const uv_tcp_t *handle, ConnInfo *info) {
   SocketAddress peer = {
       .any = {.sa_family = AF_UNSPEC}};  // the peer may have disconnected already
   int size = sizeof peer;
   uv_tcp_getpeername(handle, &peer.any, &size);
-  address_text(&peer, text);
+  address_text(&peer, info->address);
+  info->port = address_port(&peer);
 }
 
 static TcpConn *make_conn(Net *net, Framing framing) {
@@ -163,14 +165,14 @@ static void accept_conn(Listener *listener) {
   TcpConn *tcp = make_conn(net, listener->framing);
   Conn *conn = &tcp->conn;
   int err = uv_accept((uv_stream_t *)&listener->tcp, (uv_stream_t *)&tcp->handle);
-  if (err || !conn_add(conn)) {
+  ConnInfo info = {.framing = listener->framing};
+  if (!err) read_address(&tcp->handle, &info);
+  if (err || !net_accepts(net, &info) || !conn_add(conn)) {
     conn_destroy(conn);
     return;
   }
   warn_if_last(net, &tcp->handle);
   uv_tcp_nodelay(&tcp->handle, 1);
-  ConnInfo info = {.framing = listener->framing};
-  read_address(&tcp->handle, info.address);
   conn_open(conn, &info);
 }
 
@@ -178,13 +180,15 @@ static void accept_conn(Listener *listener) {
 
 static void on_taken(uv_handle_t *handle) { mem_free(handle); }
 
+// Returns a descriptor, or a negative error, also for a connection that may not stay.
 // Duplicates the descriptor, because a handle cannot move to another loop.
 static int take_descriptor(Net *net, const uv_tcp_t *handle, ConnInfo *info) {
   uv_os_fd_t fd;
   int err = uv_fileno((const uv_handle_t *)handle, &fd);
   if (err) return err;
   warn_if_last(net, handle);
-  read_address(handle, info->address);
+  read_address(handle, info);
+  if (!net_accepts(net, info)) return ERR_INVALID;
   fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
   if (fd < 0) warn_accept(net, OUT_OF_DESCRIPTORS);
   return fd;

@@ -239,6 +239,8 @@ static void come_alone(const Request *request) {
   }
   ConnInfo info = {.framing = FRAMING_PACKETS};
   address_text(&request->from->remote, info.address);
+  info.port = address_port(&request->from->remote);
+  if (!net_accepts(request->socket->server->net, &info)) return;
   const char *why = find_fault(request, info.address);
   if (why) {
     bool is_stopping = request->socket->server->is_stopping;

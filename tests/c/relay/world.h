@@ -72,7 +72,8 @@ static inline int set_up(void **state) {
   world->net = net_new(&(NetLimits){0}, &net_events, world->session);
   session_attach(world->session, world->net);
   relay_attach(world->relay, world->session, world->net);
-  static const RelayHost HOST = {own_take, own_execute, own_discard};
+  static const RelayHost HOST = {
+      .take = own_take, .execute = own_execute, .discard = own_discard};
   relay_set_host(world->relay, &HOST, world);
   *state = world;
   return 0;

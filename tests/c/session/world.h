@@ -95,8 +95,13 @@ static inline int set_up(void **state) {
       .handshake_timeout_ms = 5000,
       .tick_rate = 20,
   };
-  SessionEvents events = {on_connect,    on_packet,  on_line,  on_drops,
-                          on_disconnect, on_suspend, on_resume};
+  SessionEvents events = {.connect = on_connect,
+                          .packet = on_packet,
+                          .line = on_line,
+                          .drops = on_drops,
+                          .disconnect = on_disconnect,
+                          .suspend = on_suspend,
+                          .resume = on_resume};
   NetEvents net_events = session_net_events();
   world->session = session_new(&world->limits, &events, world);
   world->net = net_new(&(NetLimits){0}, &net_events, world->session);
