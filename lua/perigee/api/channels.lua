@@ -344,7 +344,7 @@ function channels.request(peer, channel, packet_type, bytes, timeout)
 end
 
 
---- Returns the name of a channel, given that or its number; nil for a number without a name.
+--- Returns the name of a channel, which is given by name or number. Returns nil for a number without a name.
 ---@param channel string|integer
 ---@return string?
 function channels.name_of(channel)

@@ -184,8 +184,8 @@ local function time_out(slot)
 end
 
 
---- Waits until the slot is filled and returns what it was filled with; nil, "timeout" after
---- `seconds` (nil: never).
+--- Waits for the results of a future and returns them. Returns nil, "timeout" if they have not come after
+--- `seconds` (nil: no limit).
 ---@param slot perigee.client.Slot
 ---@param seconds? number
 function loop.wait(slot, seconds)
@@ -214,8 +214,8 @@ function loop.sleep(seconds)
 end
 
 
---- With a function, runs the function in a coroutine, and the loop until the function returns; returns its
---- results. Without a function, runs the loop until nothing is left to do. Raises the error of any coroutine.
+--- Runs `fn` in a coroutine, and the loop until `fn` returns. Returns the results of `fn`. Without `fn`, runs the
+--- loop until no work is left. Raises the error of any coroutine.
 ---@param fn? function
 function loop.run(fn, ...)
   local slot = loop.slot()

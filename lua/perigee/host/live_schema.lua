@@ -154,7 +154,7 @@ function live_schema.encode(name, value)
 end
 
 
---- Does the same for an answer.
+--- Encodes an answer in the same way.
 ---@param name string
 ---@param value any
 ---@return integer? number

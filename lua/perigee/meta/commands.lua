@@ -2,8 +2,8 @@
 -- Commands ----------------------------------------------------------------------------------
 
 --- The commands of a chat or a console, made by `perigee.commands { "give <name> <count:int> [item]", ... }`. A
---- description begins with the name, one or more words; then the arguments follow. `<name>` is required, `[name]` may be
---- left out.
+--- description begins with the command's name, which has one or more words. The arguments follow: `<name>` is required,
+--- `[name]` may be left out.
 ---
 --- | argument | takes |
 --- |---|---|
@@ -18,32 +18,32 @@
 --- The table `on` takes the handlers, which get a peer and a table of the arguments:
 --- `function commands.on.give(peer, arguments, room)`.
 ---@class perigee.Commands
---- By the command's name; one of two words is `commands.on["team join"]`.
+--- Handlers by the command's name. For a name of two words: `commands.on["team join"]`.
 ---@field on table<string, async fun(peer: any, arguments: table<string, any>, ...: any): any>
 local Commands = {}
 
 --- Calls the handler of the command in a line, with the peer, the arguments, and everything behind `line`.
 ---@param peer any Usually the peer that has sent the line.
 ---@param line string Without a mark such as `!` in front.
----@param ... any For the handler, such as the room.
+---@param ... any More arguments for the handler, such as the room.
 ---@return true? ok
----@return any result Of the handler; else the mistake: `count must be a whole number, got "x"; usage: give ...`.
----@return any ... Else the position of the wrong word in the line.
+---@return any result The handler's result; else the mistake: `count must be a whole number, got "x"; usage: give ...`.
+---@return any ... The handler's further results; else the position of the wrong word in the line.
 function Commands:run(peer, line, ...) end
 
 --- Reads a line without calling a handler.
 ---@param line string
 ---@return string? name
----@return table<string, any>|string arguments Or what is wrong.
+---@return table<string, any>|string arguments Or the mistake.
 ---@return integer? at The position of the wrong word in the line.
 function Commands:parse(line) end
 
---- Returns the lines that can become of the beginning of one, sorted: the next word of commands' names, or a choice.
+--- Completes the beginning of a line by a word of a command's name, or by a choice. Returns all possible lines, sorted.
 ---@param text string
 ---@return string[]
 function Commands:complete(text) end
 
---- Returns how a command is written, or all of them, one a line.
+--- Returns the usage of a command, or of all commands, a line each.
 ---@param name? string
 ---@return string? usage Nil if no command has this name.
 function Commands:usage(name) end

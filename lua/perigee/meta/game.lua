@@ -122,9 +122,9 @@
 --- Runs when the room was deleted and its last member has left.
 ---@field on_delete? fun(room: perigee.Room)
 --- Decides whether a peer may join; see verdicts above. `room.count` does not count the peer yet. The handler's
---- broadcasts reach the peer too, after its JOINED. `options` are those that the client has joined with, or those of
---- `peer:join`; else an empty table. Check what a client sends. A refusal has no `retry`, because clients do not repeat a refused
---- join: if the room is not ready, wait with `perigee.sleep`, or say so in the reason.
+--- broadcasts reach the peer too, after its JOINED. `options` comes from the client's join or from `peer:join`; without
+--- options it is an empty table. Check options that a client has sent. A refusal has no `retry`, because clients do not
+--- repeat a refused join: if the room is not ready, wait with `perigee.sleep`, or give that as the reason.
 ---@field on_join? fun(room: perigee.Room, peer: perigee.Peer, options: table): boolean?, string?
 --- Runs when a member has left or was disconnected.
 ---@field on_leave? fun(room: perigee.Room, peer: perigee.Peer, reason: perigee.Code)

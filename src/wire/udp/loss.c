@@ -1,7 +1,7 @@
 // There are two differences from RFC 8985. First, the expected round trip of a datagram
-// is never shorter than the smoothed one, because on players' lines the round trip
-// varies more than the order. Second, the window for reordering narrows step by step,
-// not at once.
+// is never shorter than the smoothed one, because on players' lines round trips vary,
+// while datagrams rarely change their order. Second, the window for reordering narrows
+// step by step, not at once.
 #include "wire/udp/loss.h"
 
 #include "base/least.h"
