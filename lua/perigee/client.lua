@@ -118,8 +118,8 @@ end
 ---   `on` (handlers by type, as for `c:on`, set before the first connection begins)
 ---   `rejoin` (whether to join the rooms again after the session was lost; default true)
 ---   `schema` (the game's schema for binary messages: the path of its schema.perigee, or its text)
----   `protocol_hash` (16 hexadecimal digits, as `perigee schema --hash` prints them, for a game that declares more
----   than its messages; default: that of the schema)
+---   `protocol_hash` (16 hexadecimal digits, as `perigee schema --hash` prints them, for a game that declares
+---   more than its messages; default: the hash of the schema)
 ---   `udp` (true: unreliable packets use UDP if the network passes it; "alone": all packets do)
 ---   `line` (an object that carries the bytes instead of sockets: perigee.tools.bots.line)
 ---@param where string "host", "host:port" or "[v6]:port"

@@ -214,8 +214,8 @@ function loop.sleep(seconds)
 end
 
 
---- Runs `fn` in a coroutine, and the loop until `fn` returns. Returns the results of `fn`. Without `fn`, runs the
---- loop until no work is left. Raises the error of any coroutine.
+--- Runs `fn` in a coroutine, and the loop until `fn` returns. Returns the results of `fn`. Without `fn`, runs
+--- the loop until no work is left. Raises the error of any coroutine.
 ---@param fn? function
 function loop.run(fn, ...)
   local slot = loop.slot()

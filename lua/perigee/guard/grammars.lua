@@ -2,8 +2,8 @@
 --- follows each call that can come first. With rules that begin with several calls, which do the same, this
 --- takes exponential time, in C, where nothing interrupts it.
 ---
---- The *shape* of a pattern is its beginning: EATS if it begins with a byte, EMPTY if it may match nothing and
---- begins with no call, and else a table of calls in sequences and choices.
+--- The *shape* of a pattern is its beginning: EATS if it begins with a byte, EMPTY if it may match nothing
+--- and begins with no call, and else a table of calls in sequences and choices.
 
 local fault = require "perigee.util.fault"
 

@@ -230,7 +230,7 @@ function Match:_send_start(member, how, turn, now)
   self:_set_counts(member, how ~= wire.FROM_SNAPSHOT)
   member.waits = how == wire.FROM_SNAPSHOT
   member.waits_since = member.waits and now or nil
-  member.entered_at = not member.waits and now or nil -- nil with a snapshot, for which the answer takes longer
+  member.entered_at = not member.waits and now or nil -- nil with a snapshot: its answer takes longer
   if not member.waits then
     self:_fill(member, turn + 1)
   end
