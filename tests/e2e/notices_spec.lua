@@ -63,7 +63,7 @@ local GAME = [[
   function acts.relay(_, room) room:relay("as\tit is\27[1m") room:relay("more", { reliable = true }) end
   function acts.packet(peer, room)
     perigee.channel("plan"):send(room, 3, "bytes")
-    peer:send_packet(1500, 1, "to one")
+    peer:send_packet(4001, 1, "to one")
   end
   function acts.rename(peer) peer:set_name "ann: the 2nd" end
   function acts.twice(peer) peer:set_name "one" peer:set_name "two" end

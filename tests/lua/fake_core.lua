@@ -245,7 +245,7 @@ local function queries(core)
     return ids
   end
   function core.peer_connected(id) return core.peers_by_id[id] ~= nil end
-  for _, field in ipairs { "name", "session", "address", "transport", "token", "latency_ms" } do
+  for _, field in ipairs { "name", "session", "address", "port", "transport", "token", "latency_ms" } do
     core["peer_" .. field] = function(id)
       return core.peers_by_id[id] and field .. " of " .. id
     end
