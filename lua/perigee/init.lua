@@ -10,6 +10,7 @@ local events = require "perigee.api.events"
 local fault = require "perigee.util.fault"
 local faults = require "perigee.host.faults"
 local fixed = require "perigee.fixed"
+local http = require "perigee.api.http"
 local live_schema = require "perigee.host.live_schema"
 local mcp = require "perigee.mcp"
 local pending = require "perigee.host.pending"
@@ -41,6 +42,7 @@ local perigee = {
   random_bytes = bytes.random_bytes,
   date = date,
   protocol = protocol.declare,
+  http = http,
 }
 
 

@@ -174,6 +174,7 @@ void core_push(lua_State *L, Host *host) {
   set_functions(L, host, core_send_functions);
   set_functions(L, host, core_parse_functions);
   set_functions(L, host, core_bytes_functions);
+  set_functions(L, host, core_fetch_functions);
   set_functions(L, host, core_reload_functions);
   set_functions(L, host, core_peer_functions);
   set_functions(L, host, core_room_functions);

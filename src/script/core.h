@@ -54,6 +54,7 @@ int core_room_result(lua_State *L, int result);
 extern const luaL_Reg core_send_functions[];
 extern const luaL_Reg core_parse_functions[];
 extern const luaL_Reg core_bytes_functions[];
+extern const luaL_Reg core_fetch_functions[];
 extern const luaL_Reg core_reload_functions[];
 extern const luaL_Reg core_peer_functions[];
 extern const luaL_Reg core_room_functions[];

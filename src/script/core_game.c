@@ -234,12 +234,14 @@ static int core_set_schema(lua_State *L) {
 //  may_write: MCP tools of the host may change the server
 //  shows_source: MCP may show the game's files, by the setting or because requests have
 //    tokens
+//  http_hosts: hosts that the game may ask, separated by commas; see api/http.lua
+//  http_max_bytes: limit of the body of their answers
 //  mcp_tools: names separated by commas; see permit.lua
 //  max_payload: limit of a packet's payload in bytes
 static int core_limits(lua_State *L) {
   const Host *host = core_host(L);
   const ScriptLimits *limits = &host->deadline.limits;
-  lua_createtable(L, 0, 8);
+  lua_createtable(L, 0, 10);
   core_set_switch(L, "drops_invalid", limits->drops_invalid);
   core_set_switch(L, "may_break_schema", limits->may_break_schema);
   core_set_switch(L, "is_watched", limits->is_watched);
@@ -247,6 +249,8 @@ static int core_limits(lua_State *L) {
   core_set_switch(L, "may_write", limits->may_write);
   core_set_switch(L, "shows_source",
                   limits->shows_source || net_admin_has_token(host->net));
+  core_set_text(L, "http_hosts", limits->http_hosts);
+  core_set_number(L, "http_max_bytes", (lua_Number)limits->http_max_bytes);
   core_set_text(L, "mcp_tools", limits->mcp_tools);
   core_set_number(L, "max_payload", relay_limits(host->relay)->max_payload);
   return 1;

@@ -245,6 +245,7 @@ bool host_init(Host *host) {
 }
 
 void host_deinit(Host *host) {
+  fetcher_close(host->fetcher);
   if (host->L != NULL) {
     deadline_deinit(host);
     pages_stop(&host->memory.pages, host->memory.allocate, host->memory.arena);

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/slots.h"
 #include "net/net.h"
+#include "os/fetch.h"
 #include "relay/relay.h"
 #include "script/busiest.h"
 #include "script/cost.h"
@@ -81,7 +82,8 @@ struct Host {
   uint64_t handlers;  // events passed to the script
   Deadline deadline;  // deadline of the running call
   Memory memory;
-  Parser parser;  // parser of the game's files
+  Parser parser;     // parser of the game's files
+  Fetcher *fetcher;  // requests to other servers; NULL before the first one; owned
   Reload reload;
   Costs costs;
   Busiest busiest;

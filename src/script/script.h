@@ -85,7 +85,10 @@ typedef struct ScriptLimits {
                              // window; 0: any number is allowed
   bool may_write;            // whether MCP tools of the host may change the server
   bool shows_source;         // whether MCP shows the game's files without a token, too
-  const char *mcp_tools;     // usable MCP tools; not owned; valid until the next limits
+  const char
+      *http_hosts;        // hosts that the game may ask, separated by commas; not owned
+  size_t http_max_bytes;  // limit of the body of their answers
+  const char *mcp_tools;  // usable MCP tools; not owned; valid until the next limits
   bool drops_invalid;     // whether an invalid message is dropped instead of ending its
                           // sender
   bool may_break_schema;  // whether a reload may change messages that clients know

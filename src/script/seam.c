@@ -18,6 +18,7 @@ EventOrder seam_order(uint8_t type) {
     case EVENT_HTTP:
     case EVENT_HTTP_GONE:
     case EVENT_CHILD:
+    case EVENT_FETCH:
       return ORDER_BACKGROUND;
     default:
       return ORDER_FIRST;
@@ -74,6 +75,24 @@ static void start_child(Host *host, const Command *command) {
   on_child_end(host, command->id, -1, text, strlen(text));
 }
 
+static void on_fetch_end(void *data, uint32_t token, Code code, const char *text) {
+  seam_push(data, (Event){.type = EVENT_FETCH,
+                          .a = token,
+                          .b = (uint32_t)code,
+                          .data = {text, (uint32_t)strlen(text)}});
+}
+
+static void start_fetch(Host *host, const Command *command) {
+  if (host->fetcher == NULL)
+    host->fetcher = fetcher_open(net_loop(host->net), on_fetch_end, host);
+  fetcher_start(host->fetcher,
+                &(FetchStart){.token = command->id,
+                              .head = command->name,
+                              .body = command->flags != 0 ? &command->body : NULL,
+                              .timeout_ms = command->code,
+                              .answer_max = host->deadline.limits.http_max_bytes});
+}
+
 static void execute(void *data, const Command *command) {
   Host *host = data;
   switch ((SeamCommand)command->type) {
@@ -95,6 +114,9 @@ static void execute(void *data, const Command *command) {
       break;
     case COMMAND_CHILD:
       start_child(host, command);
+      break;
+    case COMMAND_FETCH:
+      start_fetch(host, command);
       break;
   }
 }

@@ -7,16 +7,17 @@
 #include "relay/relay.h"
 
 // X(constant, name): core.events contains these names for the Lua half.
-#define SEAM_EVENT_MAP(X)                                                             \
-  X(EVENT_START, "start")   /* the server listens */                                  \
-  X(EVENT_STOP, "stop")     /* data: the reason */                                    \
-  X(EVENT_RELOAD, "reload") /* b: ReloadInput, which defines a and data */            \
-  X(EVENT_ERROR, "error")   /* a handler failed; a: number of the report */           \
-  X(EVENT_TIMER, "timer")   /* a: timer id; peer, room: see ScriptTimer */            \
-  X(EVENT_SYSTEM, "system") /* of perigee.world; a: the tick's, b: its number */      \
-  X(EVENT_HTTP, "http") /* a: connection, data: see net/admin.h; needs an answer */   \
-  X(EVENT_HTTP_GONE, "http_gone") /* a: connection, which has ended without answer */ \
-  X(EVENT_CHILD, "child")         /* a: token, b: status (os/child.h), data: output */
+#define SEAM_EVENT_MAP(X)                                                              \
+  X(EVENT_START, "start")   /* the server listens */                                   \
+  X(EVENT_STOP, "stop")     /* data: the reason */                                     \
+  X(EVENT_RELOAD, "reload") /* b: ReloadInput, which defines a and data */             \
+  X(EVENT_ERROR, "error")   /* a handler failed; a: number of the report */            \
+  X(EVENT_TIMER, "timer")   /* a: timer id; peer, room: see ScriptTimer */             \
+  X(EVENT_SYSTEM, "system") /* of perigee.world; a: the tick's, b: its number */       \
+  X(EVENT_HTTP, "http") /* a: connection, data: see net/admin.h; needs an answer */    \
+  X(EVENT_HTTP_GONE, "http_gone") /* a: connection, which has ended without answer */  \
+  X(EVENT_CHILD, "child")         /* a: token, b: status (os/child.h), data: output */ \
+  X(EVENT_FETCH, "fetch")         /* a: token, b: Code, data: text; see FetchEnd */
 
 typedef enum SeamEvent {
   SEAM_EVENT_BEFORE_FIRST = EVENT_TYPE_COUNT - 1,
@@ -33,6 +34,8 @@ typedef enum SeamCommand {
                    // header fields, body
   COMMAND_STOP,    // body: reason of the stop
   COMMAND_CHILD,  // token `id`, name: arguments, a NUL after each; body: standard input
+  COMMAND_FETCH,  // token `id`, name: head (FetchStart), body if `flags` is not 0, code:
+                  // timeout in milliseconds
 } SeamCommand;
 
 typedef struct Host Host;

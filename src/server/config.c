@@ -325,6 +325,8 @@ ScriptLimits config_script_limits(const Config *config) {
       .rollback_errors = (uint32_t)config_number(config, KEY_ROLLBACK_ERRORS),
       .may_write = config_is_on(config, KEY_ADMIN_WRITE),
       .shows_source = config_is_on(config, KEY_MCP_SOURCE),
+      .http_hosts = config_text(config, KEY_HTTP_HOSTS),
+      .http_max_bytes = (size_t)config_number(config, KEY_HTTP_MAX_BYTES),
       .mcp_tools = config_text(config, KEY_MCP_TOOLS),
       .drops_invalid = whole(config, KEY_INVALID_MESSAGES) == 1,
       .may_break_schema = whole(config, KEY_SCHEMA_CHANGE) == 1,

@@ -121,6 +121,15 @@
     "`\"*.game.example\"` is one label more. The server's addresses, this "            \
     "machine's name and the names in `tls_cert` are always known. See "                \
     "[browsers](operating.md#browsers).")                                              \
+  X(KEY_HTTP_HOSTS, http_hosts, TEXTS, "", 0, 0, LIVE,                                 \
+    "hosts that the game may ask with perigee.http; empty: none", "",                  \
+    "`\"api.example.org\"` allows all its ports, `\"api.example.org:8443\"` only "     \
+    "one, "                                                                            \
+    "and `\"*.example.org\"` each name with one label more. See "                      \
+    "[requests to other servers](operating.md#requests-to-other-servers).")            \
+  X(KEY_HTTP_MAX_BYTES, http_max_bytes, BYTES, "1 MiB", 1 << 10, 16 << 20, LIVE,       \
+    "size of the body of an answer to perigee.http", "",                               \
+    "At most 32 answers are in memory at a time.")                                     \
   X(KEY_ADMIN, admin, ADDRESS, "127.0.0.1:7778", 0, 0, START,                          \
     "address for operators and tools: the control API under /api, MCP under /mcp", "", \
     "`false` switches it off. Where another server has the port and the address "      \

@@ -18,6 +18,7 @@ local self_test = require "perigee.guard.self_test"
 local PARTS = {
   require "perigee.host.game", require "perigee.host.peers", require "perigee.host.packets",
   require "perigee.host.rooms", require "perigee.host.time", require "perigee.host.admin",
+  require("perigee.host.fetches").on,
 }
 
 local host = {

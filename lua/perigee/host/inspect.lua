@@ -3,6 +3,7 @@
 
 local perigee = require "perigee.init"
 local core = require "perigee.core"
+local fetches = require "perigee.host.fetches"
 local live = require "perigee.host.live"
 local registry = require "perigee.host.registry"
 local replay = require "perigee.lockstep.replay"
@@ -11,7 +12,8 @@ local world = require("perigee.world").host
 
 local inspect = {
   replay_begin = replay.begin, replay_is_possible = replay.is_possible, replay_turn = replay.turn,
-  replay_hash = replay.hash,
+  replay_hash = replay.hash, http_serve = fetches.serve, http_requests = fetches.take_requests,
+  http_answer = fetches.answer,
 }
 
 

@@ -242,6 +242,10 @@
 ---@field allowed_origins? string|string[] WebSocket origins besides the server's own. Default: none.
 --- Names by which browsers may call the server besides localhost; *: all. Default: none.
 ---@field hosts? string|string[]
+--- Hosts that the game may ask with perigee.http; empty: none. Default: none.
+---@field http_hosts? string|string[]
+--- Size of the body of an answer to perigee.http. In bytes, or as "64 KiB". Default: "1 MiB".
+---@field http_max_bytes? integer|string
 --- Address for operators and tools: the control API under /api, MCP under /mcp. Default: "127.0.0.1:7778".
 ---@field admin? string|false
 ---@field admin_token? string What requests to it carry; needed where others can reach it. Default: none.

@@ -149,6 +149,14 @@ function perigee.random_bytes(count) end
 ---@return perigee.Code? code Unsupported: the system has no such zone, or no zones.
 function perigee.date(zone, at) end
 
+--- Sends an HTTP request to another server, and waits for the answer, also for one with an error status. The setting
+--- `http_hosts` lists the hosts that may be asked. Redirects are not followed.
+---@param request string|perigee.HttpRequest The URL of a GET, or a table.
+---@return perigee.HttpAnswer? answer
+---@return string? problem `"timeout"` after the timeout.
+---@return perigee.Code? code Unauthorized (`http_hosts` does not list the host), Unavailable, Protocol, PayloadTooLarge, RateLimited (too many requests are under way), Unsupported (libcurl is missing).
+function perigee.http(request) end
+
 --- Returns an environment variable of the server, or nil if it is not set. Secrets belong there, not into files.
 ---@param name string Begins with `GAME_`; any other name is an error.
 ---@return string?

@@ -29,3 +29,18 @@ function Json.encode(value) end
 ---@return any value
 ---@return string? problem Why the text has no value.
 function Json.decode(text) end
+
+--- A request of `perigee.http`.
+---@class perigee.HttpRequest
+---@field url string Begins with `https://` or `http://`. It has no user and no password.
+---@field method? "GET"|"HEAD"|"POST"|"PUT"|"PATCH"|"DELETE"|"OPTIONS" Default: `"GET"`, and with a body `"POST"`.
+---@field headers? table<string, string|number> Header fields by name.
+---@field body? string At most 1 MiB.
+---@field json? any Value that is sent as JSON, instead of `body`.
+---@field timeout? number Seconds until the whole answer has come, at most 60. Default: 10.
+
+--- An answer to `perigee.http`.
+---@class perigee.HttpAnswer
+---@field status integer Such as 200.
+---@field headers table<string, string> Header fields by name in lower case; those with the same name are joined by `", "`.
+---@field body string At most `http_max_bytes`.

@@ -68,6 +68,20 @@
 ---@field meta table The values of `room:set_meta`.
 ---@field peers { id: integer, name: string }[]
 
+--- A request that the game makes with `perigee.http`.
+---@class perigee.testing.HttpRequest
+---@field method string
+---@field url string
+---@field headers table<string, string> By names in lower case.
+---@field body? string
+
+--- The answer to a request of the game.
+---@class perigee.testing.HttpAnswer
+---@field status? integer Default: 200.
+---@field headers? table<string, string>
+---@field body? string Default: `""`.
+---@field delay? number Seconds until the game has it. Default: 0.
+
 --- A server with a game. Only sockets, clock and random numbers are simulated. It closes at the end of the test.
 ---@class perigee.testing.Server
 ---@field seed integer
@@ -93,6 +107,11 @@ function Server:try_client(options) end
 ---@param options? perigee.testing.ClientOptions Options of all of them.
 ---@return perigee.testing.Client ...
 function Server:clients(count, options) end
+
+--- Answers the requests that the game makes with `perigee.http`, because a simulated server has no network. The
+--- function returns an answer after `delay` seconds; or nil, a problem and a code such as `"Unavailable"`.
+---@param answer fun(request: perigee.testing.HttpRequest): perigee.testing.HttpAnswer?, string?, perigee.Code?
+function Server:http(answer) end
 
 --- Returns the virtual seconds since the start. The game's `perigee.now()` begins at 1000.
 ---@return number

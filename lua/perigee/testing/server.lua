@@ -17,6 +17,7 @@ local sim = require "perigee.sim"
 local strict = require "perigee.testing.strict"
 local text_client = require "perigee.testing.text_client"
 local traces = require "perigee.testing.trace"
+local web = require "perigee.testing.web"
 
 local HUGE = math.huge
 local RUN_SECONDS = 24 * 60 * 60 -- longest time of a task
@@ -42,6 +43,7 @@ local OPTIONS = {
 local Server = {}
 Server.__index = Server
 server_log(Server)
+web(Server)
 
 local servers = {}
 
@@ -238,6 +240,7 @@ function Server:_turn(now)
   local ok, problem = pcall(sim.iterate, self._id, now)
   self:_take_logs()
   if not ok then failure.raise("%s", problem) end
+  self:_answer_requests()
   local links, gone = self._links, 0
   for i = 1, #links do
     links[i]:pull()

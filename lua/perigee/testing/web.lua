@@ -1,0 +1,54 @@
+--- The other servers that a game asks with perigee.http: a function of the test answers in their place.
+
+local failure = require "perigee.testing.failure"
+local sim = require "perigee.sim"
+
+local FIELDS = { status = "number", headers = "table", body = "string", delay = "number" }
+
+
+-- Returns the answer as the game gets it, and the seconds until then.
+local function complete(answer)
+  if answer == nil then return nil, 0 end
+  failure.check("the answer to an HTTP request", answer, "table")
+  failure.check_options("an answer", answer, FIELDS)
+  local headers = {}
+  for name, value in pairs(answer.headers or {}) do headers[name:lower()] = tostring(value) end
+  return { status = answer.status or 200, headers = headers, body = answer.body or "" }, answer.delay or 0
+end
+
+
+local function deliver(reply)
+  if reply.server._is_closed then return end
+  sim.inspect(reply.server._id, "http_answer", reply.token, reply.answer, reply.problem, reply.code)
+end
+
+
+local function answer_request(self, request)
+  local token = request.token
+  request.token = nil
+  local given, problem, code = self._web(request)
+  local answer, delay = complete(given)
+  local reply = { server = self, token = token, answer = answer }
+  if not answer then reply.problem, reply.code = problem or "cannot connect", code or "Unavailable" end
+  if delay <= 0 then return deliver(reply) end
+  self._clock:at(self._clock.now + math.ceil(delay * 1000), deliver, reply)
+end
+
+
+return function(Server)
+  --- Answers the game's requests by a function, in place of the network.
+  ---@param answer fun(request: table): table?, string?, string?
+  function Server:http(answer)
+    self:_check_open()
+    failure.check("what answers HTTP requests", answer, "function")
+    self._web = answer
+    sim.inspect(self._id, "http_serve")
+  end
+
+
+  --- Answers the requests since the last call.
+  function Server:_answer_requests()
+    if not self._web then return end
+    for _, request in ipairs((sim.inspect(self._id, "http_requests"))) do answer_request(self, request) end
+  end
+end
