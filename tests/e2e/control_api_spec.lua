@@ -317,7 +317,8 @@ describe("a client of the control API that means harm", function()
       { "Content-Type: application/json", "Content-Length: 2000000" })
     big:expect_end()
     ApiClient.connect(port):refused(400, "BadRequest", "DELETE", "/api/rooms/lobby", '{"a":1}')
-    api:refused(413, "PayloadTooLarge", "POST", "/api/rooms/lobby/broadcast", { data = ("x"):rep(900000) })
+    api:refused(413, "PayloadTooLarge", "POST", "/api/rooms/lobby/broadcast",
+      { message = "m", value = ("x"):rep(900000) })
   end)
 
   it("gets errors for addresses, methods and queries that there are not", function()
