@@ -131,8 +131,8 @@ public sealed class Client : IDisposable {
   public const byte Spectator = 255;
   public const int SeatSize = 16;
 
-  // A client in C. It lives as long as a call about it runs, and its finalizer frees a client that
-  // was not disposed of.
+  // A client in C. A running call keeps it alive, and its finalizer frees a client that was not
+  // disposed of.
   sealed class ClientHandle : SafeHandle {
     public ClientHandle() : base(IntPtr.Zero, true) {}
     public override bool IsInvalid { get { return handle == IntPtr.Zero; } }

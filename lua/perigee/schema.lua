@@ -47,7 +47,7 @@ end
 ---@field by_number table<integer, perigee.schema.Message>
 ---@field lines table<string, string> lines of the canonical form, by the name of the message
 ---@field declared string lines of the canonical form that are not messages
----@field writer table? the parts of its JavaScript, once made; see schema/to_js.lua
+---@field writer table? cached parts of its JavaScript; see schema/to_js.lua
 
 
 --- Reads a schema. Raises errors as "path:line:column: message", with the line and a caret.
@@ -73,7 +73,7 @@ end
 --- Returns a schema whose hash also takes in what a game declares beside its messages.
 ---@param found perigee.schema.Schema?
 ---@param declared table<string, string> JSON texts by name
----@return perigee.schema.Schema? nil: there is neither
+---@return perigee.schema.Schema? nil: no schema and no declarations
 function schema.declare(found, declared)
   if not next(declared) then
     return found

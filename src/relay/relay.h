@@ -102,7 +102,7 @@ typedef struct RelayLimits {
   double tick_rate;
   uint64_t slice_us;  // time of all handlers in one iteration of the loop; 0: no limit
   bool client_broadcast;  // whether clients may broadcast to all peers
-  uint64_t delivery;      // bytes that one handler may deliver; 0: no limit
+  uint64_t delivery;      // bytes that one handler may send to peers; 0: no limit
 } RelayLimits;
 
 typedef struct RelayStats {

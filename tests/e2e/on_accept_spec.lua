@@ -23,7 +23,7 @@ local GAME = [[
   return game
 ]]
 
--- What a new connection gets: the end without a byte, or WELCOME.
+-- Returns what a new connection gets: the end without a byte, or WELCOME.
 local function try(perigee, o)
   local client = Client.connect(perigee.port, o)
   client:control("HELLO", require("tests.e2e.packet").hello { name = "bob" })

@@ -8,7 +8,7 @@
 local fault = require "perigee.util.fault"
 
 local EATS, EMPTY = "eats", "empty"
-local VISITS_MAX = 10000 -- of rules, to find the beginning of one: some 0.1 ms
+local VISITS_MAX = 10000 -- visits of rules that find the beginning of one rule; take about 0.1 ms
 
 local grammars = { EATS = EATS, EMPTY = EMPTY }
 
@@ -43,7 +43,7 @@ function grammars.optional(a)
   return is_constant(a) and EMPTY or { kind = "optional", a }
 end
 
--- Returns whether a shape may match nothing, by what is known of rules.
+-- Returns whether a shape may match nothing, as far as the rules are known.
 local function is_empty(shape, empty)
   if is_constant(shape) then
     return shape == EMPTY

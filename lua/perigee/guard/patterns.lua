@@ -165,7 +165,7 @@ function meta.__pow(pattern, count)
   return result
 end
 
--- Makes a pattern that has the beginning of the given one, and a capture more.
+-- Makes a pattern with one capture more than the given one, and with the same beginning.
 local function extend(name, make, pattern, ...)
   pattern = to_pattern(pattern)
   local result = count_captures(call(name, make, pattern, ...), captures_of(pattern) + 1)

@@ -40,8 +40,8 @@ local OUTSIDE = { ["perigee.client"] = true, ["perigee.connect"] = true }
 ---@field warnings string[]
 ---@field api table result of `require "perigee"`
 ---@field schema perigee.schema.Schema? schema in schema.perigee beside the main file
----@field protocol perigee.schema.Schema? the same with what the game declares beside it
----@field declared table<string, string> what it declares, see api/protocol.lua
+---@field protocol perigee.schema.Schema? its schema with the game's declarations in the hash
+---@field declared table<string, string> the declarations; see api/protocol.lua
 ---@field parses "load"|"ahead"|"now" time at which its files are parsed, see core.parse
 ---@field has_unparsed boolean? its load required a file that was not parsed ahead
 

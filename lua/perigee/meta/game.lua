@@ -31,9 +31,9 @@
 --- `perigee.stop`.
 ---@field on_stop? fun(reason: string)
 --- Decides whether a connection may stay, before anything is read from it: for lists of banned addresses. With
---- `false` it is closed without an answer, also before TLS, WebSockets and pages. By UDP alone it runs for the first
---- request that shows that its address is right, and each repetition of a refused one. It may not wait; see verdicts
---- above.
+--- `false` the server closes it without an answer, also before TLS, WebSockets and pages. For a connection by UDP alone
+--- the handler runs when a request has proved its address, and again when a refused request is repeated. The handler
+--- may not wait; see verdicts above.
 ---@field on_accept? fun(address: string, port: integer): boolean?, string?
 --- Decides whether a peer may connect; see verdicts above. `true, "name"` accepts it under that name; an invalid name is
 --- an error. `false, "reason", { retry = 5 }` refuses for now: the peer gets Unavailable, and its client tries again by

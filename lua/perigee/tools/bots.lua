@@ -17,8 +17,8 @@ local EXIT_GOOD, EXIT_FAILED = 0, 1
 local PARTS = { on_message = "table", on_ask = "table", run = "function" } -- fields of a script that is a
                                                                            -- table
 local PING_EVERY, MEASURE_STEP = 1, 0.01 -- seconds
-local PINGS_MAX = 1000 -- in a second, of all bots together
-local GC_PAUSE = 125 -- percent of the memory in use, at which a collection begins: bots are many
+local PINGS_MAX = 1000 -- pings a second, of all bots together
+local GC_PAUSE = 125 -- percent of the memory in use, at which a collection begins; low because bots are many
 local END_TIMEOUT = 2 -- seconds in which bots may end by themselves
 
 
@@ -155,8 +155,8 @@ local function start_bots(chosen, run)
 end
 
 
--- Measures the round trip of each bot once in PING_EVERY, a few bots at a time; of more than PINGS_MAX bots
--- less often.
+-- Measures the round trip of each bot once in PING_EVERY, a few bots at a time. PINGS_MAX makes this less
+-- frequent for many bots.
 local function measure(run)
   while not run.is_over do
     local clients = {}

@@ -86,7 +86,8 @@ local function declared_by(game)
   return declared
 end
 
--- Returns the schema in a text with what the game declares; nil if there is neither. Raises errors of both.
+-- Returns the schema of a text, with the game's declarations in its hash; nil if both are missing. Raises the
+-- errors of both.
 local function read(game, text, path, is_game)
   local found = text and schema.parse(text, path)
   return is_game and schema.declare(found, declared_by(game)) or found
