@@ -71,7 +71,7 @@ describe("the captures", function()
         count = count + 1
       end
     end
-    assert.equal(16 + 9, count)
+    assert.equal(17 + 9, count)
     for _, name in ipairs { "PING", "PONG", "ACK", "MESSAGE", "PACKET", "CHALLENGE", "ACCEPTED" } do
       assert(all:find("\n" .. name .. " ", 1, true), name .. " is in no capture")
     end

@@ -18,6 +18,8 @@ local function talk(story)
   ann:list_rooms()
   ann:control "ROOM_LIST"
   ann:expect("ROOMS", { ref = 0 })
+  ann:control("ROOM_QUERY", '{"limit":2}', { flags = REQUEST, ref = 78 })
+  ann:expect_answer("ROOMS_META", 78)
   local hall = ann:join "hall"
   bob:control("JOIN", str8 "hall")
   bob:expect "JOINED"
