@@ -9,7 +9,10 @@ local WIDTH = 100
 local PAGES = {
   {
     path = "docs/api.md",
-    files = { "perigee", "commands", "game", "world", "lockstep", "mcp", "services", "figures", "sandbox" },
+    files = {
+      "perigee", "rooms", "sending", "commands", "game", "world", "lockstep", "mcp", "services", "figures",
+      "sandbox",
+    },
     head = [[
 # API reference
 

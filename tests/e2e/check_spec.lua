@@ -217,8 +217,10 @@ describe("perigee check finds", function()
       "there is no function tick in the table of the game; it has beat, on_message, rooms")
     finds("room:after(1, 'tikc')",
       "there is no function tikc in the table of the game or of a room kind; did you mean tick?")
-    finds("perigee.spawn('beat')", "perigee.spawn takes a function, not the name of one")
-    finds("room:spawn('tick')", "room:spawn takes a function, not the name of one")
+    finds("perigee.spawn('baet')",
+      "there is no function baet in the table of the game; did you mean beat?")
+    finds("room:spawn('tikc')",
+      "there is no function tikc in the table of the game or of a room kind; did you mean tick?")
   end)
 
   it("a game that returns nothing, where names of functions are used", function()

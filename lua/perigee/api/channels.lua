@@ -1,5 +1,5 @@
---- Plugin channels that the script serves: perigee.channel, whose methods lua/perigee/meta/perigee.lua
---- describes. The core assigns a number to each name. An entry here, found by number, has the handler and the
+--- Plugin channels that the script serves: perigee.channel. lua/perigee/meta/sending.lua describes the
+--- methods. The core assigns a number to each name. An entry here, found by number, has the handler and the
 --- waiting packets. Opening and closing are commands, so a handler that fails opens nothing.
 
 local core = require "perigee.core"

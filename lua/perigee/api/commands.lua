@@ -1,5 +1,5 @@
 --- perigee.commands: the commands of a chat or a console. Each is described in one line;
---- lua/perigee/meta/perigee.lua explains the form.
+--- lua/perigee/meta/commands.lua explains the form.
 
 local describe = require "perigee.util.describe"
 local lpeg = require "lpeg"

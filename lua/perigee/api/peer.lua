@@ -1,4 +1,4 @@
---- The methods and fields of a peer, which lua/perigee/meta/perigee.lua describes.
+--- The methods and fields of a peer, which lua/perigee/meta/rooms.lua describes.
 
 local bit = require "bit"
 local class = require "perigee.util.class"

@@ -1,4 +1,4 @@
---- The methods and fields of a room, which lua/perigee/meta/perigee.lua describes.
+--- The methods and fields of a room, which lua/perigee/meta/rooms.lua describes.
 
 local class = require "perigee.util.class"
 local core = require "perigee.core"

@@ -1,4 +1,4 @@
---- perigee.rooms: rooms by name. lua/perigee/meta/perigee.lua describes the functions.
+--- perigee.rooms: rooms by name. lua/perigee/meta/rooms.lua describes the functions.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"

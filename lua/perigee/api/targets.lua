@@ -1,4 +1,4 @@
---- The receivers of a message: perigee.to and perigee.send, which lua/perigee/meta/perigee.lua describes.
+--- The receivers of a message: perigee.to, which lua/perigee/meta/sending.lua describes, and perigee.send.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"

@@ -5,7 +5,9 @@ local sorted_keys = require "perigee.util.sorted_keys"
 local tool = require "perigee.tool"
 
 local META = "perigee/meta/"
-local FILES = { "perigee", "commands", "services", "figures", "game", "lockstep", "mcp", "world" }
+local FILES = {
+  "perigee", "rooms", "sending", "commands", "services", "figures", "game", "lockstep", "mcp", "world",
+}
 
 local annotations = {}
 

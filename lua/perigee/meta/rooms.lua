@@ -1,0 +1,309 @@
+---@meta
+-- Peers -------------------------------------------------------------------------------------
+
+--- Plain data about a peer, which survives reloads. `perigee.State` says what is allowed.
+---@class perigee.PeerState
+---@field [any] any
+
+--- A client of the server. The same object stands for it from `on_connect` to `on_disconnect`, so `==` and use as a
+--- key work. Afterwards its fields can still be read and its methods fail. Its fields cannot be set: keep your own data
+--- in `peer.state`.
+---@class perigee.Peer
+---@field id integer A number that is not used again soon.
+---@field name string The name it came with, or the one that `on_connect` or `set_name` gave it.
+---@field session string UUID of the session, as text.
+---@field address string IP address, without the port.
+---@field port integer Port of the other side, of the newest connection.
+---@field transport "tcp"|"ws"|"udp"|"text" "udp" for UDP alone. A text peer takes messages, but no packets or requests.
+---@field token string The token of its HELLO, or "".
+---@field latency_ms number Round trip of the last ping, in milliseconds; 0 before the first.
+---@field connected boolean False in `on_connect`, while its connection is lost, and after the end.
+---@field entity? integer Its entity in `perigee.world`; nil after the tick that follows the end.
+---@field state perigee.PeerState Data of the game, which survives reloads.
+local Peer = {}
+
+--- Sends a message to this peer, about no room. `perigee.send` describes messages. While the peer's connection is
+--- lost, reliable messages wait for it and others are dropped; the call returns true for both.
+---@param name string
+---@param value? any
+---@param opts? perigee.SendOptions
+---@return true? ok
+---@return string? message Reason of the failure.
+---@return perigee.Code? code
+function Peer:send(name, value, opts) end
+
+--- Sends raw bytes, as `perigee.relay` does.
+---@param bytes string
+---@param opts? perigee.SendOptions
+---@return true? ok
+---@return string? message Reason of the failure.
+---@return perigee.Code? code
+function Peer:relay(bytes, opts) end
+
+--- Sends a packet with raw bytes.
+---@param channel integer From 3 up. On a plugin channel, the packet goes to the client that serves it.
+---@param packet_type integer From 0 to 65535.
+---@param bytes string
+---@param opts? perigee.SendOptions
+---@return true? ok
+---@return string? message Reason of the failure.
+---@return perigee.Code? code Unsupported for a text peer.
+function Peer:send_packet(channel, packet_type, bytes, opts) end
+
+--- Asks this peer, waits for the answer and returns it. Earlier commands of the handler take effect first. The peer
+--- cannot be asked in `on_connect`, because it gets nothing before it is accepted.
+---@async
+---@param name string
+---@param value? any
+---@param timeout? number Seconds to wait. Default: 5.
+---@return any answer Nil when there is none.
+---@return string? message "timeout" when none came in time.
+---@return perigee.Code? code ConnectionClosed while its connection is lost, Unsupported for a text peer.
+function Peer:ask(name, value, timeout) end
+
+--- Has this peer join a room as if it had asked to: `on_join` decides, and a kind with `auto_create` makes the room.
+--- The join takes effect when the handler ends or waits. The result is what is known at once: true, or NoSuchRoom,
+--- AlreadyInRoom, RoomFull. If `on_join` refuses later, the peer gets ERROR, and while files are watched the log
+--- names the line of this call.
+---
+--- With `{ wait = true }` the handler waits, and the result is the outcome: true, or Rejected with the reason of
+--- `on_join`, Internal when `on_join` or `on_create` failed, ConnectionClosed, or ServerFull while 256 joins of the peer
+--- wait. It is an error to wait in `on_connect`, whose commands take effect after it, and in the room's own
+--- `on_create`.
+---@param room perigee.Room|string The room or its name.
+---@param options? any For `on_join`, and for `on_create` where the join makes the room.
+---@param how? perigee.JoinOptions
+---@return true? ok
+---@return string? message Reason of the failure.
+---@return perigee.Code? code
+function Peer:join(room, options, how) end
+
+--- Takes this peer out of a room, as if it had asked to leave.
+---@param room perigee.Room|string The room or its name.
+---@return true? ok
+---@return string? message Reason of the failure.
+---@return perigee.Code? code
+function Peer:leave(room) end
+
+--- Gives this peer another name. `peer.name` is the new name at once. The peer and the members of its rooms learn it
+--- when the handler has ended; if the handler fails, the peer keeps its old name.
+---
+--- A name has 1 to 64 bytes of UTF-8, without characters of Unicode's categories Cc, Cf, Zl and Zp, without spaces (Zs)
+--- at its ends, and does not begin with `!`, `*` or `/`. The setting `unique_names` says among whom a name may be in
+--- use only once; names are compared byte by byte.
+---@param name string
+---@return true? ok
+---@return string? message Reason of the failure.
+---@return perigee.Code? code Invalid, or Exists for a name that is in use.
+function Peer:set_name(name) end
+
+--- Returns the rooms that this peer is in.
+---@return perigee.Room[]
+function Peer:rooms() end
+
+--- Disconnects this peer with Kicked, and ends its session.
+---@param reason? string The peer gets it, and the log.
+---@return true? ok
+---@return string? message Reason of the failure.
+---@return perigee.Code? code
+function Peer:kick(reason) end
+
+--- Returns the counters of this peer since its first connection.
+---@return perigee.PeerStats? stats
+---@return string? message Reason of the failure.
+---@return perigee.Code? code
+function Peer:stats() end
+
+--- The options of `peer:join`.
+---@class perigee.JoinOptions
+---@field wait? boolean Waits for the outcome of the join. Default: false.
+
+-- Rooms -------------------------------------------------------------------------------------
+
+--- Plain data about a room, which survives reloads. `perigee.State` says what is allowed.
+---@class perigee.RoomState
+---@field [any] any
+
+--- A set of peers that get each other's broadcasts. Its *kind* is its name up to the first `:`; the game's `rooms` has
+--- the handlers of that kind. Its fields cannot be set: keep your own data in `room.state`.
+---
+--- A room appears when its `on_create` has ended without an error. Until then only the handler that made it and
+--- `on_create` itself can use the room; its name is taken, and peers that want to join wait. If `on_create` fails, the
+--- room has never existed: everything that was done with it vanishes, `on_delete` does not run, and waiting peers
+--- get Internal.
+---@class perigee.Room
+---@field id integer
+---@field name string
+---@field kind string The name up to its first `:`.
+---@field count integer Members, as they were before the handler. Suspended sessions count.
+---@field present integer Those of the members that are connected.
+---@field capacity? integer Members at a time; nil: no limit.
+---@field hidden boolean Whether lists leave the room out.
+---@field locked boolean Whether clients cannot join.
+---@field permanent boolean Whether it stays while it is empty.
+---@field has_password boolean Whether clients need a password to join.
+---@field state perigee.RoomState Data of the game, which survives reloads.
+---@field lockstep perigee.Lockstep Its match, if its kind has `lockstep`; else reading it is an error.
+local Room = {}
+
+--- Sends a message to every member.
+---@param name string
+---@param value? any
+---@param opts? perigee.SendOptions
+---@return true? ok
+---@return string? message Reason of the failure.
+---@return perigee.Code? code
+function Room:broadcast(name, value, opts) end
+
+--- Sends a message about this room to one member. Its client gets it as a message of the room, whereas messages of
+--- `peer:send` are about no room.
+---@param peer perigee.Peer
+---@param name string
+---@param value? any
+---@param opts? perigee.SendOptions
+---@return true? ok
+---@return string? message Reason of the failure.
+---@return perigee.Code? code NotInRoom if the peer is not a member.
+function Room:send(peer, name, value, opts) end
+
+--- Sends raw bytes to every member, as `perigee.relay` does.
+---@param bytes string
+---@param opts? perigee.SendOptions
+---@return true? ok
+---@return string? message Reason of the failure.
+---@return perigee.Code? code
+function Room:relay(bytes, opts) end
+
+--- Returns the members in the order of joining, as they were before the handler.
+---@return perigee.Peer[]
+function Room:peers() end
+
+--- Returns whether a peer is a member.
+---@param peer perigee.Peer
+---@return boolean
+function Room:has(peer) end
+
+--- Removes a member with Kicked. It stays connected. The LEFT packet has the code alone, so send a message first to
+--- tell a binary client more.
+---@param peer perigee.Peer
+---@param reason? string For the log, and for a text peer: `* left lobby (Kicked: reason)`.
+---@return true? ok
+---@return string? message Reason of the failure.
+---@return perigee.Code? code
+function Room:kick(peer, reason) end
+
+--- Changes settings of this room. They precede those of its kind, also after a reload. The members stay.
+---@param settings perigee.RoomSettings
+---@return true? ok
+---@return string? message Reason of the failure.
+---@return perigee.Code? code
+function Room:set(settings) end
+
+--- Stores a fact about this room for tools, operators ([control API](operating.md#the-control-api)) and a host program
+--- to look at; nil removes it. A room may have 64 KiB of facts, as JSON.
+---@param key string 64 bytes at most.
+---@param value any A value that JSON can express.
+---@param opts? perigee.MetaOptions
+---@return true? ok
+---@return string? message Reason of the failure.
+---@return perigee.Code? code
+function Room:set_meta(key, value, opts) end
+
+--- Returns a copy of what `set_meta`, an operator or a host program stored.
+---@param key string
+---@return any
+function Room:get_meta(key) end
+
+--- Deletes this room softly. Its name is free at once, and joins and sends to it fail with NoSuchRoom. Its members stay
+--- until they leave; `on_delete` runs when the last one has left. A lockstep match ends at once. A room whose
+--- `on_create` still runs is deleted when that ends.
+---@return true? ok
+---@return string? message Reason of the failure.
+---@return perigee.Code? code
+function Room:delete() end
+
+--- Calls `fn(room, ...)` once, after a time. The timer ends with the room. A name is that of a function in the table
+--- of the room's kind, or in the game's if the game does not name the kind. Arguments behind a name must be data, as in a state.
+---@param seconds number
+---@param fn perigee.FunctionName|fun(room: perigee.Room, ...: any) A function, or the name of one in the kind's table.
+---@param ... any
+---@return perigee.Timer? timer
+---@return string? message Reason of the failure.
+---@return perigee.Code? code
+function Room:after(seconds, fn, ...) end
+
+--- Calls `fn(room, ...)` again and again. The timer ends with the room.
+---@param seconds number The interval, at least 0.001.
+---@param fn perigee.FunctionName|fun(room: perigee.Room, ...: any) A function, or the name of one in the kind's table.
+---@param ... any
+---@return perigee.Timer? timer
+---@return string? message Reason of the failure.
+---@return perigee.Code? code
+function Room:every(seconds, fn, ...) end
+
+--- Runs `fn(...)` as a task of its own when the handler has ended. It may wait, and ends with the room. A function
+--- called by its name gets the room first.
+---@param fn perigee.FunctionName|async fun(...: any) A function, or the name of one in the kind's table.
+---@param ... any
+---@return true? ok
+---@return string? message Reason of the failure.
+---@return perigee.Code? code
+function Room:spawn(fn, ...) end
+
+--- The options of `room:set_meta`.
+---@class perigee.MetaOptions
+---@field public? boolean Whether lists show the fact to clients. All of a room's public facts have at most 4 KiB.
+
+--- A query of rooms. A room has to match all fields that are given.
+---@class perigee.RoomQuery
+---@field kind? string Rooms of this kind.
+---@field open? boolean True: rooms that a client can join without a password: neither locked nor full.
+---@field meta? table<string, string|number|boolean> Public facts that rooms have; at most 8.
+---@field limit? integer Rooms to return, at most 100. Default: 100.
+---@field after? string Rooms whose names are behind this one.
+
+--- Settings of a room of its own, as `perigee.RoomKind` describes them.
+---@class perigee.RoomSettings
+---@field capacity? integer Members at a time.
+---@field auto_delete? number Seconds that the room lives on while it is empty; makes it no longer permanent.
+---@field permanent? boolean Whether it stays while it is empty.
+---@field hidden? boolean Whether lists leave it out.
+---@field locked? boolean Whether clients cannot join.
+---@field password? string|false The password that clients need to join; false: none.
+
+--- Rooms by name.
+---@class perigee.Rooms
+local rooms = {}
+
+--- Makes a room. `on_create` runs when the handler has ended; the room's class says when others can see it. A name is
+--- as peers have it (`peer:set_name`), but may begin with `!`, `*` or `/`.
+---@param name string
+---@param options? any For `on_create`.
+---@param settings? perigee.RoomSettings Settings that differ from those of its kind.
+---@return perigee.Room? room
+---@return string? message Reason of the failure.
+---@return perigee.Code? code Exists, Invalid or ServerFull (`max_rooms`).
+function rooms.create(name, options, settings) end
+
+--- Returns the room of that name; nil if none exists or its `on_create` has not ended.
+---@param name string
+---@return perigee.Room?
+function rooms.get(name) end
+
+--- Deletes the room of that name, as `room:delete` does.
+---@param name string
+---@return true? ok
+---@return string? message Reason of the failure.
+---@return perigee.Code? code
+function rooms.delete(name) end
+
+--- Returns all rooms that can be joined, also hidden ones.
+---@return perigee.Room[]
+function rooms.all() end
+
+--- Returns rooms in the order of their names, as clients list them: no hidden ones. One call looks at some thousand
+--- rooms. If it has not seen all, perhaps before it has found any, `next` is the name to give as `after` to go on.
+---@param query? perigee.RoomQuery
+---@return perigee.Room[] rooms
+---@return string? next
+function rooms.list(query) end
