@@ -27,7 +27,7 @@ static bool make_nonblocking(int fd) {
   return ioctlsocket((SOCKET)fd, FIONBIO, &is_on) == 0;
 }
 
-// Starts Winsock. It counts the calls, and stops at the end of the process.
+// Starts Winsock. Repeated calls are allowed; Winsock stops at the end of the process.
 static bool start(void) {
   WSADATA data;
   return WSAStartup(MAKEWORD(2, 2), &data) == 0;

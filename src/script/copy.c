@@ -10,7 +10,7 @@ enum { DEPTH_MAX = 64, VALUES_MAX = 1000000, STACK_NEEDED = 8 };
 
 typedef struct Copy {
   lua_State *from, *to;
-  int seen;   // index in `to` of the table: address in `from` -> copy
+  int seen;   // stack index in `to` of a table: address in `from` -> copy
   int count;  // number of values copied so far
   const char *problem;
 } Copy;

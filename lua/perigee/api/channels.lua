@@ -22,7 +22,7 @@ local PRIORITY = core.priorities.high -- priority of requests
 local TO_PEER = core.targets.peer
 local ASK_TIMEOUT = 5 -- seconds, if the script gives no timeout
 local FIRST, LAST = core.channels.served_first, core.channels.served_last
-local ID_LAST = core.channels.plugin_first - 1 -- numbers from there on are given out
+local ID_LAST = core.channels.plugin_first - 1 -- last number that a game may choose
 local WAITING_MAX = 1024 -- packets of a channel that wait for channel:receive
 local WAITING_BYTES = 4 * 2 ^ 20 -- bytes of the payloads of these packets
 

@@ -16,7 +16,7 @@
 
 typedef struct Inside {
   Log *log;       // log that the thread used before
-  sigset_t mask;  // signal mask of the thread before
+  sigset_t mask;  // the thread's signal mask, to be restored
   bool has_pipe;  // a SIGPIPE was already pending
 } Inside;
 
