@@ -51,7 +51,7 @@ static uint64_t packet_ns(const Session *session) {
 uint64_t throttle_due_ms(const Session *session, const Peer *peer) {
   if (!(peer->throttle.reasons & THROTTLE_RATE)) return UINT64_MAX;
   if (session->limits.rate_limit == 0) return 0;
-  uint64_t wanted_ns = THROTTLE_BATCH_MS * NS_PER_MS;
+  uint64_t wanted_ns = (uint64_t)THROTTLE_BATCH_MS * NS_PER_MS;
   if (wanted_ns < packet_ns(session)) wanted_ns = packet_ns(session);
   return (peer->throttle.full_ns + wanted_ns) / NS_PER_MS - BURST_MS + 1;
 }

@@ -64,7 +64,8 @@ describe("perigee.json, perigee.hash and perigee.random_bytes", function()
 
   it("hash as the standards say, and charge the handler for it", function()
     -- FIPS 180-2, appendix B.1, and RFC 4231, test case 2.
-    assert.equal("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", (ask("hash", { text = "abc" })))
+    assert.equal("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+      (ask("hash", { text = "abc" })))
     assert.equal(
       "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
       (ask("hash", { text = "what do ya want for nothing?", key = "Jefe" })))

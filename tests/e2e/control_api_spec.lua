@@ -86,7 +86,8 @@ describe("the control API", function()
     end
     assert.same({ true, false, true, true, 3 }, shown())
     ann:expect_error("Unauthorized", ann:ask_join "vip")
-    api:done("POST", "/api/rooms/vip", '{"hidden":false,"locked":true,"password":null,"public":{"map":"ice"}}')
+    api:done("POST", "/api/rooms/vip",
+      '{"hidden":false,"locked":true,"password":null,"public":{"map":"ice"}}')
     assert.same({ false, true, false, true, 3 }, shown())
     assert.same({ map = "ice" }, api:done("GET", "/api/rooms/vip").public)
     ann:expect_error("Rejected", ann:ask_join "vip")

@@ -43,8 +43,8 @@ end
 describe("the guides for scripts", function()
   after_each(server.stop_all)
 
-  for _, page in ipairs { "docs/scripting.md", "docs/reload.md", "docs/world.md", "docs/schema.md", "docs/channels.md",
-    "docs/faults.md" } do
+  for _, page in ipairs { "docs/scripting.md", "docs/reload.md", "docs/world.md", "docs/schema.md",
+    "docs/channels.md", "docs/faults.md" } do
     for i, files in ipairs(pages.games(pages.read(page))) do
       it(("have a game, number %d of %s, that passes the check and can be played"):format(i, page), function()
         files["spec/doc_spec.lua"] = SPEC

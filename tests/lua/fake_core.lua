@@ -150,7 +150,8 @@ local function queries(core)
     return {
       rollback_errors = core.rollback_limit or 0, is_watched = core.is_careful or false,
       may_break_schema = core.breaks_schema or false, drops_invalid = core.drops_invalid or false,
-      http_hosts = "", http_max_bytes = 2 ^ 20, mcp_tools = "*", max_payload = 65536, may_write = false, shows_source = false,
+      http_hosts = "", http_max_bytes = 2 ^ 20, mcp_tools = "*", max_payload = 65536, may_write = false,
+      shows_source = false,
     }
   end
   function core.time() return 1700000000 end
