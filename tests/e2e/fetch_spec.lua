@@ -254,6 +254,33 @@ describe("a server with requests under way", function()
     web:stop()
   end)
 
+  it("names the package of a missing library, and works once it is there", function()
+    local folder = server.folder { ["libcurl.so.4"] = "none", ["libcurl-gnutls.so.4"] = "none" }
+    local web = web_server.start(function(_, socket) socket:write(ANSWERS["/"]) end)
+    local perigee = server.start { game = game [["127.0.0.1"]], env = { LD_LIBRARY_PATH = folder } }
+    local ann, url = perigee:client "ann", "http://127.0.0.1:" .. web.port
+    for _ = 1, 2 do
+      local got = ann:question(0, "get", url)
+      assert.same({ "perigee.http needs libcurl; install Debian's package libcurl4", "Unsupported" },
+        { got.problem, got.code })
+    end
+    os.execute(("rm %s/*"):format(folder))
+    assert.equal(200, ann:question(0, "get", url).answer.status)
+    web:stop()
+  end)
+
+  it("checks certificates", function()
+    local folder = server.folder {}
+    os.execute(("cd %s && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes "
+      .. "-subj /CN=localhost -keyout key.pem -out cert.pem 2>/dev/null"):format(folder))
+    local perigee = server.start { game = game [["127.0.0.1"]],
+      flags = { tls_cert = folder .. "/cert.pem", tls_key = folder .. "/key.pem" } }
+    local ann = perigee:client("ann", { tls = {} })
+    local got = ann:question(0, "get", "https://127.0.0.1:" .. perigee.port)
+    assert.same({ nil, "Unavailable" }, { got.answer, got.code })
+    assert.truthy(got.problem:lower():find("certificate", 1, true), got.problem)
+  end)
+
   it("refuses all hosts by default", function()
     local perigee = server.start { game = game "" }
     local answer = perigee:client("ann"):question(0, "get", "http://127.0.0.1/")
