@@ -42,7 +42,10 @@ local SHOW = {
   peer_left = function(event)
     return ("* %s left %s"):format(event.name or event.id, room_name(event))
   end,
-  error = function(event) return ("! %s: %s"):format(event.code, event.message) end,
+  error = function(event) -- the message of an error of the game begins with its code
+    local is_of_game = event.message:sub(1, #event.code) == event.code
+    return "! " .. (is_of_game and event.message or event.code .. ": " .. event.message)
+  end,
   closing = function(event) return ("* closing: %s (%s)"):format(event.message, event.code) end,
   closed = function(event) return ("* closed: %s (%s)"):format(event.message, event.code) end,
   packet = function(event)
