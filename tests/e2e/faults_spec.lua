@@ -178,7 +178,7 @@ describe("a fault", function()
   it("in an on_tick that has waited delays no later tick", function()
     local perigee = server.start { game = [[
       local perigee = require "perigee"
-      return { config = { tick_rate = 50 }, on_tick = function()
+      return { config = { tick_rate = 10 }, on_tick = function()
         perigee.sleep(0.001)
         error(perigee.fault "Tired")
       end }
