@@ -115,3 +115,17 @@ gets  CHANNEL_OPEN ai
 sees  lost
 sends ERROR ChannelTaken answer
 sees  channel_closed name=ai code=ChannelTaken
+
+= A new session offers the tools of a channel again
+serving token=3
+call  tool ai {"channel":1000,"name":"run"}
+gets  TOOL_ADD
+sends TOOL_ADD answer
+sees  tool_changed call=tool
+lost
+gets  CHANNEL_OPEN ai
+sees  lost
+sends CHANNEL_OPENED 1004 ai answer
+c: sees channel_opened call=null channel=1004 name=ai
+-c: gets TOOL_ADD tool={"channel":1004,"name":"run"} request
+differs c: programs in C add their tools again themselves

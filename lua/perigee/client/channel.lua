@@ -77,8 +77,9 @@ local CALL = 1 -- type of the packet with an LLM's call of a tool
 
 -- Asks the server to add a tool of the channel. Returns true; or nil, message, code.
 local function offer(self, description)
-  local fields = { channel = self.id }
+  local fields = {}
   for key, value in pairs(description) do fields[key] = value end
+  fields.channel = self.id
   local event, message, code = self.client:_ask("add_tool", json.encode(fields), self.client.timeout)
   if not event then return nil, message, code end
   return true
