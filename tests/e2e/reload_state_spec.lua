@@ -123,7 +123,8 @@ describe("at a reload", function()
       ann:fence()
       if is_watched then
         perigee:wait_log "duel.on_message.hit: room.state.players[1].on_hit is a function"
-        perigee:wait_log(("duel.on_message.wait: peer.state.beat is a timer, of peer %d"):format(id))
+        perigee:wait_log(("duel.on_message.wait: peer.state.beat is a timer that calls a function "
+          .. "instead of a name, of peer %d"):format(id))
       else
         assert.equal(0, perigee:count_log ".state.")
       end

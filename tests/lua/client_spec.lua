@@ -101,8 +101,8 @@ describe("connect", function()
         function() client.connect(7777) end,
       ['client.connect: options are a table, as { name = "ann" }, not a string'] =
         function() client.connect("localhost", "ann") end,
-      ["client.connect: there is no option nmae; there are line, name, on, reconnect, rejoin, schema, "
-        .. "timeout, token, udp"] = function() client.connect("localhost", { nmae = "ann" }) end,
+      ["client.connect: there is no option nmae; there are line, name, on, protocol_hash, reconnect, rejoin, "
+        .. "schema, timeout, token, udp"] = function() client.connect("localhost", { nmae = "ann" }) end,
       ["client.connect: the option token is a text, not a number"] =
         function() client.connect("localhost", { token = 5 }) end,
       ["client.connect: the option timeout is a number of seconds, not a string"] =
