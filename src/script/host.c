@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "script/call_cost.h"
 #include "script/core.h"
-#include "script/guard/trace.h"
+#include "script/failure.h"
 #include "script/library.h"
 
 // Indexes of the results by which the Lua half wakes a coroutine: the coroutine, its
@@ -37,12 +37,6 @@ static const char *const ENTRY_NAMES[ENTRY_COUNT] = {
     EVENT_MAP(X) SEAM_EVENT_MAP(X) ENTRY_MAP(X)
 #undef X
 };
-
-static void set_fault(Host *host, const char *text, size_t size) {
-  host->fault.size = 0;
-  buf_append(&host->fault, text, size);
-  buf_u8(&host->fault, 0);
-}
 
 // --- Creating the state ---
 
@@ -239,7 +233,7 @@ bool host_init(Host *host) {
   if (lua_cpcall(host->L, start, host) == 0) return true;
   size_t size;
   const char *text = lua_tolstring(host->L, -1, &size);
-  if (text != NULL) set_fault(host, text, size);
+  if (text != NULL) failure_set_text(host, text, size);
   lua_settop(host->L, 0);
   return false;
 }
@@ -259,128 +253,6 @@ void host_deinit(Host *host) {
   buf_deinit(&host->fault);
   buf_deinit(&host->answer);
   buf_deinit(&host->scratch);
-}
-
-// --- Failures ---
-
-typedef enum FailureKind { FAILED_PLAIN, FAILED_DEADLINE, FAILED_MEMORY } FailureKind;
-
-typedef struct Failure {
-  FailureKind kind;
-  Host *host;
-  lua_State *co;  // coroutine that failed; if `text` is NULL, its top is the error
-                  // value
-  const char *text;
-} Failure;
-
-// Pushes the traceback. A call that exceeded a limit has stored its own, because code
-// that catches the error may raise it again elsewhere. After a lack of memory, the
-// stack may be invalid, so the traceback is empty.
-static void push_traceback(lua_State *L, const Failure *failure) {
-  const Buf *trace = &failure->host->deadline.trace;
-  switch (failure->kind) {
-    case FAILED_PLAIN:
-      trace_push(L, failure->co, NULL, 0);
-      break;
-    case FAILED_DEADLINE:
-      lua_pushlstring(L, (const char *)trace->data, trace->size - 1);
-      break;
-    case FAILED_MEMORY:
-      lua_pushliteral(L, "");
-      break;
-  }
-}
-
-// Reports a failure to the Lua half, which rolls back its own state, logs, and returns
-// the error text.
-static int report_failure(lua_State *L) {
-  Failure *failure = lua_touserdata(L, 1);
-  Host *host = failure->host;
-  lua_rawgeti(L, LUA_REGISTRYINDEX, host->failed);
-  lua_pushinteger(L, host->event.type);
-  lua_pushinteger(L, host->event.peer);
-  lua_pushinteger(L, host->event.room);
-  if (failure->text != NULL)
-    lua_pushstring(L, failure->text);
-  else
-    lua_xmove(failure->co, L, 1);
-  push_traceback(L, failure);
-  lua_pushboolean(L, failure->kind != FAILED_PLAIN);
-  lua_call(L, 6, 1);
-  size_t size;
-  const char *text = luaL_checklstring(L, -1, &size);
-  set_fault(host, text, size);
-  return 0;
-}
-
-static HostOutcome fail(Host *host, lua_State *co, FailureKind kind, const char *text) {
-  Failure failure = {.kind = kind, .host = host, .co = co, .text = text};
-  if (host->memory.was_refused || host->deadline.over == DEADLINE_OVER_MEMORY)
-    memory_reclaim(host);
-  deadline_end(host);
-  relay_rollback(host->relay, host->mark);
-  if (lua_cpcall(host->L, report_failure, &failure) != 0) {
-    const char *fault = lua_tostring(host->L, -1);
-    if (fault == NULL) fault = "a handler failed, and so did its report";
-    set_fault(host, fault, strlen(fault));
-    log_error("handler failed", log_str("error", fault));
-    lua_settop(host->L, 0);
-  }
-  if (!host->is_held) host->transaction++;
-  return HOST_FAILED;
-}
-
-// --- Faults ---
-
-// Returns whether the error of a coroutine is a fault, by which a handler answers its
-// request. Loads and reloads have no request.
-static bool is_fault(const Host *host, lua_State *co) {
-  uint8_t type = host->event.type;
-  bool is_of_host = type > ENTRY_BEFORE_FIRST && type != ENTRY_ACCEPT;
-  if (type == EVENT_RELOAD || is_of_host) return false;
-  if (lua_type(co, -1) != LUA_TTABLE || !lua_getmetatable(co, -1)) return false;
-  lua_rawgeti(co, LUA_REGISTRYINDEX, host->fault_class);
-  bool is_it = lua_rawequal(co, -1, -2);
-  lua_pop(co, 2);
-  return is_it;
-}
-
-// Passes a fault to the Lua half, which rolls back its own state, and returns code and
-// JSON.
-static int take_fault(lua_State *L) {
-  Failure *failure = lua_touserdata(L, 1);
-  Host *host = failure->host;
-  lua_rawgeti(L, LUA_REGISTRYINDEX, host->faulted);
-  lua_pushinteger(L, host->event.type);
-  lua_pushinteger(L, host->event.room);
-  lua_xmove(failure->co, L, 1);
-  lua_call(L, 3, 2);
-  size_t size;
-  const char *code = luaL_checklstring(L, -2, &size);
-  set_fault(host, code, size);
-  const char *json = luaL_checklstring(L, -1, &size);
-  host->answer.size = 0;
-  buf_append(&host->answer, json, size);
-  return 0;
-}
-
-// Ends a handler that has raised a fault. Its commands are discarded, but it does not
-// count as failed.
-static HostOutcome end_with_fault(Host *host, lua_State *co) {
-  Failure failure = {.host = host, .co = co};
-  deadline_end(host);
-  relay_forget(host->relay, host->mark);
-  if (lua_cpcall(host->L, take_fault, &failure) != 0) {
-    size_t size;
-    const char *text = lua_tolstring(host->L, -1, &size);
-    set_fault(host, text ? text : "", text ? size : 0);
-    log_error("a fault could not be taken",
-              log_str("error", (const char *)host->fault.data));
-    lua_settop(host->L, 0);
-    return HOST_FAILED;
-  }
-  if (!host->is_held) host->transaction++;
-  return HOST_FAULTED;
 }
 
 // --- Calling ---
@@ -412,8 +284,10 @@ static HostOutcome resume(Host *host, lua_State *co, int count) {
   int status = lua_resume(co, count);
   host->running = NULL;
   if (deadline_is_over(&host->deadline))
-    return fail(host, co, FAILED_DEADLINE, (const char *)host->deadline.text.data);
-  if (host->memory.was_refused) return fail(host, co, FAILED_MEMORY, MEMORY_TEXT);
+    return failure_end(host, co, FAILED_DEADLINE,
+                       (const char *)host->deadline.text.data);
+  if (host->memory.was_refused)
+    return failure_end(host, co, FAILED_MEMORY, MEMORY_TEXT);
   if (status == 0) {
     deadline_end(host);
     host->results = co;
@@ -423,12 +297,13 @@ static HostOutcome resume(Host *host, lua_State *co, int count) {
     deadline_end(host);
     return HOST_WAITS;
   }
-  if (status != LUA_YIELD && is_fault(host, co)) return end_with_fault(host, co);
-  return fail(host, co, FAILED_PLAIN,
-              status == LUA_YIELD
-                  ? "coroutine.yield in a handler: nothing would wake it; "
-                    "to wait there is perigee.sleep"
-                  : NULL);
+  if (status != LUA_YIELD && failure_is_fault(host, co))
+    return failure_end_with_fault(host, co);
+  return failure_end(host, co, FAILED_PLAIN,
+                     status == LUA_YIELD
+                         ? "coroutine.yield in a handler: nothing would wake it; "
+                           "to wait there is perigee.sleep"
+                         : NULL);
 }
 
 // Resumes the coroutine that `co` has returned, with the event for which it was

@@ -1,0 +1,19 @@
+// Ends handlers that fail, and those that raise a fault (perigee.fault), which is an answer.
+#pragma once
+
+#include "script/host.h"
+
+typedef enum FailureKind { FAILED_PLAIN, FAILED_DEADLINE, FAILED_MEMORY } FailureKind;
+
+/// Sets host->fault.
+void failure_set_text(Host *host, const char *text, size_t size);
+
+/// Ends a handler that has failed: discards its commands and reports the failure. The error is
+/// `text`, or (NULL) the value on top of `co`. Returns HOST_FAILED.
+HostOutcome failure_end(Host *host, lua_State *co, FailureKind kind, const char *text);
+
+/// Returns whether the error of a coroutine is a fault, by which a handler answers its request.
+bool failure_is_fault(const Host *host, lua_State *co);
+
+/// Ends a handler that has raised a fault: it has not failed, but its commands are discarded.
+HostOutcome failure_end_with_fault(Host *host, lua_State *co);
