@@ -91,7 +91,7 @@ typedef enum perigee_server_event_type {
   PERIGEE_SERVER_DISCONNECT,  // a session has ended (peer, code)
   PERIGEE_SERVER_SUSPEND,     // a connection is lost; its session waits (peer, code)
   PERIGEE_SERVER_RESUME,  // a peer is back in a room (peer, room, time_ms, lost, resent)
-  PERIGEE_SERVER_JOIN,    // a peer wants to join (peer, room, token)
+  PERIGEE_SERVER_JOIN,    // a peer wants to join (peer, room, data, token)
   PERIGEE_SERVER_LEAVE,   // a peer has left (peer, room, code)
   PERIGEE_SERVER_BROADCAST,  // bytes for the room (peer, room, data, token)
   PERIGEE_SERVER_BACKPRESSURE,  // a peer reads too slowly (peer, room or 0, dropped, queued)
@@ -126,7 +126,9 @@ typedef struct perigee_server_event {
   perigee_server_text auth;       // token of the client
   perigee_server_text name;       // of a message
   perigee_server_text text;       // sentence or line for people
-  perigee_server_text data;       // bytes of a broadcast, message or packet
+  perigee_server_text
+      data;  // bytes of a broadcast, message or packet; of JOIN: the options of
+             // the client as JSON, with any password, or empty
 } perigee_server_event;
 
 /// Verdicts: results of on_connect, on_join and on_broadcast.

@@ -15,8 +15,9 @@
 #include "wire/packet.h"
 
 // Commands that the greeting of text peers lists.
-#define TEXT_COMMANDS \
-  "/join ROOM, /leave ROOM, /rooms, /name NAME, /send NAME JSON, /quit"
+#define TEXT_COMMANDS                                                              \
+  "/join ROOM, /join_with ROOM JSON, /leave ROOM, /rooms, /name NAME, /send NAME " \
+  "JSON, /quit"
 
 /// Group of peers in which names are unique, in the order of the setting's values.
 typedef enum UniqueNames {

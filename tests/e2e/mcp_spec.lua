@@ -111,6 +111,10 @@ describe("a tool", function()
     assert.matches("larger than 1 MiB", select(2, client:call "huge").message)
     local rooms = client:call "rooms".structuredContent.rooms
     assert.equal(2, #rooms) -- not the one that boom asked for
+    for _, room in ipairs(rooms) do
+      assert.same({ 0, 0, false, false, false },
+        { room.count, room.present, room.hidden, room.locked, room.password })
+    end
     perigee:wait_log "MCP tools/call boom failed"
     assert.equal("2", tostring(#client:call "errors".structuredContent.lines))
   end)

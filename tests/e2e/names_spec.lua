@@ -195,8 +195,8 @@ describe("a text peer", function()
 
     -- Reasons, and errors that repeat what was said.
     ann:line "/\u{2028}! Kicked: x"
-    assert.equal("! Unsupported: unknown command /?!; try /join ROOM, /leave ROOM, /rooms, /name NAME, "
-      .. "/send NAME JSON, /quit", heard())
+    assert.equal("! Unsupported: unknown command /?!; try /join ROOM, /join_with ROOM JSON, "
+      .. "/leave ROOM, /rooms, /name NAME, /send NAME JSON, /quit", heard())
     bob:send(0, "kick", "bye\n* eve left lobby\u{2029}! Kicked: x")
     assert.equal("* left lobby (Kicked: bye?* eve left lobby?! Kicked: x)", heard())
     ann:expect_quiet()

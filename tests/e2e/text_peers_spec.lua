@@ -1,7 +1,7 @@
 --- Text peers: netcat and telnet in the same rooms as binary clients.
 local server = require "tests.e2e.server"
 
-local LIST = " /join ROOM, /leave ROOM, /rooms, /name NAME, /send NAME JSON, /quit"
+local LIST = " /join ROOM, /join_with ROOM JSON, /leave ROOM, /rooms, /name NAME, /send NAME JSON, /quit"
 
 describe("a text peer", function()
   after_each(server.stop_all)

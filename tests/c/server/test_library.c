@@ -106,6 +106,22 @@ static void a_rejected_peer_does_not_come_in(void **state) {
   world_deinit(&world);
 }
 
+static void the_host_gets_join_options(void **state) {
+  (void)state;
+  World world;
+  world_init(&world, NULL);
+  create_room(&world, "duel");
+  expect_client(&world, PERIGEE_CONNECTED);
+  world.verdict = PERIGEE_LATER;
+  perigee_join_with(world.client, "duel", "{\"role\":\"spectator\"}", 0);
+  const Told *told = expect_told(&world, PERIGEE_SERVER_JOIN);
+  assert_string_equal(told->data, "{\"role\":\"spectator\"}");
+  uint64_t token = told->event.token;
+  perigee_server_verdict(world.server, token, PERIGEE_ACCEPT, NULL);
+  expect_client(&world, PERIGEE_JOINED);
+  world_deinit(&world);
+}
+
 static void a_rejected_join_fails(void **state) {
   (void)state;
   World world;
@@ -275,6 +291,7 @@ int main(void) {
       cmocka_unit_test(the_host_hears_of_peers_and_judges_them),
       cmocka_unit_test(handlers_of_ends_need_no_others),
       cmocka_unit_test(a_rejected_peer_does_not_come_in),
+      cmocka_unit_test(the_host_gets_join_options),
       cmocka_unit_test(a_rejected_join_fails),
       cmocka_unit_test(a_verdict_may_come_later),
       cmocka_unit_test(no_verdict_in_time_is_a_refusal),

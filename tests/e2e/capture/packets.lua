@@ -20,7 +20,7 @@ local function talk(story)
   ann:expect("ROOMS", { ref = 0 })
   ann:control("ROOM_QUERY", '{"limit":2}', { flags = REQUEST, ref = 78 })
   ann:expect_answer("ROOMS_META", 78)
-  local hall = ann:join "hall"
+  local hall = ann:join("hall", '{"role":"host"}')
   bob:control("JOIN", str8 "hall")
   bob:expect "JOINED"
   ann:expect "PEER_JOINED"
@@ -79,6 +79,9 @@ local function errors(ann, bob, hall)
   request("JOIN", str8 "hall", "AlreadyInRoom")
   request("JOIN", str8 "shut", "Rejected")
   request("JOIN", str8 "broken", "Internal")
+  request("JOIN_WITH", str8 "hall" .. "[]", "Protocol")
+  request("JOIN_WITH", str8 "vault" .. '{"password":"guess"}', "Unauthorized")
+  request("JOIN_WITH", str8 "vault" .. '{"password":"swordfish"}', "Rejected")
   request("JOIN", str8 "unmade", "Internal")
   bob:join "cell"
   request("JOIN", str8 "cell", "RoomFull")

@@ -119,6 +119,7 @@ Story.GAME = [[
   local game = { config = { max_rooms = 6, tick_rate = 1 }, rooms = {}, on_message = {} }
   game.rooms.hall = { auto_create = true }
   game.rooms.cell = { auto_create = true, capacity = 1 }
+  game.rooms.vault = { auto_create = true, password = "swordfish", locked = true }
   game.rooms.shut = { auto_create = true, on_join = function() return false, "closed today" end }
   game.rooms.broken = { auto_create = true, on_join = function() error "nobody can" end }
   game.rooms.unmade = { auto_create = true, on_create = function() error "it cannot be made" end }

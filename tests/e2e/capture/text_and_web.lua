@@ -71,7 +71,8 @@ stories["text"] = function(threads)
   bob:send(hall, "put_out", "ann")
   ann:expect_line "* left hall (Kicked: out)"
   page_hears "* ann left hall"
-  for _, line in ipairs { "/join nowhere", "/join shut", "/join broken", "/leave hall", "/nothing" } do
+  for _, line in ipairs { "/join nowhere", "/join shut", "/join broken",
+    "/join_with hall {", '/join_with vault {"password": "guess"}', "/leave hall", "/nothing" } do
     ann:line(line)
     ann:expect "LINE"
   end
