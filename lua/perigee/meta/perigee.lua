@@ -154,7 +154,7 @@ function perigee.date(zone, at) end
 ---@param request string|perigee.HttpRequest The URL of a GET, or a table.
 ---@return perigee.HttpAnswer? answer
 ---@return string? problem `"timeout"` after the timeout.
----@return perigee.Code? code Unauthorized (`http_hosts` does not list the host), Unavailable, Protocol, PayloadTooLarge, RateLimited (too many requests are under way), Unsupported (libcurl is missing).
+---@return perigee.Code? code Unauthorized (see `http_hosts`), Unavailable, Protocol, PayloadTooLarge, RateLimited, Unsupported.
 function perigee.http(request) end
 
 --- Returns an environment variable of the server, or nil if it is not set. Secrets belong there, not into files.
