@@ -1,0 +1,69 @@
+-- Sketch: one draws a secret word, the others guess it. `perigee run examples/sketch`, open
+-- http://localhost:7777/ in three tabs, and leave this file open beside them.
+local perigee = require "perigee"
+local members = require "sketch.members"
+local players = require "sketch.players"
+local rules = require "sketch.rules"
+local sketch = require "rooms.sketch"
+
+-- Try this: make it 6, and save while somebody draws. From the next word on, the hint shows nearly
+-- all of it.
+rules.hints = 2
+
+-- All other numbers are in sketch/rules.lua, the words in sketch/words.lua.
+
+local game = {
+  -- A page sends 30 pieces of lines a second while it draws; a flood ends the connection.
+  config = { rate_limit = 90, rate_limit_kick = true },
+  rooms = { sketch = sketch },
+  on_message = {},
+}
+
+local function clean(title, peer)
+  title = title:gsub("%c+", " "):match "^%s*(.-)%s*$"
+  return title ~= "" and title or peer.name .. "'s table"
+end
+
+-- Four letters that nobody can guess, and that nobody confuses when read aloud.
+local function new_code()
+  local letters = "ABCDEFGHJKMNPQRSTUVWXYZ"
+  return (perigee.random_bytes(4):gsub(".", function(byte)
+    local at = byte:byte() % #letters + 1
+    return letters:sub(at, at)
+  end))
+end
+
+-- A request: the player has chosen a name.
+function game.on_message.name(peer, name)
+  local ok, problem, code = peer:set_name(name)
+  if not ok then error(perigee.fault(code, problem)) end
+  return name
+end
+
+-- A request: opens a table, seats its host there, and answers with the table's code. A table with a
+-- password is in no list.
+function game.on_message.open(peer, what)
+  local code = new_code()
+  local is_private = what.password ~= ""
+  local room = perigee.rooms.create("sketch:" .. code, { title = clean(what.title, peer) },
+    { hidden = is_private, password = is_private and what.password or false })
+  if not room then error(perigee.fault "NoTableFree") end
+  peer:join(room)
+  return code
+end
+
+-- A request: seats a player who is back, for example after the page was loaded again. The game joins
+-- the room for the player, because clients cannot join a locked one, and need passwords.
+function game.on_message.back(peer, code)
+  local room = perigee.rooms.get("sketch:" .. code)
+  if not room or not players.owned_by(room, peer.token) then return false end
+  peer:join(room)
+  return true
+end
+
+-- The connection is lost, and the session waits: the others see who is away.
+function game.on_suspend(peer)
+  for _, room in ipairs(peer:rooms()) do members.suspend(room, peer) end
+end
+
+return game

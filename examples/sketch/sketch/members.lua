@@ -1,0 +1,120 @@
+-- The members of a table: who comes, goes and comes back, who is host, and who is voted out.
+local perigee = require "perigee"
+local players = require "sketch.players"
+local rules = require "sketch.rules"
+local tell = require "sketch.tell"
+local turns = require "sketch.turns"
+
+local members = {}
+
+local function elect(room)
+  local heir = players.elect(room)
+  if heir then tell.news(room, "%s is the host.", heir.name) end
+end
+
+local function sit(room, peer)
+  local player = players.seat(room, peer)
+  if not player then return false end
+  if player.token then table.insert(room.state.queue, player.id) end -- draws in this round, too
+  tell.news(room, "%s plays.", player.name)
+  return true
+end
+
+function members.join(room, peer, options)
+  local state = room.state
+  if state.banned[peer.token] then error(perigee.fault("VotedOut", { table = state.title })) end
+  local back = players.seat_again(room, peer)
+  if back then
+    tell.news(room, "%s is back.", back.name)
+  elseif options.role == "spectator" then
+    state.watchers[peer.id] = peer
+    tell.news(room, "%s watches.", peer.name)
+  elseif not sit(room, peer) then
+    return false, "all seats are taken, but you may watch"
+  end
+  elect(room)
+  tell.all(room, peer)
+  tell.table(room)
+end
+
+-- Somebody who watches wants to play.
+function members.play(room, peer)
+  if players.of(room, peer) then return end
+  if not sit(room, peer) then error(perigee.fault "NoSeatFree") end
+  room.state.watchers[peer.id] = nil
+  elect(room)
+  tell.you(room, peer)
+  tell.table(room)
+end
+
+local function remove(room, player)
+  players.remove(room, player)
+  elect(room)
+  turns.check(room)
+end
+
+-- The seat of a player waits for some time.
+function members.leave(room, peer)
+  room.state.watchers[peer.id] = nil
+  local player = players.of(room, peer)
+  if not player then return tell.table(room) end
+  tell.news(room, "%s has left.", player.name)
+  if not player.token then return remove(room, player) end
+  player.peer, player.timer = nil, room:after(rules.keep_seat, "free_seat", player.id)
+  players.set_away(room, player)
+  elect(room)
+  tell.table(room)
+end
+
+function members.free_seat(room, id)
+  remove(room, players.find(room, "id", id))
+end
+
+-- Leaves for good: the seat is free at once. A page that is closed leaves without this.
+function members.quit(room, peer)
+  local player = players.of(room, peer)
+  peer:leave(room)
+  if not player then return end
+  tell.news(room, "%s has left.", player.name)
+  remove(room, player)
+end
+
+-- The connection is lost, and the session waits.
+function members.suspend(room, peer)
+  local player = players.of(room, peer)
+  if not player then return end
+  players.set_away(room, player)
+  tell.table(room)
+end
+
+function members.resume(room, peer)
+  local player = players.of(room, peer)
+  if player then player.is_here = true end
+  tell.all(room, peer)
+  tell.table(room)
+end
+
+function members.vote(room, peer, player)
+  local by, people = players.of(room, peer), #players.people(room)
+  if not by or by == player then return end
+  local votes, is_enough = players.vote(room, by, player)
+  tell.news(room, "%s votes for %s to go (%d of %d).", by.name, player.name, votes, people)
+  if not is_enough then return tell.table(room) end
+  tell.news(room, "%s is voted out.", player.name)
+  if player.token then room.state.banned[player.token] = true end
+  if player.peer then room:kick(player.peer, "voted out") end
+  remove(room, player)
+end
+
+function members.need_host(room, peer)
+  local player = players.of(room, peer)
+  if not player or player.id ~= room.state.host then error(perigee.fault "HostOnly") end
+end
+
+function members.lock(room, peer, is_locked)
+  members.need_host(room, peer)
+  room:set { locked = is_locked }
+  room:spawn "show" -- because room.locked is the old one until this handler has ended
+end
+
+return members

@@ -1,0 +1,141 @@
+// examples/sketch, played in real pages: three play a turn, one of them loads the page again, and a phone
+// watches.
+import assert from "node:assert/strict";
+import { cp, mkdir } from "node:fs/promises";
+import path from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { folder } from "../../clients/js/test/files.js";
+import { startServer } from "../../clients/js/test/server.js";
+import { openPage, until } from "./browser.js";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const DESK = { viewport: { width: 1280, height: 800 } };
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+// On a machine that is busy with the browsers, a handler may be kept waiting for long.
+const PATIENT = ["--handler-budget", "5"];
+const PICTURES = process.env.PERIGEE_PICTURES; // a folder for screenshots
+
+async function picture(page, name) {
+  if (!PICTURES) return;
+  await mkdir(PICTURES, { recursive: true });
+  await page.screenshot({ path: path.join(PICTURES, name + ".png") });
+}
+
+async function start(t) {
+  const root = await folder(t);
+  await cp(path.join(ROOT, "examples/sketch"), root, { recursive: true });
+  return startServer(t, { path: root, flags: PATIENT });
+}
+
+async function visit(t, server, name, options = DESK, hash = "") {
+  const page = await openPage(t, `http://${server.address}/${hash}`, options);
+  await until(page, () => window.sketch);
+  await page.fill("#name", name);
+  return page;
+}
+
+const atTable = (page) => until(page, () => !document.getElementById("table").hidden && sketch.table.you);
+const phase = (page, name) => until(page, (name) => sketch.table.state?.phase === name, name);
+const linesOf = (page) => page.evaluate(() => JSON.stringify(sketch.table.paper.lines));
+
+/** Draws a line through places of the paper, from 0 to 1. */
+async function draw(page, places, color) {
+  if (color) await page.click(`[data-color="${color}"]`);
+  const box = await page.locator("#paper").boundingBox();
+  const at = ([x, y]) => [box.x + x * box.width, box.y + y * box.height];
+  await page.mouse.move(...at(places[0]));
+  await page.mouse.down();
+  for (const place of places.slice(1)) await page.mouse.move(...at(place), { steps: 3 });
+  await page.mouse.up();
+}
+
+const circle = (x, y, radius) =>
+  Array.from({ length: 17 }, (_, i) => [x + radius * Math.cos(i * Math.PI / 8), y + 1.6 * radius * Math.sin(i * Math.PI / 8)]);
+
+async function drawHouse(page) {
+  await draw(page, [[0.3, 0.8], [0.3, 0.45], [0.6, 0.45], [0.6, 0.8], [0.3, 0.8]], 12);
+  await draw(page, [[0.25, 0.47], [0.45, 0.2], [0.65, 0.47]], 3);
+  await draw(page, [[0.42, 0.8], [0.42, 0.6], [0.5, 0.6], [0.5, 0.8]], 1);
+  await draw(page, circle(0.82, 0.2, 0.06), 5);
+  await draw(page, Array.from({ length: 15 }, (_, i) => [0.03 + i * 0.067, 0.84 + 0.015 * Math.sin(i)]), 6);
+}
+
+/** The pages have the same picture as the first one, which has drawn it. */
+async function assertSamePicture([drawer, ...others]) {
+  await drawer.evaluate(() => sketch.game.flush());
+  const lines = await linesOf(drawer);
+  for (const page of others) {
+    await until(page, (lines) => JSON.stringify(sketch.table.paper.lines) === lines, lines);
+  }
+  return JSON.parse(lines);
+}
+
+test("three pages play a turn, one is loaded again, and a phone watches", async (t) => {
+  const server = await start(t);
+  const [ann, bob] = await Promise.all([visit(t, server, "ann"), visit(t, server, "bob")]);
+  await ann.fill('#open [name="title"]', "Sunday painters");
+  await ann.click("#open button");
+  await atTable(ann);
+  await picture(ann, "waiting");
+
+  // Bob takes a seat from the list, cid by the address of the table.
+  await until(bob, () => document.querySelector("#tables .main"));
+  await picture(bob, "lobby");
+  await bob.click("#tables .main");
+  await atTable(bob);
+  const cid = await visit(t, server, "cid", DESK, new URL(ann.url()).hash);
+  await cid.click('#code [value="player"]');
+  await atTable(cid);
+  const pages = [ann, bob, cid];
+  await until(ann, () => sketch.table.state.players.length === 3);
+
+  await ann.click("#card .start .main");
+  await phase(bob, "choosing");
+  await until(ann, () => document.querySelector(".choices button"));
+  await picture(ann, "choosing");
+  await ann.click(".choices button");
+  for (const page of pages) await phase(page, "drawing");
+  const word = await ann.evaluate(() => sketch.table.you.word);
+  assert.equal(await bob.evaluate(() => sketch.table.you.word), undefined);
+
+  await drawHouse(ann);
+  const lines = await assertSamePicture(pages);
+  assert.equal(lines.length, 5);
+  await draw(ann, [[0.1, 0.1], [0.2, 0.2]], 9);
+  await ann.click("#undo");
+  assert.equal((await assertSamePicture(pages)).length, 5);
+
+  await bob.fill("#words", "a hut?");
+  await bob.keyboard.press("Enter");
+  await cid.fill("#words", ` ${word.toUpperCase()}`);
+  await cid.keyboard.press("Enter");
+  await until(bob, () => document.querySelector("#lines .right")?.textContent === "cid knows the word!");
+  assert.ok(!(await bob.textContent("#lines")).toLowerCase().includes(word));
+  await until(cid, (word) => sketch.table.you.word === word, word);
+  await picture(ann, "drawing");
+  await picture(bob, "guessing");
+
+  // The page is loaded again: the same seat, and the picture so far.
+  await bob.reload();
+  await atTable(bob);
+  assert.equal(await bob.evaluate(() => sketch.table.me.name), "bob");
+  await assertSamePicture([ann, bob]);
+  await until(ann, () => sketch.table.state.players.every((player) => player.is_here));
+
+  const dan = await visit(t, server, "dan", PHONE, new URL(ann.url()).hash);
+  await picture(dan, "phone-lobby");
+  await dan.tap('#code [value="spectator"]');
+  await atTable(dan);
+  await assertSamePicture([ann, dan]);
+  await picture(dan, "phone-watching");
+  assert.ok(await dan.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+
+  await bob.fill("#words", word);
+  await bob.keyboard.press("Enter");
+  for (const page of [...pages, dan]) await phase(page, "pause");
+  assert.equal((await dan.textContent("#word")).replaceAll(/\s/g, ""), word.replaceAll(" ", ""));
+  await picture(bob, "result");
+
+  for (const page of [...pages, dan]) assert.deepEqual(page.failures, []);
+});
