@@ -12,7 +12,7 @@ local turns = require "sketch.turns"
 -- No auto_create: the message `open` makes tables.
 local sketch = { capacity = rules.members, auto_delete = 60, permanent = false, on_message = {} }
 
--- What timers and tasks call.
+-- Timers and tasks call these.
 sketch.choose, sketch.give_hint, sketch.finish_turn = turns.choose, turns.hint, turns.finish
 sketch.next_turn, sketch.check = turns.next, turns.check
 sketch.free_seat, sketch.show = members.free_seat, tell.table

@@ -32,7 +32,7 @@ local function table_of(room)
   }
 end
 
--- Who one is, and what one alone may know: the word, or the words to choose from.
+-- Tells a peer which player it is, and what it alone may know: the word, or the words to choose from.
 function tell.you(room, peer)
   local state, player = room.state, players.of(room, peer)
   local draws = player and player.id == state.drawer

@@ -119,8 +119,8 @@ function turns.finish(room, reason)
   show(room)
 end
 
--- Goes on when nobody is left to draw or to guess; after each guess, and when somebody has left. Those
--- who may be back in a moment count.
+-- Ends the turn if nobody is left to draw or to guess. It is called after each guess, and when somebody
+-- has left. Players who may be back in a moment count.
 function turns.check(room)
   local state = room.state
   local drawer = players.find(room, "id", state.drawer)
