@@ -1,15 +1,13 @@
 rockspec_format = "3.0"
 package = "perigee"
 version = "dev-1"
-source = { url = "git+file://." }
+source = { url = "git+file://." } -- scripts/rock fills in that of a release
 description = {
   summary = "Client of the Perigee game relay server",
   detailed = "Connects games, bots and tools written in Lua to a Perigee server.",
   license = "MIT",
 }
--- lua-cjson is wanted too, but not named: whoever has it from the distribution need not fetch and
--- build it again, and the client says when it is missing.
-dependencies = { "lua >= 5.1, < 5.2" }
+dependencies = { "lua >= 5.1, < 5.2", "lua-cjson", "lpeg" } -- lpeg reads schemas
 external_dependencies = { SODIUM = { header = "sodium.h", library = "sodium" } }
 build = {
   type = "builtin",
@@ -52,10 +50,7 @@ build = {
     ["perigee.client.room"] = "lua/perigee/client/room.lua",
     ["perigee.client.schema"] = "lua/perigee/client/schema.lua",
     ["perigee.client.timers"] = "lua/perigee/client/timers.lua",
-    ["perigee.util.class"] = "lua/perigee/util/class.lua",
     ["perigee.util.describe"] = "lua/perigee/util/describe.lua",
-    ["perigee.util.fault"] = "lua/perigee/util/fault.lua",
-    ["perigee.util.iterate"] = "lua/perigee/util/iterate.lua",
     ["perigee.util.json_text"] = "lua/perigee/util/json_text.lua",
     ["perigee.util.sorted_keys"] = "lua/perigee/util/sorted_keys.lua",
     ["perigee.util.unsendable"] = "lua/perigee/util/unsendable.lua",

@@ -1,8 +1,9 @@
---- The rock: LuaRocks builds the client from a fresh tree, without network, and it runs under Lua 5.1 and
---- LuaJIT.
+--- The rock: LuaRocks installs a release of the client into a fresh tree, from another folder and without
+--- network, and it runs under Lua 5.1 and LuaJIT.
+local pages = require "tests.pages"
 local server = require "tests.e2e.server"
 
-local PARTS = "clients include lua perigee-dev-1.rockspec src/base src/wire"
+local OF_LUAJIT = { bit = true, ffi = true, ["table.new"] = true }
 
 local GAME = [[
   local perigee = require "perigee"
@@ -40,14 +41,40 @@ describe("the rock", function()
   setup(function()
     if not is_there "luarocks" then return end
     tree = server.folder { ["client.lua"] = PROGRAM }
-    local command = ("mkdir %s/source && cp -r --parents %s %s/source && cd %s/source && luarocks"
-      .. " --lua-version 5.1 --tree %s/rock make --deps-mode none perigee-dev-1.rockspec "
-      .. ">%s/log 2>&1"):format(
-      tree, PARTS, tree, tree, tree, tree)
+    local command = ("scripts/rock %s/release >%s/log 2>&1 && cd / && luarocks --lua-version 5.1"
+      .. " --tree %s/rock install --deps-mode none %s/release/perigee-*.rockspec >>%s/log 2>&1"):format(
+      tree, tree, tree, tree, tree)
     assert(os.execute(command) == 0, "see " .. tree .. "/log")
   end)
 
   teardown(server.stop_all)
+
+  it("has a source that a release fills in", function()
+    if not is_there "luarocks" then return pending "luarocks is missing" end
+    local command = ("scripts/rock %s/web https://example.org/releases"):format(tree)
+    assert(os.execute(command .. " >/dev/null") == 0)
+    local rockspec = pages.read(tree .. "/web/perigee-0.1.0-1.rockspec")
+    assert.matches('url = "https://example.org/releases/perigee%-0%.1%.0%.tar%.gz"', rockspec)
+    assert.matches('version = "0%.1%.0%-1"', rockspec)
+  end)
+
+  it("has the modules of the client alone, and declares those of others", function()
+    local spec = setmetatable({}, { __index = _G })
+    setfenv(assert(loadfile "perigee-dev-1.rockspec"), spec)()
+    local declared = table.concat(spec.dependencies, " ")
+    local modules, needed = spec.build.modules, { ["perigee.client"] = true, ["perigee.native"] = true }
+    local function check(path, name)
+      needed[name] = true
+      local is_known = OF_LUAJIT[name] or modules[name] or declared:find(name, 1, true)
+      assert.truthy(is_known, path .. " requires " .. name)
+    end
+    for _, path in pairs(modules) do
+      local text = type(path) == "string" and pages.read(path) or ""
+      for name in text:gmatch 'require[ (]*"([%w_.]+)"' do check(path, name) end
+      for name in text:gmatch 'dependency[" (]+([%w_.]+)"' do check(path, name) end
+    end
+    for name in pairs(modules) do assert.truthy(needed[name], name .. " is in the rock, and not required") end
+  end)
 
   for _, interpreter in ipairs { "lua5.1", "luajit" } do
     it("runs under " .. interpreter, function()

@@ -2,7 +2,6 @@
 
 local HOW = {
   cjson = "install it with `apt install lua-cjson` or `luarocks install lua-cjson`",
-  luv = "install it with `apt install lua-luv` or `luarocks install luv`",
   ["perigee.client.core"] = "Perigee's build has it (build/release/lua/perigee/client/core.so), and "
     .. "so has its rock; package.cpath has to name its folder, as "
     .. "LUA_CPATH=\"build/release/lua/?.so;;\" does",
