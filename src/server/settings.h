@@ -42,11 +42,11 @@
   X(KEY_IDLE_TIMEOUT, idle_timeout, SECONDS, "31", 0, 604800, LIVE,                    \
     "silence that ends a connection; 0: none does", "", "")                            \
   X(KEY_PING_INTERVAL, ping_interval, SECONDS, "13", 0, 604800, LIVE,                  \
-    "from PING to PING, the one before answered by then; 0: off", "", "")              \
+    "interval of PINGs, each to be answered before the next; 0: off", "", "")          \
   X(KEY_HANDSHAKE_TIMEOUT, handshake_timeout, SECONDS, "5", 0.01, 3600, LIVE,          \
     "time to say HELLO", "", "The head of an HTTP request has the same time.")         \
   X(KEY_RESUME_TIMEOUT, resume_timeout, SECONDS, "30", 0, 604800, LIVE,                \
-    "how long a lost session waits; 0: not at all", "",                                \
+    "how long a session survives a lost connection; 0: not at all", "",                \
     "See [lost connections](operating.md#lost-connections).")                          \
   X(KEY_CHANNEL_CAPACITY, channel_capacity, WHOLE, "1024", 1, 1000000, LIVE,           \
     "messages that may wait for one peer", "", "")                                     \
@@ -59,7 +59,7 @@
     "whether clients may broadcast bytes to all peers, not only in rooms", "",         \
     "For small games among friends: a stranger could fill all connections.")           \
   X(KEY_UNIQUE_NAMES, unique_names, CHOICE, "text", 0, 0, LIVE,                        \
-    "among whom no two peers have the same name: text peers, all, or nobody",          \
+    "whether no two peers have the same name; text: no two text peers",                \
     "text|true|false",                                                                 \
     "A suspended session keeps its name. With `true`, a HELLO with a name in "         \
     "use is refused unless `on_connect` gives another name. See "                      \
@@ -98,7 +98,7 @@
     "The sender is disconnected, or the bytes are dropped; both are counted. "         \
     "See [schema.md](schema.md#what-does-not-fit).")                                   \
   X(KEY_PROTOCOL, protocol, TEXT, "", 0, 0, LIVE,                                      \
-    "text that the protocol hash takes in, such as a version of the game", "",         \
+    "text that becomes part of the protocol hash, such as a version of the game", "",  \
     "Clients that were made for another text are refused. See "                        \
     "[versions](schema.md#versions-without-a-schema).")                                \
   X(KEY_SCHEMA_CHANGE, schema_change, CHOICE, "refuse", 0, 0, LIVE,                    \
@@ -137,7 +137,7 @@
     "program has it where it has a game, or where `admin` is set. See [the control "   \
     "API](operating.md#the-control-api) and [mcp.md](mcp.md).")                        \
   X(KEY_ADMIN_TOKEN, admin_token, TEXT, "", 0, 0, START,                               \
-    "what requests to it carry; needed where others can reach it", "",                 \
+    "secret that its requests must carry; needed where others can reach it", "",       \
     "A request carries it as `Authorization: Bearer TOKEN`; it has 16 "                \
     "characters or more. Without a token, `admin` has to be an address of this "       \
     "machine alone. Give it as `PERIGEE_ADMIN_TOKEN`, because others can read "        \
@@ -156,7 +156,7 @@
     "whether MCP shows the game's sources to those without admin_token", "",           \
     "Clients that give the `admin_token` may always read them.")                       \
   X(KEY_MCP_TOOLS, mcp_tools, TEXTS, "*", 0, 0, LIVE,                                  \
-    "MCP tools that may be used: names, starts*, and -name for none of these", "",     \
+    "MCP tools that may be used: name, start*; -name excludes tools", "",              \
     "The last one that fits decides. See [mcp.md](mcp.md).")                           \
   X(KEY_LOG_LEVEL, log_level, CHOICE, "info", 0, 0, LIVE,                              \
     "least level that is logged", "debug|info|warn|error|off", "")                     \

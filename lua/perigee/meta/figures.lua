@@ -1,14 +1,15 @@
 ---@meta
 -- Counters ----------------------------------------------------------------------------------
 
---- The results of `perigee.stats` and `peer:stats`. They count from the start of the server, and from the first
---- connection of the peer. Reading them costs about a microsecond a peer, so a game can read them in each tick.
+--- The results of `perigee.stats` and `peer:stats`. `perigee.stats` counts from the start of the server, `peer:stats`
+--- from the peer's first connection. Reading them costs about a microsecond a peer, so a game can read them in each
+--- tick.
 
---- Counters of a peer's connections, since its first.
+--- Counters of all connections of a peer so far.
 ---@class perigee.PeerStats
 ---@field latency_ms number Round trip of the last ping, in milliseconds; 0 before the first.
 ---@field packets_in integer Packets that it sent, or a text peer's lines.
----@field packets_out integer Packets to it, with those to its rooms and those resent. A resent run counts as one.
+---@field packets_out integer Packets to it, including those to its rooms and those resent. Packets resent together count as one.
 ---@field bytes_in integer Bytes of these packets.
 ---@field bytes_out integer Bytes of these packets, without the overhead of TLS, WebSockets and IP.
 ---@field queued integer Messages that wait now because it reads too slowly.

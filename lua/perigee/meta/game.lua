@@ -56,8 +56,8 @@
 --- Handles packets on channels 3 to 999 (not on 3 in a kind with `lockstep`) and 3000 to 65535, and packets of plugins
 --- to the server. A string that it returns answers a request.
 ---@field on_packet? fun(peer: perigee.Peer, packet: perigee.Packet): string?
---- Decides whether a client may serve the plugin channel of that name; see verdicts above. `channels` does not count
---- then. It runs again in each new session, and may wait.
+--- Decides whether a client may serve the plugin channel of that name; see verdicts above. It decides in place of
+--- `channels`, whose numbers still apply. It runs again in each new session, and may wait.
 ---@field on_channel_open? fun(peer: perigee.Peer, name: string): boolean?, string?
 --- Runs `tick_rate` times a second; `dt` is the seconds since the last call. It never overlaps itself: a tick that is due
 --- while the last one waits, or that is late, is left out, and the log reports it.
@@ -98,8 +98,8 @@
 --- `on_join` refuses that join. Set `auto_delete` too, because otherwise clients can fill `max_rooms`; a warning says so.
 --- Default: false.
 ---@field auto_create? boolean
---- Seconds that an empty room lives on, also after its creation. Rooms that `perigee.rooms.create` has made stay all
---- the same, unless `permanent` is false. Default: for ever.
+--- Seconds after which an empty room is deleted, also one that no peer has joined yet. Rooms that
+--- `perigee.rooms.create` has made stay all the same, unless `permanent` is false. Default: for ever.
 ---@field auto_delete? number
 --- Whether `auto_delete` spares the rooms. Default: true for rooms made by `perigee.rooms.create` or an operator,
 --- false for those that a join has made.
@@ -111,8 +111,8 @@
 --- The text that a client gives as the join option `password`, 1 to 64 bytes; without it the client gets Unauthorized.
 --- `peer:join` needs none. Default: none.
 ---@field password? string
---- Whether a member whose connection is lost stays, suspended, until its session ends or goes on. False: it leaves at
---- once, and `on_leave` runs. Default: true.
+--- Whether a member whose connection is lost stays in the room, suspended, until it comes back or its session ends.
+--- False: it leaves at once, and `on_leave` runs. Default: true.
 ---@field resume? boolean
 --- Calls of `on_tick` a second, for each room. Default: `tick_rate` of the game.
 ---@field tick_rate? number
@@ -137,7 +137,7 @@
 ---@field on_broadcast? fun(room: perigee.Room, peer: perigee.Peer, data: string): boolean|string|nil
 --- Runs after messages for a member were dropped because it reads too slowly, at most once per flush and peer.
 ---@field on_backpressure? fun(room: perigee.Room, peer: perigee.Peer, info: perigee.Backpressure)
---- Runs when a member is back whose connection was lost.
+--- Runs when a member whose connection was lost has come back.
 ---@field on_resume? fun(room: perigee.Room, peer: perigee.Peer, gap: perigee.Gap)
 --- Runs `tick_rate` times a second for each room, as `on_tick` of the game does.
 ---@field on_tick? fun(room: perigee.Room, dt: number)
@@ -160,10 +160,11 @@
 ---@class perigee.Retry
 ---@field retry number Seconds, from 0 to 65535; fractions are rounded up.
 
---- A rule of `channels`: the clients that may serve a plugin channel, and its number. Numbers are 3 to 1999; nobody
---- else gets those that a rule names. They also count in a game with `on_channel_open`.
+--- A rule of `channels`: the clients that may serve a plugin channel, and its number. Numbers are 3 to 1999. The
+--- numbers that a rule names are reserved for its channels, also in a game with `on_channel_open`.
 ---@class perigee.ChannelRule
---- An environment variable's name that begins with GAME_. Its value must be the peer's token. Default: any client.
+--- Name of an environment variable, which begins with GAME_. Its value is the token that the client must give. Default:
+--- any client.
 ---@field token? string
 --- The channel's number.
 ---@field id? integer
@@ -202,17 +203,18 @@
 --- Size of one packet's payload or of one line. In bytes, or as "64 KiB". Default: "64 KiB".
 ---@field max_payload? integer|string
 ---@field idle_timeout? number Silence that ends a connection; 0: none does. In seconds. Default: 31.
---- From PING to PING, the one before answered by then; 0: off. In seconds. Default: 13.
+--- Interval of PINGs, each to be answered before the next; 0: off. In seconds. Default: 13.
 ---@field ping_interval? number
 ---@field handshake_timeout? number Time to say HELLO. In seconds. Default: 5.
----@field resume_timeout? number How long a lost session waits; 0: not at all. In seconds. Default: 30.
+--- How long a session survives a lost connection; 0: not at all. In seconds. Default: 30.
+---@field resume_timeout? number
 ---@field channel_capacity? integer Messages that may wait for one peer. Default: 1024.
 --- Effect of more messages than channel_capacity. Default: "drop_newest".
 ---@field overflow? "drop_newest"|"drop_oldest"|"disconnect"
 ---@field max_rooms? integer Rooms at a time. Default: 4096.
 --- Whether clients may broadcast bytes to all peers, not only in rooms. Default: false.
 ---@field client_broadcast? boolean
---- Among whom no two peers have the same name: text peers, all, or nobody. Default: "text".
+--- Whether no two peers have the same name; text: no two text peers. Default: "text".
 ---@field unique_names? "text"|true|false
 --- Packets a second from one peer, twice that in a burst; 0: no limit. Default: 500.
 ---@field rate_limit? integer
@@ -233,7 +235,8 @@
 ---@field rollback_errors? integer
 --- Effect of bytes that are not a message of the schema. Default: "disconnect".
 ---@field invalid_messages? "disconnect"|"drop"
----@field protocol? string Text that the protocol hash takes in, such as a version of the game. Default: none.
+--- Text that becomes part of the protocol hash, such as a version of the game. Default: none.
+---@field protocol? string
 --- Effect of a reload that changes messages of connected clients. Default: "refuse".
 ---@field schema_change? "refuse"|"reconnect"
 ---@field watch? boolean Reload when a file of the game changes; off with --prod. Default: true.
@@ -248,14 +251,15 @@
 ---@field http_max_bytes? integer|string
 --- Address for operators and tools: the control API under /api, MCP under /mcp. Default: "127.0.0.1:7778".
 ---@field admin? string|false
----@field admin_token? string What requests to it carry; needed where others can reach it. Default: none.
+--- Secret that its requests must carry; needed where others can reach it. Default: none.
+---@field admin_token? string
 ---@field admin_hosts? string|string[] Names by which it may be called besides localhost. Default: none.
 --- Whether the control API without admin_token and the server's own MCP tools may change something. Default: false.
 ---@field admin_write? boolean
 ---@field mcp_write? boolean The older name of admin_write.
 --- Whether MCP shows the game's sources to those without admin_token. Default: false.
 ---@field mcp_source? boolean
---- MCP tools that may be used: names, starts*, and -name for none of these. Default: "*".
+--- MCP tools that may be used: name, start*; -name excludes tools. Default: "*".
 ---@field mcp_tools? string|string[]
 ---@field log_level? "debug"|"info"|"warn"|"error"|"off" Least level that is logged. Default: "info".
 ---@field log_format? "text"|"json" Form of the log. Default: "text".
@@ -298,7 +302,7 @@
 ---@class perigee.Event
 ---@field type "Connected"|"Disconnected"|"Message"
 ---@field peer perigee.Peer
----@field reason? perigee.Code Of Disconnected: why.
----@field name? string Of Message: its name.
----@field value? any Of Message: its value.
----@field room? perigee.Room Of Message: its room, if it is about one.
+---@field reason? perigee.Code Reason of a Disconnected.
+---@field name? string Name of a Message.
+---@field value? any Value of a Message.
+---@field room? perigee.Room Room of a Message, if it is about one.

@@ -4,9 +4,9 @@
 --- Matches that clients simulate turn by turn: the settings of a kind, the arguments of its handlers,
 --- `room.lockstep`, and `perigee.fixed`. docs/lockstep.md is the guide.
 
---- Settings of the matches of a room kind: its `lockstep`. All of it is optional, and sizes are numbers of bytes. After a
---- reload, new values hold for the running match too, but for `hash_every`, `max_input` and `record`, which wait for
---- the next match. A reload that removes `lockstep` ends the matches of the kind.
+--- Settings of the matches of a room kind: its `lockstep`. All of it is optional, and sizes are numbers of bytes. After
+--- a reload, new values apply to the running match too, except `hash_every`, `max_input` and `record`, which apply from
+--- the next match on. A reload that removes `lockstep` ends the matches of the kind.
 ---@class perigee.LockstepSettings
 ---@field turn_rate? number Turns a second, 1 to 240. Default: 20.
 ---@field input_delay? integer Fewest turns from an input to its turn. Default: 2.
@@ -16,8 +16,9 @@
 --- The fate of a turn that is due while an input is missing: it waits, or continues with the player's last input
 --- ("repeat"), or without one ("empty"). Default: "wait".
 ---@field on_missing? "wait"|"repeat"|"empty"
---- Most seconds that a turn waits, 0 to 60, and that all turns wait for one player in ten times as long. Turns do not wait
---- again for a player that let one wait in vain, until it gives an input in time. Default: 1.
+--- Longest time in seconds that turns wait for one player, 0 to 60. Waiting uses this time up, and each second gives a
+--- tenth of a second back. After a turn has waited for a player in vain, turns wait for it again only when one of its
+--- inputs has come in time. Default: 1.
 ---@field wait_limit? number
 --- Turns that are kept for players who come late, 100 to 1,000,000. Each counts 32 bytes besides its own; a match
 --- keeps at most 4 MiB, and 16 KiB while all matches together have 64 MiB. Default: 12000.
@@ -25,7 +26,7 @@
 ---@field players? integer Slots, 1 to 64. A member without a slot watches. Default: 8.
 ---@field start? integer Players with whom a match begins, at most `players`; 0: `room.lockstep:start` begins it. Default: 1.
 ---@field hash_every? integer Turns from hash to hash, 1 to 255. Default: 1.
----@field max_input? integer Bytes of one input, at most 4096; those of all players fit into a packet of 48 KiB. Default: 256.
+---@field max_input? integer Bytes of one input, at most 4096; all players' inputs must fit into 48 KiB. Default: 256.
 ---@field snapshot_limit? integer Bytes of a state that is given to others, at most 4 MiB. Default: 1048576.
 ---@field record? string Folder in the game's own where each match is recorded, such as "recordings". Default: none.
 ---@field record_limit? integer Bytes of one recording, at most 1 GiB. Default: 16777216.
@@ -56,8 +57,8 @@ function Lockstep:set_speed(speed) end
 --- Begins another match with the same players: turn 1, another seed.
 function Lockstep:restart() end
 
---- Has a peer replace its state with that of the others, as after a desync. A second call for the same peer counts
---- after 5 seconds, because another member has to give the state.
+--- Has a peer replace its state with that of the others, as after a desync. For 5 seconds after a call, further calls
+--- for the same peer have no effect, because another member has to give the state each time.
 ---@param peer perigee.Peer
 function Lockstep:resync(peer) end
 

@@ -13,9 +13,10 @@
 ---@field input? table JSON Schema of its arguments, which are an object. Arguments are checked before the handler runs.
 ---@field output? table JSON Schema of its result, which is an object. A result that does not fit is an error.
 ---@field annotations? table Hints of the protocol, such as `{ readOnlyHint = true }`.
---- Returns text, a table, `{ content = ... }` as the protocol has it, or nil and a text for the LLM: the tool failed.
+--- Returns text, a table, or `{ content = ... }` in the protocol's form. If the tool fails, it returns nil and a text
+--- for the LLM.
 ---@field handler? fun(arguments: table, session: perigee.McpSession): any, string?
----@field channel? string|integer Name or number of the channel whose server answers, in place of a handler.
+---@field channel? string|integer Name or number of the plugin channel that answers, in place of a handler.
 ---@field notifications? string[] Notifications that this client may send to sessions, besides log lines and progress.
 ---@field timeout? number Seconds until a call fails without an answer. Default: 30.
 
@@ -43,7 +44,7 @@
 ---@field title? string Its name for people.
 ---@field description? string
 ---@field arguments? perigee.McpArgument[]
---- Returns text, or a list of texts and of messages as the protocol has them.
+--- Returns text, or a list of texts and of messages in the protocol's form.
 ---@field handler fun(arguments: table<string, string>, session: perigee.McpSession): string|table
 
 --- The session of an MCP client, in the handler of one of its calls.
@@ -70,7 +71,7 @@ function McpSession:progress(done, total, message) end
 ---@param params table The protocol's parameters.
 ---@param timeout? number Seconds. Default: 60.
 ---@return table? result
----@return string? message Why not, such as that the client does not offer it.
+---@return string? message Reason of the failure, for example that the client does not offer this method.
 function McpSession:ask(method, params, timeout) end
 
 --- Ends the connection on which the client waits for this call. The client connects again for the answer.
@@ -86,7 +87,7 @@ function McpSession:hang_up() end
 ---@class perigee.Mcp
 local mcp = {}
 
---- Offers a tool, in place of one of the same name. A game has at most 256.
+--- Offers a tool, and replaces one of the same name. A game has at most 256.
 ---@param given perigee.McpTool
 function mcp.tool(given) end
 

@@ -71,11 +71,11 @@ function perigee.sleep(seconds) end
 ---@return number
 function perigee.now() end
 
---- Calls `fn(...)` once, after a time. Arguments behind a name must be data, as in a state.
+--- Calls `fn(...)` once, after a time. If `fn` is a name, its arguments must be data, as in a state.
 ---
 --- A timer that the top level, `on_start` or `on_reload` made, or a task that one of them started, is *owned* by the
---- version: it ends at the next reload, and the new version makes its own. All other timers outlive reloads: with the
---- old code where they have a function, with the new code where they have a name.
+--- version: it ends at the next reload, and the new version makes its own. All other timers outlive reloads. They call
+--- the old code if `fn` is a function, and the new code if it is a name.
 ---@param seconds number
 ---@param fn perigee.FunctionName|fun(...: any) A function, or the name of one in the game's table.
 ---@param ... any
@@ -115,8 +115,8 @@ function perigee.events() end
 --- handler has ended. A table names its number as well: `perigee.channel { name = "physics", id = 300 }`.
 ---
 --- A channel that the top level, `on_start` or `on_reload` opened is owned by the version. At a reload, a channel that
---- the new version opens too passes over with its waiting packets and requests; one that it does not open closes.
---- Channels of other handlers keep running with their code.
+--- the new version opens too stays open, with its waiting packets and requests; any other closes. Channels that other
+--- handlers opened stay open with the old code.
 ---@param given string|perigee.ChannelOptions A name as rooms have it, or a name and its number.
 ---@return perigee.Channel? channel
 ---@return string? message Reason of the failure.
@@ -150,11 +150,12 @@ function perigee.random_bytes(count) end
 function perigee.date(zone, at) end
 
 --- Sends an HTTP request to another server, and waits for the answer, also for one with an error status. The setting
---- `http_hosts` lists the hosts that may be asked. Redirects are not followed.
+--- `http_hosts` lists the hosts that may be asked; for any other host the code is Unauthorized. The code is RateLimited
+--- while too many requests are under way, and Unsupported if libcurl is missing. Redirects are not followed.
 ---@param request string|perigee.HttpRequest The URL of a GET, or a table.
 ---@return perigee.HttpAnswer? answer
 ---@return string? problem `"timeout"` after the timeout.
----@return perigee.Code? code Unauthorized (see `http_hosts`), Unavailable, Protocol, PayloadTooLarge, RateLimited, Unsupported.
+---@return perigee.Code? code Unauthorized, Unavailable, Protocol, PayloadTooLarge, RateLimited or Unsupported.
 function perigee.http(request) end
 
 --- Returns an environment variable of the server, or nil if it is not set. Secrets belong there, not into files.

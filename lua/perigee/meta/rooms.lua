@@ -192,7 +192,7 @@ function Room:has(peer) end
 ---@return perigee.Code? code
 function Room:kick(peer, reason) end
 
---- Changes settings of this room. They precede those of its kind, also after a reload. The members stay.
+--- Changes settings of this room. They override those of its kind, also after a reload. The members stay.
 ---@param settings perigee.RoomSettings
 ---@return true? ok
 ---@return string? message Reason of the failure.
@@ -222,8 +222,9 @@ function Room:get_meta(key) end
 ---@return perigee.Code? code
 function Room:delete() end
 
---- Calls `fn(room, ...)` once, after a time. The timer ends with the room. A name is that of a function in the table
---- of the room's kind, or in the game's if the game does not name the kind. Arguments behind a name must be data, as in a state.
+--- Calls `fn(room, ...)` once, after a time. The timer ends with the room. If `fn` is a name, it names a function in
+--- the table of the room's kind (in the game's table if the game does not declare the kind), and its arguments must be
+--- data, as in a state.
 ---@param seconds number
 ---@param fn perigee.FunctionName|fun(room: perigee.Room, ...: any) A function, or the name of one in the kind's table.
 ---@param ... any
@@ -260,7 +261,7 @@ function Room:spawn(fn, ...) end
 ---@field open? boolean True: rooms that a client can join without a password: neither locked nor full.
 ---@field meta? table<string, string|number|boolean> Public facts that rooms have; at most 8.
 ---@field limit? integer Rooms to return, at most 100. Default: 100.
----@field after? string Rooms whose names are behind this one.
+---@field after? string Rooms whose names are sorted behind this one.
 
 --- Settings of a room of its own, as `perigee.RoomKind` describes them.
 ---@class perigee.RoomSettings
@@ -275,8 +276,8 @@ function Room:spawn(fn, ...) end
 ---@class perigee.Rooms
 local rooms = {}
 
---- Makes a room. `on_create` runs when the handler has ended; the room's class says when others can see it. A name is
---- as peers have it (`peer:set_name`), but may begin with `!`, `*` or `/`.
+--- Makes a room. `on_create` runs when the handler has ended; the room's class says when others can see it. The rules
+--- for names are those of peers (`peer:set_name`), but a room's name may begin with `!`, `*` or `/`.
 ---@param name string
 ---@param options? any For `on_create`.
 ---@param settings? perigee.RoomSettings Settings that differ from those of its kind.
@@ -302,7 +303,7 @@ function rooms.delete(name) end
 function rooms.all() end
 
 --- Returns rooms in the order of their names, as clients list them: no hidden ones. One call looks at some thousand
---- rooms. If it has not seen all, perhaps before it has found any, `next` is the name to give as `after` to go on.
+--- rooms, and may find none among them. If more rooms exist, `next` is the name to give as `after` in the next call.
 ---@param query? perigee.RoomQuery
 ---@return perigee.Room[] rooms
 ---@return string? next

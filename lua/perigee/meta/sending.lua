@@ -96,7 +96,7 @@ function to.group(peers) end
 ---@field name string A name as rooms have it.
 --- Its number, 3 to 999: for a system of the game that clients know by number. Not 3 in a game with lockstep.
 ---@field id? integer
---- The numbers of which it gets the first that is free: "1000-1079". In place of `id`.
+--- A range of numbers, such as "1000-1079", in place of `id`. The channel gets the first free one.
 ---@field range? string
 
 --- A plugin channel that the script serves: a stream of packets for tools beside the game. After `close`, `send` and
@@ -134,7 +134,8 @@ function Channel:ask(peer, packet_type, bytes, timeout) end
 function Channel:on_packet(fn) end
 
 --- Returns the packets since the last call, the oldest first, for a channel without `on_packet`. At most 1,024 packets
---- and 4 MiB wait; then the oldest are dropped. The sender of a request gets Unsupported.
+--- and 4 MiB wait; when more come, the oldest are dropped. The sender of a request gets Unsupported, because only
+--- `on_packet` can answer.
 ---@return perigee.ChannelPacket[] packets
 ---@return integer dropped Packets that were dropped since the last call.
 function Channel:receive() end

@@ -12,9 +12,8 @@
 ---@class perigee.World
 local World = {}
 
---- Declares a component, at the top level. Values get from the default the fields that they leave out. A game that
---- declares one component declares all of them, and a misspelt name is an error then. A game that declares none may use
---- any name.
+--- Declares a component, at the top level. A value without some fields gets them from the default. A game that declares
+--- one component must declare all, so that a misspelt name is an error. A game that declares none may use any name.
 ---@param name string
 ---@param default? table
 function World:component(name, default) end
@@ -80,9 +79,10 @@ function World:singleton(name) end
 
 --- Iterates over the entities that have all of these components: `for entity, position, health in ...`.
 ---
---- The world may change during the loop. No entity comes twice. An entity that lost a component, or was despawned, before
---- its turn does not come; nor does one that was spawned meanwhile. An existing one that gets the missing component may
---- come or not. A handler that waits in the loop loses these promises: collect the entities first.
+--- The world may change during the loop. No entity comes twice. The loop skips an entity that is despawned or loses a
+--- component before the loop reaches it, and one that is spawned during the loop. An existing entity that gets a
+--- missing component may come or not. If the handler waits in the loop, none of this is certain: collect the entities
+--- first.
 ---@param ... string 1 to 16 names.
 ---@return fun(walk: any, entity?: integer): integer?, any, any, any, any, any
 ---@return any walk
