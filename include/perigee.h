@@ -128,7 +128,7 @@ typedef struct PerigeeOptions {
   uint32_t reconnect_first_ms;  // pause before the first new try; default: 250
   // Pauses double up to this, and each is shortened at random by up to a half; default: 8000.
   uint32_t reconnect_max_ms;
-  uint32_t reconnect_for_ms;  // when to give up; default: 0, never
+  uint32_t reconnect_for_ms;  // time after which the client gives up; default: 0, never
   int reconnect;  // default: 1; 0: the client ends with its connection, or when the server
                   // refuses it with PERIGEE_UNAVAILABLE
   int rejoin;     // default: 1, join the rooms again in a new session
@@ -193,11 +193,12 @@ PERIGEE_API size_t perigee_poll_all(PerigeeClient **clients, size_t client_count
                                     PerigeeFd *fds, size_t fd_count, int timeout_ms);
 
 // --- Without sockets -----------------------------------------------------------------------
-// A client of perigee_new is a state machine without sockets and without a clock: your program
-// carries its bytes and datagrams, and passes the time in. perigee_connect returns the same state
-// machine with a driver for sockets. The functions of this section are not for clients with a
-// driver. perigee_poll, perigee_fds and perigee_wait_ms are for no others: they return
-// PERIGEE_BAD_ARGUMENT for a client without a driver, and perigee_poll_all passes over it.
+// A client of perigee_new is a state machine without sockets and without a clock: your
+// program carries its bytes and datagrams, and passes the time in. perigee_connect returns
+// the same state machine with a driver for sockets. The functions of this section work only
+// for clients without a driver. perigee_poll, perigee_fds and perigee_wait_ms work only for
+// clients with one: without a driver they return PERIGEE_BAD_ARGUMENT, and perigee_poll_all
+// skips the client.
 //
 // `now_us` is the time in microseconds, of any clock that never goes back. Calls without it, such
 // as perigee_join, begin at the time of the next call that has it. After any call your program does
@@ -221,10 +222,10 @@ PERIGEE_API PerigeeClient *perigee_new(const PerigeeOptions *options, uint64_t n
 /// higher one for each; 0 while it wants none.
 PERIGEE_API uint32_t perigee_connection(const PerigeeClient *client);
 
-/// Reports that the connection is open; also before the client wants it, while the client pauses
-/// between two tries. With PERIGEE_UDP call this as soon as you can send
-/// datagrams to the server, and again when you try another of the server's addresses because one
-/// does not answer.
+/// Reports that the connection is open. You may call this before the client wants the
+/// connection, while it pauses between two tries. With PERIGEE_UDP call this as soon as you
+/// can send datagrams to the server, and again when you try another of the server's addresses
+/// because one does not answer.
 PERIGEE_API void perigee_connection_opened(PerigeeClient *client, uint64_t now_us);
 
 /// Reports that the connection has ended, or cannot be opened: PERIGEE_CONNECTION_CLOSED,
@@ -320,7 +321,7 @@ typedef enum PerigeeEventType {
                          // before); room 0: this client itself
   // Events of lockstep with PERIGEE_GIVES_INPUTS, with their room:
   PERIGEE_INPUT_WANTED,  // call perigee_lockstep_input once for each turn from next_input to
-  // last_input of perigee_lockstep_match; there may be none any more
+  // last_input of perigee_lockstep_match; by now these may be none
   PERIGEE_INPUT_MISSED,  // the input for turn `count` (data) came too late
   PERIGEE_TOOL_CHANGED,  // the server has added or removed a tool (request)
   PERIGEE_ROOMS_FOUND    // the answer to perigee_query_rooms (request, data: JSON)
@@ -595,10 +596,10 @@ PERIGEE_API int perigee_lockstep_exit(PerigeeClient *client, uint32_t room);
 PERIGEE_API int perigee_lockstep_match(const PerigeeClient *client, uint32_t room,
                                        PerigeeMatch *match);
 
-/// Sets this player's input, of at most `max_input` bytes, for the next turn that has none. An
-/// input that reaches the server too late moves to a later turn, unless the server has repeated the
-/// input before in its place. Several inputs wait for as many turns. Returns PERIGEE_QUEUE_FULL
-/// when 1 MiB waits.
+/// Sets this player's input, of at most `max_input` bytes, for the next turn that has none.
+/// An input that reaches the server too late moves to a later turn, unless the server has
+/// repeated the previous input in its place. If you set several inputs, each waits for a turn
+/// of its own. Returns PERIGEE_QUEUE_FULL when 1 MiB waits.
 PERIGEE_API int perigee_lockstep_input(PerigeeClient *client, uint32_t room,
                                        const void *data, size_t size);
 
@@ -647,7 +648,8 @@ typedef struct PerigeeStats {
   uint32_t ping_interval_ms;  // of the server
   int has_datagrams;          // 1: datagrams are in use or are being tried
   uint64_t rtt_us;            // smoothed round trip of datagrams; 0: not known yet
-  uint64_t rtt_newest_us;     // the last sample, with its wait for an acknowledgement
+  uint64_t
+      rtt_newest_us;  // newest sample of the round trip, including the delay of the acknowledgement
   uint64_t datagrams_sent;
   uint64_t datagrams_received;
   uint64_t datagrams_acknowledged;
