@@ -716,7 +716,7 @@ class Channel {
     this.game = game;
     this.id = 0;
     this.name = name;
-    this.open = false; // also while a new session requests it again
+    this.open = false; // false while a new session requests it again, too
     this._isOver = false;
     this._handlers = new Map();
     this._tools = new Map(); // by name: { definition, fn }
@@ -746,9 +746,10 @@ class Channel {
   }
 
   /**
-   * Offers a tool to LLMs, or replaces it: `{ name, description, input }` and more as `perigee.mcp.tool` has it.
-   * Calls `fn(arguments, call)` for each call; its result, or that of its promise, is the tool's: text, or a value as
-   * a handler of the game returns it. An error of `fn` is the failure of the tool. Resolves when the server has the tool.
+   * Offers a tool to LLMs, or replaces it. `definition` has the fields of `perigee.mcp.tool` (docs/mcp.md): `name`,
+   * `description`, `input` and so on. Each call of the tool runs `fn(arguments, call)`. The result of `fn`, or of the
+   * promise that it returns, is text or any result that a handler of the game may return. If `fn` throws, the tool
+   * fails. Resolves when the server has the tool.
    */
   async tool(definition, fn) {
     if (typeof fn !== "function") throw new TypeError("tool() takes a description and a function");
@@ -999,9 +1000,10 @@ class Game extends Emitter {
   }
 
   /**
-   * Resolves to { rooms, next }: rooms that match `kind`, `open` and public `meta`, in the order of their names from
-   * behind `after`, at most `limit`; and the name to give as `after` where the list goes on, or null. The server looks
-   * at some thousand rooms for one query, perhaps before it has found any.
+   * Resolves to { rooms, next }. `rooms` are at most `limit` rooms that match `kind`, `open` and public `meta`, sorted
+   * by name, beginning behind the name `after`. If the list goes on, `next` is the `after` of the next query; otherwise
+   * it is null. The server looks at some thousand rooms for one query, so `rooms` may be empty although the list goes
+   * on.
    */
   async list(query = {}) {
     checkOptions("list", query, LIST_OPTIONS);

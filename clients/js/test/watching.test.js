@@ -1,4 +1,4 @@
-// Connections that die without a word, and what tells the client to look at once.
+// Connections that die silently, and the events after which the client checks its connection at once.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { connect } from "../perigee.js";
@@ -7,7 +7,7 @@ import { mockTimers } from "./mock_timers.js";
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** The clock and the timers of the client are the test's: `pass(seconds)` lets time go by. */
+/** Gives the test control of the client's clock and timers: `pass(seconds)` lets time pass. */
 function ownTime(t) {
   let ahead = 0, asleep = 0;
   const start = performance.now(), today = Date.now();
@@ -19,7 +19,7 @@ function ownTime(t) {
     tick(seconds * 1000);
     await turn();
   };
-  /** The device sleeps: nothing goes on but the clock on the wall. */
+  /** The device sleeps: only the wall clock continues. */
   const sleep = (seconds) => { asleep += seconds * 1000; };
   return { pass, sleep };
 }
@@ -39,7 +39,7 @@ async function open(t, options) {
   return { server, peer, game, reasons, answered };
 }
 
-/** The line is dead: what is sent goes nowhere. */
+/** Makes the connection dead: all bytes get lost, in both directions. */
 function die(peer) {
   peer.socket.removeAllListeners("data");
   peer.socket.resume();
