@@ -25,7 +25,7 @@ local rawget, rawset, max, min = rawget, rawset, math.max, math.min
 
 local TEXT_MAX = core.text_max
 local SHORT = 4096 -- bytes or values without a charge: some microseconds at most
-local SLICE = 4096   -- values that are moved between two charges
+local SLICE = 4096   -- values that are moved before the handler is charged for them
 local NUMBER_MAX = 512 -- bytes of a formatted number: %99.99f of 1e308
 local TOSTRING_STEPS = 20 -- charge for a table's __tostring
 local WIDTH_MAX = 99 -- largest width that LuaJIT accepts in a format

@@ -101,8 +101,8 @@ local function on_write(_, name)
     name:find "^on_" and "function game." .. name or "local " .. name)
 end
 
--- Returns a table through which a script can read a library but not change it. A rawset changes that table
--- only for one version of the game. The indirection costs nothing in compiled code.
+-- Returns a read-only view of a library, for one version of the game. A rawset changes only that view, so
+-- other versions do not see it. The view costs nothing in compiled code.
 local function freeze(name, functions)
   return setmetatable({}, {
     __index = functions,

@@ -24,7 +24,7 @@ local function begin_making(text, path)
   making = { text = text, found = schema.parse(text, path), writer = to_js.writer(), made = 0 }
 end
 
--- Makes the encoders of the next messages until that time. Returns whether all have been made.
+-- Makes encoders, message by message, until the clock reaches `time`. Returns whether all exist.
 local function make_until(time)
   local messages = making.found.messages
   while making.made < #messages and core.read_clock() < time do
@@ -37,8 +37,8 @@ local function make_until(time)
 end
 
 
---- Makes a part of the result of live_schema.parse for the same text, so that a large schema does not block
---- the loop.
+--- Does a part of the work of live_schema.parse beforehand, so that a large schema does not block the loop.
+--- Call it with the same text until it returns true.
 ---@param text string
 ---@param path string
 ---@return boolean is_done false: call it again

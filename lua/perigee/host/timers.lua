@@ -142,7 +142,7 @@ function timers.begin(entry, seconds)
 end
 
 
---- Cancels an entry that has not begun, or that waits. Returns false if it does neither.
+--- Cancels an entry that is due later, or whose task waits. Returns false for any other entry.
 ---@param entry table
 ---@return boolean
 function timers.cancel(entry)
