@@ -1,7 +1,7 @@
-// Endpoints, and for connections that this Net serves (Conn): throttling, the change of
+// Endpoints, and of connections that this Net serves (Conn): throttling, the change of
 // the protocol, and the end. This file knows neither how bytes travel nor what they
-// mean. If the other side ends a connection, the end of the iteration reports that; no
-// call reports it.
+// mean. The end of the iteration reports that the other side has ended a connection; no
+// function reports it before.
 #include "net/conn.h"
 
 #include "base/err.h"
@@ -44,8 +44,6 @@ void counter_add(Endpoint *endpoint, NetSent sent) {
   endpoint->counter->sent.bytes += sent.bytes;
 }
 
-// Keeps an endpoint in the list of its counter until nothing more can be added to that
-// counter.
 void counter_leave(Endpoint *endpoint, NetSent last) {
   if (!endpoint->counter) return;
   counter_add(endpoint, last);

@@ -69,13 +69,12 @@ typedef struct UdpTable {
   uint64_t key[2];
 } UdpTable;
 
-/// A connection by UDP as the table and the handshake know it: the beginning of a UdpPeer
-/// or of a UdpProxy.
+/// The part of a UDP connection that the table and the handshake use. It is the first
+/// member of UdpPeer and of UdpProxy.
 struct UdpEntry {
   UdpServer *server;
-  Remote *
-      remote;  // serves the connection, and this is a UdpProxy; NULL: this is a UdpPeer
-  uint16_t port;  // port of the connection here or at the remote
+  Remote *remote;  // of a UdpProxy: serves the connection; NULL: this is a UdpPeer
+  uint16_t port;   // port of the connection here or at the remote
   UdpWay way;
   UdpOrigin path;  // key of way.remote
   uint8_t channel[UDP_CHANNEL_SIZE];
