@@ -11,11 +11,11 @@
 //   perigee_server_free(server);
 //
 // A server belongs to the thread that runs or polls it, and calls handlers there. Functions
-// below "from any thread" may be called by any thread. Texts are UTF-8. The library copies the
-// texts that the host passes in; the texts that a handler gets are valid during its call. Numbers
-// name peers and rooms; 0 is none, and a number is not given to another peer or room soon. The
-// library prints nothing and never ends the process, except when memory is exhausted. A process
-// may have any number of servers.
+// below "from any thread" may be called by any thread. Texts are UTF-8. The library copies
+// the texts that the host passes in; the texts that a handler gets are valid during its call.
+// Peers and rooms have numbers; 0 means none, and no other peer or room gets a number again
+// soon. The library prints nothing and never ends the process, except when memory is
+// exhausted. A process may have any number of servers.
 //
 // docs/embedding.md is the guide.
 #ifndef PERIGEE_SERVER_H
@@ -215,9 +215,9 @@ PERIGEE_SERVER_API void perigee_server_free(perigee_server *server);
 // --- Answers: from any thread --------------------------------------------------------------
 
 /// Answers an event that wants a verdict. A peer that is not accepted gets `reason` (may be
-/// NULL). After verdict_timeout the server refuses it by itself, with Internal. A message or
-/// packet whose sender waits for an answer may get a verdict instead: PERIGEE_ACCEPT passes it
-/// on to the Lua game, PERIGEE_REJECT answers it with Rejected.
+/// NULL). After verdict_timeout the server refuses it by itself, with Internal. If the sender
+/// of a message or packet waits for an answer, you may also give a verdict: PERIGEE_ACCEPT
+/// passes the message on to the Lua game, PERIGEE_REJECT answers it with Rejected.
 PERIGEE_SERVER_API int perigee_server_verdict(perigee_server *server, uint64_t token,
                                               int verdict, const char *reason);
 
@@ -226,9 +226,10 @@ PERIGEE_SERVER_API int perigee_server_answer(perigee_server *server, uint64_t to
                                              const void *bytes, size_t size);
 
 // --- Commands: from any thread -------------------------------------------------------------
-// The server carries commands out in order, after the handler that runs. With a batch, a command
-// waits for perigee_server_commit. Functions return 0 or a negative perigee_server_code. A fault
-// that shows only later (a peer that has gone) makes a command do nothing, and a batch fail.
+// The server carries commands out in order, after the handler that runs. With a batch, a
+// command waits for perigee_server_commit. Functions return 0 or a negative
+// perigee_server_code. If a command turns out to be impossible only later, because a peer has
+// gone, it does nothing; in a batch it makes the whole batch fail.
 
 /// Receivers of a message. Without a batch, peers that have gone are left out.
 typedef enum perigee_server_target_kind {
@@ -256,9 +257,9 @@ typedef enum perigee_server_flags {
 
 /// Begins a batch, which belongs to one thread; one of the two other functions ends it.
 /// commit carries out all of its commands, or none, and returns a request, whose outcome is a
-/// PERIGEE_SERVER_RESULT. Its rooms stay hidden until the game's on_create has accepted all of
-/// them; when it refuses one, the others are deleted and nothing else is carried out. A peer that
-/// on_join refuses later does not make a batch fail.
+/// PERIGEE_SERVER_RESULT. The rooms of a batch stay hidden until the game's on_create has
+/// accepted all of them. If it refuses one, the server deletes the others and carries out
+/// nothing else. A batch does not fail if on_join refuses a peer later.
 PERIGEE_SERVER_API perigee_server_batch *perigee_server_begin(perigee_server *server);
 PERIGEE_SERVER_API int perigee_server_commit(perigee_server_batch *batch);
 PERIGEE_SERVER_API void perigee_server_cancel(perigee_server_batch *batch);
@@ -297,9 +298,9 @@ PERIGEE_SERVER_API int perigee_server_room_delete(perigee_server *server,
                                                   perigee_server_batch *batch,
                                                   uint32_t room);
 
-/// Stores a text under a key of a room's meta, which is that of room:set_meta in Lua; NULL
-/// removes it. Keys have at most 64 bytes, all keys and values of a room 64 KiB together, as
-/// JSON. Clients do not see them.
+/// Stores a text under a key of a room's meta, as room:set_meta does in Lua; NULL removes the
+/// key. Keys have at most 64 bytes, all keys and values of a room 64 KiB together, as JSON.
+/// Clients do not see them.
 PERIGEE_SERVER_API int perigee_server_room_meta(perigee_server *server,
                                                 perigee_server_batch *batch,
                                                 uint32_t room, const char *key,
