@@ -32,9 +32,10 @@ typedef struct Wait {
   PerigeeFd *fds;  // descriptors of clients, then others
 } Wait;
 
-// Asking the system costs time for each client, ready or not. With many clients, lets their input
-// gather first: a millisecond for each CLIENTS_PER_MS, but not beyond `until_us`. Returns false
-// where a signal was handled.
+// With many clients, sleeps for a moment, so that the input of several clients arrives
+// before the next wait. That saves time, because a wait costs time for each client,
+// ready or not. Sleeps a millisecond for each CLIENTS_PER_MS clients, but not beyond
+// `until_us`. Returns false if a signal was handled.
 static bool gather(const Wait *wait, uint64_t until_us) {
   int left_ms = ms_until(until_us), ms = (int)(wait->client_count / CLIENTS_PER_MS);
   if (left_ms >= 0 && left_ms < ms) ms = left_ms;

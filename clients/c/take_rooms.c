@@ -292,7 +292,7 @@ bool take_rooms(PerigeeClient *client, const Packet *packet) {
   return is_good || malformed(client);
 }
 
-// The game's values in the JSON are the program's to judge.
+// Checks only the encoding, because the program itself checks the JSON.
 bool take_rooms_found(PerigeeClient *client, const Packet *packet) {
   if (!text_is_utf8((const char *)packet->payload, packet->length))
     return malformed(client);

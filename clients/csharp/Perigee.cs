@@ -70,7 +70,7 @@ public struct Question {
   internal ushort channel, number, reference;
 }
 
-/// <summary>PerigeeEntry: one of the things to do in a turn.</summary>
+/// <summary>PerigeeEntry: one step of a turn.</summary>
 public struct Entry {
   public EntryKind Kind;
   public byte Slot;

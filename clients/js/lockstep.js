@@ -339,8 +339,8 @@ class Match {
   }
 
   /**
-   * Sends an input for the next turn without one, or for a later turn if it arrives too late. Several inputs need
-   * as many turns.
+   * Sends an input for the next turn without one, or for a later turn if it arrives too late. Each input needs a turn
+   * of its own.
    */
   send(data) {
     const bytes = this._checkSize(toBytes(data));

@@ -129,7 +129,7 @@ export interface RoomQuery extends WaitOptions {
   meta?: Record<string, string | number | boolean>;
   /** At most 100, which is the default. */
   limit?: number;
-  /** Rooms whose names are behind this one. */
+  /** Rooms whose names are sorted behind this one. */
   after?: string;
 }
 
@@ -139,7 +139,7 @@ export interface ListedRoom {
   /** Members, and those of them that are connected. */
   count: number;
   present: number;
-  /** Members at a time; a room without a limit has none. */
+  /** Members at a time; undefined for a room without a limit. */
   capacity?: number;
   locked: boolean;
   /** Whether the room has a password. */
@@ -355,8 +355,8 @@ export interface Game<M extends Messages = Messages> extends Emitter<GameEvents,
    */
   join<R extends Messages = Messages>(name: string, options?: JoinOptions): Promise<Room<R>>;
   /**
-   * Lists rooms in the order of their names. `next` is the name to give as `after` where the list goes on, else null.
-   * The server looks at some thousand rooms for one query, perhaps before it has found any.
+   * Lists rooms, sorted by name. If the list goes on, `next` is the `after` of the next query; otherwise it is null.
+   * The server looks at some thousand rooms for one query, so `rooms` may be empty although the list goes on.
    */
   list(query?: RoomQuery): Promise<{ rooms: ListedRoom[]; next: string | null }>;
   listRooms(options?: WaitOptions): Promise<{ id: number; name: string; members: number }[]>;

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { connect, Code, PerigeeError } from "../perigee.js";
 import { error, fakeServer, joined, message, packet, RELIABLE, REQUEST, RESPONSE, str8, u16, u32, welcome, within } from "./fake_server.js";
 
-/** A client that was let in, and the server's side of it. */
+/** Connects a client, which the server accepts; returns the client and the server's end of the connection. */
 async function open(t, options = {}, welcomeOptions) {
   const server = await fakeServer(t);
   const opening = connect(server.address, { name: "ann", ...options });
@@ -15,7 +15,7 @@ async function open(t, options = {}, welcomeOptions) {
   return { server, peer, game, hello };
 }
 
-/** The same in a room with bob. */
+/** Does the same, and joins a room in which bob already is. */
 async function openRoom(t, options) {
   const all = await open(t, options);
   const joining = all.game.join("arena:1");
@@ -275,7 +275,7 @@ test("packets arrive whole from pieces of any size", async (t) => {
   const bytes = Buffer.concat(texts.map((text) => message("text", text)));
   const heard = [];
   game.on("text", (text) => heard.push(text));
-  await game.ping(); // its answer would come in the middle of a packet
+  await game.ping(); // its answer would arrive in the middle of a packet
   for (let at = 0, size = 1; at < bytes.length; at += size, size = (size * 3) % 4099) {
     peer.send(bytes.subarray(at, at + size));
     if (at < 200) await new Promise(setImmediate);

@@ -1,5 +1,5 @@
-// Connections are cut at random while reliable messages go both ways: all arrive, once, in order.
-// CUTS and MESSAGES set how many, SEED which.
+// Cuts connections at random while reliable messages go both ways. All messages must arrive once and in order. CUTS and
+// MESSAGES set the numbers of both; SEED sets the random numbers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { connect } from "../perigee.js";
@@ -13,7 +13,7 @@ const CUTS = Number(process.env.CUTS ?? 20);
 const MESSAGES = Number(process.env.MESSAGES ?? 2000);
 const SEED = Number(process.env.SEED ?? 1);
 const RELOAD_EVERY = 500; // messages
-const WINDOW = 500; // how far the server may be ahead of what the client confirms
+const WINDOW = 500; // messages that the server may send before the client confirms one
 
 const GAME = `
   -- version 0
@@ -42,7 +42,7 @@ const GAME = `
   return game
 `;
 
-/** A little time for the other direction; while there is no connection, until there is one. */
+/** Gives the other direction a little time. Without a connection, waits until one exists. */
 async function pace(game) {
   if (game.state === "open") await game.ping().catch(() => {});
   else await game.next("resumed", { timeout: 30 });
@@ -53,7 +53,7 @@ for (const transport of transports) {
     const server = await startServer(t, { game: GAME, flags: ["--watch", ...flags] });
     const random = randomFrom(SEED);
     let isOver = false;
-    // Now and then so soon that WELCOME itself is lost.
+    // Some budgets are so small that WELCOME itself is lost.
     const budget = () => (isOver || proxy.cuts >= CUTS ? Infinity : Math.floor(random() ** 3 * 40000) + 1);
     const proxy = await startProxy(t, server.port);
     const game = await connect(...transport.to(proxy, { name: "ann", timeout: 5, reconnect: { first: 0.002, max: 0.02 } }));

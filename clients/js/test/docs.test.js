@@ -1,4 +1,4 @@
-// docs/javascript.md: every example runs against the game of the page, and prints what it says.
+// Runs every example of docs/javascript.md against the game of that page, and checks that it prints what the page says.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
@@ -16,12 +16,12 @@ const CLIENT = pathToFileURL(path.join(ROOT, "clients/js/perigee.js"));
 const page = await readFile(path.join(ROOT, "docs/javascript.md"), "utf8");
 const blocks = (head) => [...page.matchAll(new RegExp("\n```" + head + "\n(.*?)\n```", "gs"))].map(([, text]) => text);
 
-// In a page the address is the page's own; here it is the test's server.
+// A page connects to its own server by default; here the examples connect to the test's server.
 const adapt = (code, address) => code
   .replace('"/perigee.js"', JSON.stringify(String(CLIENT)))
   .replaceAll("connect({", `connect(${JSON.stringify(address)}, {`);
 
-/** Runs a program; resolves to what it printed. */
+/** Runs a program; resolves to its output. */
 async function run(t, code) {
   const root = await folder(t, { "example.mjs": code });
   const child = spawn(process.execPath, [path.join(root, "example.mjs")], { stdio: ["ignore", "pipe", "pipe"] });

@@ -1,11 +1,11 @@
-// A server that does what the test says, packet by packet: written from docs/protocol.md, to
-// test the client where a real server would never go.
+// A server that sends exactly the packets that a test gives it, even wrong ones that no real server sends. It was
+// written from docs/protocol.md.
 import assert from "node:assert/strict";
 import net from "node:net";
 
 export const RELIABLE = 1, REQUEST = 2, RESPONSE = 4;
 
-/** Seconds that a test waits for anything before it fails. */
+/** Seconds that a test waits for an event before it fails. */
 export const PATIENCE = 10;
 
 export function within(promise, what = "what was awaited") {
@@ -102,7 +102,7 @@ class Peer {
       channel: bytes.readUInt16LE(0), type: bytes.readUInt16LE(2), priority: bytes[4],
       flags: bytes[5], ref: bytes.readUInt16LE(6), payload: bytes.subarray(12),
     };
-    // The client's own pings come when they want.
+    // The client may send a ping at any time, so tests do not expect pings.
     if (header.channel === 0 && header.type === 5) {
       this.pings += 1;
       return this.send(packet({ type: 6, priority: 0 }, header.payload));
@@ -116,7 +116,7 @@ class Peer {
     this.socket.write(Buffer.concat(packets));
   }
 
-  /** The next packet but pings and ACKs; has to be of this type. */
+  /** Resolves to the next packet that is no ping or ACK, and checks that it has this type. */
   async expect(type, channel = 0) {
     const next = await this.packets.next(`a packet of type ${type}`);
     assert.deepEqual([next.channel ?? 0, next.type], [channel, type]);
@@ -149,7 +149,7 @@ class Peer {
     return hello;
   }
 
-  /** Lets the client into the room that it asks for. */
+  /** Answers the client's JOIN with JOINED; resolves to the room's name. */
   async letIn(id, peers = [], self = 7) {
     const { ref, flags, payload } = await this.expect(2);
     const name = payload.subarray(1).toString();
@@ -163,7 +163,7 @@ class Peer {
   }
 }
 
-/** A server on a free port; `t` is the test that it ends with. */
+/** Starts a server on a free port; it ends with the test `t`. */
 export async function fakeServer(t) {
   const peers = new Queue();
   const all = [];

@@ -9,7 +9,7 @@ import { fakeServer, packet, u16, u32, u8, uuid, within } from "./fake_server.js
 const CHANNEL = 3, ROOM = 5, MATCH = 9;
 const ENTER = 1, INPUT = 2, SNAPSHOT_UP = 4, EXIT = 6, START = 129, TURNS = 130, SNAPSHOT_ASK = 132, SNAPSHOT = 133;
 const FRESH = 0, FROM_SNAPSHOT = 1;
-const INTERVAL = 50_000_000; // microseconds: nobody gives inputs meanwhile but those that are asked for
+const INTERVAL = 50_000_000; // microseconds; so long that the client sends inputs only on request
 
 const lockstepPacket = (type, ...parts) => packet({ channel: CHANNEL, type }, u32(ROOM), ...parts);
 const start = ({ how = FRESH, slot = 0, turn = 0, every = 1, maxInput = 256, interval = INTERVAL } = {}) => lockstepPacket(START,
@@ -19,7 +19,7 @@ const piece = (turn, size, offset, bytes) => lockstepPacket(SNAPSHOT, u32(MATCH)
 const snapshot = (turn, bytes) => piece(turn, bytes.length, 0, bytes);
 const entry = (kind, bytes) => Buffer.concat([u8(0), u8(kind), u16(bytes.length), bytes]);
 
-/** A client in a room that has asked to take part; `begun` is what `lockstep` gave. */
+/** Connects a client that has joined a room and sent ENTER; `begun` is the promise that `lockstep` returned. */
 async function enter(t, game = {}, options = {}) {
   const server = await fakeServer(t);
   const connecting = connect(server.address, { name: "ann", reconnect: { first: 0.001, max: 0.01 }, ...options });
@@ -30,7 +30,7 @@ async function enter(t, game = {}, options = {}) {
   const joining = client.join("match:1");
   await peer.letIn(ROOM);
   const begun = (await joining).lockstep({ step() {}, ...game });
-  begun.catch(() => {}); // some tests look at it later
+  begun.catch(() => {}); // some tests check the rejection later
   const asked = await peer.expect(ENTER, CHANNEL);
   return { server, peer, client, begun, asked };
 }

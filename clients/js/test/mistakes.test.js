@@ -1,4 +1,4 @@
-// Mistakes of those who use the client: each is an error where it is made, or a line in the console.
+// Mistakes of programs that use the client. Each raises an error at the call, or writes a line to the console.
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { test } from "node:test";
@@ -9,7 +9,7 @@ import { startServer } from "./server.js";
 const DEV_ERROR = (text) => packet({ type: 142 }, str16(text));
 const CHAT = { name: "chat", number: 1, encode: () => new Uint8Array(0), decode: () => undefined };
 
-/** A client in a room, and the server's side of it. */
+/** Connects a client and joins a room; returns the client, the room and the server's end of the connection. */
 async function open(t, options = {}) {
   const server = await fakeServer(t);
   const opening = connect(server.address, { name: "ann", ...options });

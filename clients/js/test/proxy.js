@@ -13,8 +13,8 @@ export function randomFrom(seed) {
 }
 
 /**
- * Forwards to `port`. `proxy.budget()` says after how many bytes, of both directions, a new
- * connection is cut, wherever in a packet that is.
+ * Forwards to `port`. For each new connection, `proxy.budget()` returns the number of bytes, of both directions
+ * together, after which the proxy cuts it, even in the middle of a packet.
  */
 export async function startProxy(t, port) {
   const open = new Set();
@@ -26,7 +26,7 @@ export async function startProxy(t, port) {
     function cut(isAbrupt) {
       open.delete(cut);
       for (const socket of [client, upstream]) {
-        // Node never ends a process with a socket that was reset while it was being ended.
+        // A socket that is reset while it is being ended would keep the Node process alive for ever.
         if (isAbrupt && socket === client && !client.writableEnded) socket.resetAndDestroy();
         else socket.destroy();
       }
@@ -43,7 +43,7 @@ export async function startProxy(t, port) {
         left -= data.length;
         if (left > 0) return;
         proxy.cuts += 1;
-        // Bytes that were passed on still leave; then the line is dead.
+        // The bytes passed on so far still leave; then the proxy cuts the connection.
         setImmediate(() => cut(proxy.cuts % 2 === 0));
       });
     }

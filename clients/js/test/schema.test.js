@@ -1,5 +1,5 @@
-// The generated JavaScript encodes messages to the same bytes as the generated Lua.
-// `SCHEMAS=10000 SEED=7 node --test clients/js/test/schema.test.js` goes on for longer.
+// The generated JavaScript encodes messages to the same bytes as the generated Lua. For a longer run: `SCHEMAS=10000
+// SEED=7 node --test clients/js/test/schema.test.js`.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -21,7 +21,7 @@ async function load(root, name, text) {
 
 const hex = (bytes) => Buffer.from(bytes).toString("hex");
 
-// A value as tests/lua/schema_cases.lua writes it.
+// Parses a value in the format of tests/lua/schema_cases.lua.
 const exact = (text) => JSON.parse(text, (_, value) => value?.$hex === undefined ? value : Buffer.from(value.$hex, "hex"));
 
 async function comeBack(t, count, ...how) {

@@ -4,10 +4,10 @@ import { WebSocket } from "./websocket.js";
 /** Options for self-signed certificates. */
 const UNSIGNED = { rejectUnauthorized: false };
 
-/** For the server, which serves all of them on one port. */
+/** Flags of the server, which serves all transports on one port. */
 export const flags = ["--tls-dev"];
 
-/** `to(server, options)` gives the arguments of connect. */
+/** Transports by name; `to(server, options)` returns the arguments of `connect`. */
 export const transports = [
   { name: "native packets", to: (server, options) => [server.address, options] },
   { name: "WebSocket", to: (server, options) => [`ws://${server.address}`, { ...options, WebSocket }] },
