@@ -29,7 +29,6 @@ local open = {} -- the servers of the running test
 ---   by file name)
 ---   `seed`; `config`; `network` (conditions for all clients)
 ---   `fuzz = false` for specs that need exact timing; `trace = false` for tests with very many messages
---- = false` for specs that need exact timing; `trace = false` for tests of very many messages.
 ---@param options? string|table
 ---@return perigee.testing.Server
 function testing.server(options)

@@ -195,7 +195,8 @@ function channels.span(given, id_last)
   return first, last
 end
 
--- Returns the name, and the numbers that may be its own (0, 0: any), that perigee.channel was given.
+-- Reads the argument of perigee.channel. Returns the name, and the first and the last number that the channel
+-- may have (0, 0: any number).
 local function read_options(given)
   if type(given) ~= "table" then
     fault.check("a channel's name", given, "string")

@@ -108,7 +108,7 @@ local function read_change(text, at)
   end, after
 end
 
--- Returns a rule, or nil if the text is none. Offsets in such texts are seconds west of UTC.
+-- Returns a rule, or nil if the text is no rule. Offsets in such texts are seconds west of UTC.
 local function read_rule(text)
   local zone, after_zone = read_name(text, 1)
   local west, at = read_time(text, after_zone or 1)
@@ -192,7 +192,7 @@ local function read_types(text, at, counts)
   return types
 end
 
--- Returns the zone in the bytes of a file, or nil if they are none.
+-- Returns the zone in the bytes of a file, or nil if the bytes describe no zone.
 local function read_zone(text)
   local _, first_at, first_size = read_head(text, 1, 4)
   if not first_at then
@@ -289,7 +289,7 @@ local function find_zone(name)
   return zone
 end
 
--- Returns what holds at a time: offset, is_dst, zone.
+-- Returns the zone's data for a time: offset, is_dst, zone.
 local function kind_at(zone, at)
   local transitions = zone.transitions
   local low, high = 0, #transitions -- the last transition before `at` is in [low, high]

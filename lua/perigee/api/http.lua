@@ -44,7 +44,8 @@ local function read_hosts(text)
   end
 end
 
--- "*.example.org" is each name with one label more, as in the setting hosts.
+-- Returns whether an entry of http_hosts matches. "*.example.org" matches each name with one more label, as
+-- in the setting hosts.
 local function is_match(entry, name, port)
   if entry.port and entry.port ~= port then
     return false

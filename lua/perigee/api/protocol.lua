@@ -1,5 +1,5 @@
---- perigee.protocol: what a game declares as its protocol beside its messages, so that clients that were
---- made for something else are refused.
+--- perigee.protocol: values that a game adds to its protocol hash, besides its messages. The server refuses
+--- clients that were made for other values.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"

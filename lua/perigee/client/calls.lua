@@ -398,9 +398,9 @@ function calls:rooms()
 end
 
 
---- Returns the rooms that match a query, in the order of their names, each as { name, kind, count, present,
---- capacity, locked, password, meta }. If the list goes on, also returns the name to give as `after`. The
---- server looks at some thousand rooms for one query, perhaps before it has found any.
+--- Returns the rooms that match a query, sorted by name, each as { name, kind, count, present, capacity,
+--- locked, password, meta }. If the list goes on, also returns the `after` of the next query. The server
+--- looks at some thousand rooms for one query, so the result may be empty although the list goes on.
 ---@param query? { kind: string?, open: boolean?, meta: table?, limit: integer?, after: string? }
 ---@return table[]? rooms, string? next_or_message, string? code
 function calls:list(query)

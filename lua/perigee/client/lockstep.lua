@@ -97,7 +97,7 @@ end
 
 
 --- Sends an input in the next turn without one. If it arrives too late for that turn, a later turn gets it.
---- Several inputs need as many turns.
+--- Each input needs a turn of its own.
 ---@param data string
 function Lockstep:send(data)
   if self.id ~= 0 and #data > self._max_input then

@@ -147,7 +147,7 @@ end
 ---@class perigee.client.Slot
 ---@field is_filled boolean
 
---- A place for results that are waited for: `fill` puts them in, `wait` returns them.
+--- Returns a future: `loop.fill` sets its results, `loop.wait` waits for them and returns them.
 ---@return perigee.client.Slot
 function loop.slot()
   return { is_filled = false }

@@ -147,7 +147,8 @@ local function refuse_unset(name, variable)
 end
 
 
--- Returns the rule of a range, which also is for the names that begin with its name and ':'.
+-- Returns the rule for the part of the name before ':', if that rule has a range of numbers: such a rule also
+-- applies to names that begin with its name and ':'.
 local function rule_of_family(name)
   local rule = live.channels[name:match "^[^:]*"]
   return rule and rule.first and rule.first < rule.last and rule or nil

@@ -31,7 +31,7 @@ local function head_of(request)
     parts[#parts + 1] = value == "" and name .. ";" or name .. ": " .. value -- as libcurl has them
   end
   if not request.headers["content-type"] then
-    parts[#parts + 1] = "Content-Type:" -- libcurl's own is that of a form
+    parts[#parts + 1] = "Content-Type:" -- libcurl's default would be the type of a form
   end
   return table.concat(parts, "\0") .. "\0"
 end

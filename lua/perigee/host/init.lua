@@ -7,7 +7,6 @@
 --- Before a function calls a handler, it stores the handler's name in `live.task` for error messages, and the
 --- handler in core.ran() for the statistics. core.ran() is always the same table: index 1 is the function,
 --- index 2 the name of the message that it handles. C reads the table after the call.
---- message that it handles. C reads it after the call.
 
 local core = require "perigee.core"
 local errors = require "perigee.host.errors"

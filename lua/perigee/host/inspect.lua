@@ -81,7 +81,7 @@ function inspect.text_peer(name)
 end
 
 
---- Returns what the game declares as its protocol beside its schema: JSON texts by name.
+--- Returns the values that the game has declared with perigee.protocol: JSON texts by name.
 ---@return table<string, string>
 function inspect.declared()
   return live.version.declared

@@ -50,7 +50,7 @@ local hashes = {}
 local numbers = setmetatable({}, { __mode = "k" })
 
 
---- Registers a version that will be loaded next.
+--- Registers the version that is loaded next.
 ---@param version perigee.Version
 function live.know(version)
   numbers[version.environment] = version.number

@@ -20,12 +20,12 @@ local sorted_keys = require "perigee.util.sorted_keys"
 
 local types = {}
 
-local LEAVES_MAX = 1000 -- values in one message when everything is expanded
-local INNER_MAX = 250 -- values in one message, with everything expanded
-local ALL_MAX = 20000 -- values in an element or an optional, because Lua compiles no larger loop
-local WORDS_MAX = 1000 -- values in all messages
-local DEPTH_MAX = 16 -- words of an enum
-local BYTES_MAX = 65535 -- depth of nested types
+local LEAVES_MAX = 1000 -- values in one message, with everything expanded
+local INNER_MAX = 250 -- values in an element or an optional, because Lua compiles no larger loop
+local ALL_MAX = 20000 -- values in all messages
+local WORDS_MAX = 1000 -- words of an enum
+local DEPTH_MAX = 16 -- depth of nested types
+local BYTES_MAX = 65535 -- bytes of a string or of bytes without a limit
 local COUNT_MAX = 65535 -- elements of a list without a limit
 local STEPS_MAX = 2 ^ 32
 local FAR = 2 ^ 40 -- largest number of steps from 0, because numbers beyond it are less exact than steps

@@ -358,7 +358,6 @@ end
 
 --- Changes conditions of this client's network from now on: latency, jitter, loss, bandwidth, read_rate,
 --- window.
---- read_rate, window.
 ---@param conditions perigee.testing.Conditions
 function Client:network(conditions)
   failure.check("the network's conditions", conditions, "table")

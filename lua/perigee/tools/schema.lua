@@ -74,7 +74,7 @@ local function path_of(game)
   return (files.main(game):match "^.*/" or "") .. FILE
 end
 
--- Returns what a game declares as its protocol beside its schema. The game runs for a moment in a simulated
+-- Returns the values that a game declares with perigee.protocol. The game runs for a moment in a simulated
 -- server, without clients.
 local function declared_by(game)
   local id, problem = sim.open { game = game, seed = 1 }

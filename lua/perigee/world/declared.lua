@@ -31,7 +31,7 @@ declared.KEPT = { connection = true, channel = true, network_stats = true }
 local loading -- the declarations of the version that is being loaded
 
 
---- Begins the declarations of a version that will be loaded next.
+--- Begins the declarations of the version that is loaded next.
 ---@param version perigee.Version
 function declared.begin(version)
   loading = { defaults = {}, names = {}, systems = {}, sets = {}, plans = {},

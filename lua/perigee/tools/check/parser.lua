@@ -7,7 +7,6 @@
 --- unary (operand), first (inner: the expression in parentheses). Statements: local (variables, values),
 --- assign (targets, values), do (body), loop (condition, body), if (conditions, bodies), for (variables,
 --- values, body; is_numeric), return (values), run (call).
---- body; is_numeric), return (values), run (call).
 
 local tokens = require "perigee.tools.check.tokens"
 
