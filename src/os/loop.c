@@ -11,7 +11,7 @@ void loop_set_timer(Loop *loop, Timer *timer, uint64_t ms, TimerCallback *callba
   timers_set(&loop->timers, timer, loop_now_ms(loop) + ms, callback, data);
 }
 
-// Does nothing but wake the loop, because timers run after the sockets.
+// Does nothing: the timer only wakes the loop, which runs the timers after the sockets.
 static void on_clock(uv_timer_t *clock) {
   Loop *loop = clock->data;
   loop->clock_due_ms = UINT64_MAX;

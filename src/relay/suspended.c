@@ -32,7 +32,8 @@ void suspended_leave_room(Relay *relay, Room *room) {
   }
 }
 
-// Leaves behind the packets that the peer has sent before its connection was lost.
+// Removes the peer from rooms after the packets that it sent before its connection was
+// lost.
 static void leave_in_turn(Relay *relay, Peer *peer) {
   if (relay->is_draining || peer->relay.queued == 0)
     suspended_leave(relay, peer);

@@ -1,9 +1,9 @@
-// The internal header of the io threads. An IoThread is a thread with a Net of its own, which
-// An IoThread is a thread with a Net of its own, which serves connections as any Net
-// does. The thread posts the events of its Net to the main thread (served.c), which has
-// a Proxy for each connection (proxy.c). In the other direction, the main thread posts
-// the calls of the layers above for a connection or a group. The function that runs a
-// posted call is next to the function that posts it.
+// The internal header of the io threads. An IoThread is a thread with a Net of its own,
+// which serves connections as any Net does. The thread posts the events of its Net to
+// the main thread (served.c), which has a Proxy for each connection (proxy.c). In the
+// other direction, the main thread posts the calls of the layers above for a connection
+// or a group. The function that runs a posted call is next to the function that posts
+// it.
 //
 // A thread never waits for the main thread. The main thread waits for a thread only if
 // CALLS_MAX bytes are waiting for that thread.

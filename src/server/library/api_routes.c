@@ -226,7 +226,7 @@ static void show_stats(ApiRequest *request) {
 
 // --- Writes: orders, as a host program gives them ---
 
-// Reads true or false; returns false after an answer.
+// Reads true or false. If the value is neither, sends an error and returns false.
 static bool read_switch(const ApiRequest *request, ApiField field, const char *name,
                         bool *value) {
   *value = is_true(request, field);
@@ -236,7 +236,8 @@ static bool read_switch(const ApiRequest *request, ApiField field, const char *n
   return false;
 }
 
-// Reads a text of 1 to 64 bytes, or null for none; returns false after an answer.
+// Reads a password of 1 to 64 bytes, or null for no password. If it is wrong, sends an
+// error and returns false.
 static bool read_password(const ApiRequest *request, RoomKind *values) {
   Text json = api_text(&request->fields[API_PASSWORD]);
   Buf password = {0};
@@ -252,7 +253,7 @@ static bool read_password(const ApiRequest *request, RoomKind *values) {
   return is_good;
 }
 
-// Reads the settings of a room; returns false after an answer.
+// Reads the settings of a room. If they are wrong, sends an error and returns false.
 static bool read_settings(const ApiRequest *request, RoomSettings *settings) {
   *settings = (RoomSettings){0};
   RoomKind *values = &settings->values;
@@ -328,8 +329,8 @@ static bool set_meta(const ApiRequest *request, perigee_server_batch *batch,
   return is_good;
 }
 
-// Adds the members of `meta` or `public`, where it is given, to the batch; returns false after
-// an answer.
+// Adds the members of `meta` or `public`, if given, to the batch. If one is invalid,
+// sends an error and returns false.
 static bool set_metas(const ApiRequest *request, perigee_server_batch *batch,
                       uint32_t room, bool is_public) {
   ApiField field = is_public ? API_PUBLIC : API_META;

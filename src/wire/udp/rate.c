@@ -1,9 +1,9 @@
 // Differences from the draft:
-//   - The two filters keep the best value of now and of before, instead of a sliding
-//     window.
+//   - The two filters keep the best value of the current period and of the previous one,
+//     instead of a sliding window.
 //   - The round trip is measured again only for a connection that always keeps the line
 //     full, and only the stream is slowed down for that.
-//   - If the line seems much narrower, that is believed after three round trips.
+//   - The estimate follows a line that seems much narrower only after three round trips.
 //   - The pace makes up for random loss, because the estimate counts the bytes that
 //     arrive, not those that the line accepts.
 #include "wire/udp/rate.h"

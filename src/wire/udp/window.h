@@ -17,7 +17,6 @@ typedef struct UdpWindow {
 
 /// Returns the number nearest to `next` whose low 16 bits are `low`. A number before 0
 /// becomes one above INT64_MAX.
-/// above INT64_MAX.
 uint64_t udp_number(uint64_t next, uint16_t low);
 
 /// Returns a window whose first number is `first`.
