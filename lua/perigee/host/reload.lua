@@ -178,7 +178,7 @@ end
 
 
 function transitions.end_check(output)
-  job.found = output ~= "" and loader.read_check(output)
+  job.found = output ~= "" and loader.read_check(output) or false
   return transitions.go_on()
 end
 

@@ -66,6 +66,13 @@ describe("a reload that is under way", function()
     assert.equal("ended", give("checked", ""))
   end)
 
+  it("goes on without a check whose output is not one, and checks it once", function()
+    start_check()
+    assert.equal("ended", give("checked", "lua/perigee/tools/check.lua:1: a fault of its own\n"))
+    assert.equal(1, core.checks)
+    assert.truthy(fake_core.log_text(core):find("a reload could not check the game: lua/perigee", 1, true))
+  end)
+
   it("is checked again when a file changes while it waits", function()
     start_check()
     local checked = ("\t%s/game.lua\n\n"):format(folder)
