@@ -119,7 +119,7 @@ function turns.finish(room, reason)
   show(room)
 end
 
--- Ends the turn if nobody is left to draw or to guess. It is called after each guess, and when somebody
+-- Ends the turn if no player is left to draw or to guess. It is called after each guess, and when somebody
 -- has left. Players who may be back in a moment count.
 function turns.check(room)
   local state = room.state
