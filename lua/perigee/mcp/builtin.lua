@@ -84,7 +84,8 @@ local function tool(name, description, properties, run, o)
 end
 
 tool("rooms", "Lists the rooms of the running game, also hidden ones: name, kind, how many are in it, "
-  .. "how many of these are connected (present), and whether it is locked, hidden, permanent or has a password.", {},
+  .. "how many of these are connected (present), and whether it is locked, hidden, permanent or has a "
+  .. "password.", {},
   function()
     return result(describe(core.rooms(true), describe_room, "rooms"))
   end)

@@ -109,7 +109,7 @@
 --- Whether clients cannot join: they get Rejected. `peer:join` still can. Default: false.
 ---@field locked? boolean
 --- The text that a client gives as the join option `password`, 1 to 64 bytes; without it the client gets Unauthorized.
---- `peer:join` needs none. Default: none.
+--- Only `rate_limit` slows down guesses, so use at least 8 random characters. `peer:join` needs none. Default: none.
 ---@field password? string
 --- Whether a member whose connection is lost stays in the room, suspended, until it comes back or its session ends.
 --- False: it leaves at once, and `on_leave` runs. Default: true.
