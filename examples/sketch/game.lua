@@ -43,6 +43,7 @@ end
 -- A request: opens a table, seats its host there, and answers with the table's code. A table with a
 -- password is in no list.
 function game.on_message.open(peer, what)
+  if peer:rooms()[1] then error(perigee.fault "AlreadySeated") end
   local code = new_code()
   local is_private = what.password ~= ""
   local room = perigee.rooms.create("sketch:" .. code, { title = clean(what.title, peer) },

@@ -48,7 +48,7 @@ addEventListener("unhandledrejection", event => {
   explain(event.reason)
 })
 
-const table = new Table(game)
+const table = new Table(game, () => show(null))
 const lobby = new Lobby(game, enter)
 
 function show(room) {
@@ -73,9 +73,10 @@ async function enter(code, options) {
 
 game.on("joined", ({ room }) => show(room))
 game.on("left", ({ room, codeName }) => {
-  const code = room.name.slice("sketch:".length)
+  if (room !== table.room) return // the player has left
   show(null)
-  if (codeName === "NotInRoom" || codeName === "ConnectionReset") enter(code, {}) // in a new session
+  if (codeName === "Kicked") notice("You are no longer at that table.", 4)
+  else enter(room.name.slice("sketch:".length), {}) // the session was lost; the seat may wait
 })
 
 const code = location.hash.slice(1)

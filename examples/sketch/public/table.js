@@ -8,13 +8,14 @@ const INKS = ["#e5383b", "#3a66d6", "#1b998b", "#ff8c42", "#8f4fd1", "#d6468f", 
 const inkOf = id => INKS[(id - 1) % INKS.length]
 
 export class Table {
-  constructor(game) {
+  /** `leave()` shows the lobby. */
+  constructor(game, leave) {
     this.game = game
     this.paper = new Paper($("paper"), piece => this.room?.send("draw", piece))
     this.#hear()
     this.#tools()
     this.#talk()
-    $("leave").addEventListener("click", () => this.room?.send("leave"))
+    $("leave").addEventListener("click", () => { this.room.send("leave"); leave() })
     setInterval(() => this.#clock(), 200)
   }
 

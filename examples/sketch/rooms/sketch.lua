@@ -12,10 +12,10 @@ local turns = require "sketch.turns"
 -- No auto_create: the message `open` makes tables.
 local sketch = { capacity = rules.members, auto_delete = 60, permanent = false, on_message = {} }
 
--- Timers and tasks call these.
+-- Timers call these.
 sketch.choose, sketch.give_hint, sketch.finish_turn = turns.choose, turns.hint, turns.finish
 sketch.next_turn, sketch.check = turns.next, turns.check
-sketch.free_seat, sketch.show = members.free_seat, tell.table
+sketch.free_seat = members.free_seat
 
 sketch.on_join, sketch.on_leave, sketch.on_resume = members.join, members.leave, members.resume
 

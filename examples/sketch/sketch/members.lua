@@ -114,7 +114,7 @@ end
 function members.lock(room, peer, is_locked)
   members.need_host(room, peer)
   room:set { locked = is_locked }
-  room:spawn "show" -- because room.locked is the old one until this handler has ended
+  tell.table(room)
 end
 
 return members

@@ -119,8 +119,8 @@ function turns.finish(room, reason)
   show(room)
 end
 
--- Ends the turn if no player is left to draw or to guess. It is called after each guess, and when somebody
--- has left. Players who may be back in a moment count.
+-- After each guess, and when somebody has left: a turn without a drawer ends, and one in which everybody
+-- knows the word. Players who may be back in a moment count.
 function turns.check(room)
   local state = room.state
   local drawer = players.find(room, "id", state.drawer)

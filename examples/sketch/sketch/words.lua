@@ -29,9 +29,9 @@ function words.is_right(guess, word)
   return letters(guess) == letters(word)
 end
 
--- Whether a line gives the word away.
+-- Whether a line gives the word away: "two cats" has "cat", and "location" has not.
 function words.has(text, word)
-  return letters(text):find(letters(word), 1, true) ~= nil
+  return (" " .. text:lower():gsub("[%s%p]+", " ")):find(" " .. word, 1, true) ~= nil
 end
 
 -- Whether one letter is wrong, missing or too much.

@@ -61,6 +61,14 @@ describe("guesses", function()
 end)
 
 describe("words", function()
+  it("are given away by lines that have them", function()
+    for _, line in ipairs { "it is a cat", "Cats!", "a cat-fish", "CAT" } do
+      assert.is_true(words.has(line, "cat"), line)
+    end
+    for _, line in ipairs { "location", "act", "" } do assert.is_false(words.has(line, "cat"), line) end
+    assert.is_true(words.has("some ice-cream?", "ice cream"))
+  end)
+
   it("are close if one letter is wrong, missing or too much", function()
     for _, guess in ipairs { "gitar", "guittar", "guitxr", "Guita", "guitarr" } do
       assert.is_true(words.is_close(guess, "guitar"), guess)

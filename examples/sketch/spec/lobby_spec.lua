@@ -32,6 +32,11 @@ describe("the lobby", function()
     assert.is_nil(server:room(name))
   end)
 
+  it("lets nobody open a second table", function()
+    local _, ann = helper.table(helper.server(), "ann")
+    assert.equal("AlreadySeated", select(3, ann.client:ask("open", { title = "", password = "" })))
+  end)
+
   it("locks a table for new players, and not for those who have a seat", function()
     local server = helper.server()
     local name, ann, bob = helper.table(server, "ann", "bob")

@@ -163,7 +163,7 @@ function Room:broadcast(name, value, opts) end
 ---@param opts? perigee.SendOptions
 ---@return true? ok
 ---@return string? message Reason of the failure.
----@return perigee.Code? code NotInRoom if the peer is not a member.
+---@return perigee.Code? code NotInRoom if the peer is not a member; the one that joins is, in `on_join`.
 function Room:send(peer, name, value, opts) end
 
 --- Sends raw bytes to every member, as `perigee.relay` does.
