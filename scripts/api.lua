@@ -10,7 +10,7 @@ local PAGES = {
   {
     path = "docs/api.md",
     files = {
-      "perigee", "rooms", "sending", "commands", "game", "world", "lockstep", "mcp", "services", "figures",
+      "perigee", "rooms", "bots", "sending", "commands", "game", "world", "lockstep", "mcp", "services", "figures",
       "sandbox",
     },
     head = [[

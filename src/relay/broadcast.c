@@ -80,11 +80,10 @@ void room_relay(Relay *relay, Room *room, Peer *peer, uint8_t priority, uint8_t 
       .id_count = 2,
       .flags = reliable ? OUT_KEEP : 0,
   };
-  uint32_t count = room ? room->count - room->suspended : session_count(relay->session);
+  uint32_t count = room ? room_present(room) : session_count(relay->session);
   if (!room) all_ensure(relay);
   audience_count(relay, room, reliable);
-  if (reliable || peer->state == PEER_SUSPENDED)
-    audience_exclude(relay, peer, room, reliable);
+  if (reliable || peer->conn == 0) audience_exclude(relay, peer, room, reliable);
   Audience others = {room, FORMS_ALL, &peer->conn, 1};
   audience_send(relay, &others, &relayed);
   relay->stats.deliveries += count - (peer->conn != 0);

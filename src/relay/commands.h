@@ -19,6 +19,8 @@ typedef enum CommandType {
   COMMAND_RENAME,   // peer `id`, flags: its Framing, name: the reserved name
   COMMAND_JOIN,     // peer `id`, room, token
   COMMAND_LEAVE,    // peer `id`, room, code, body: text
+  COMMAND_BOT,      // bot `id`, which is reserved; room, token
+  COMMAND_ACT,      // bot `id`, packet_type, flags, ref, room, body: of a message
   COMMAND_ROOM_CREATE,    // room `id`, which is reserved
   COMMAND_ROOM_DELETE,    // room `id`
   COMMAND_ROOM_SET,       // room `id`, body: a RoomSettings

@@ -21,8 +21,7 @@ static void put_name_and_count(Buf *json, const Room *room) {
   describe_text(json, "name", name);
   buf_u8(json, ',');
   describe_text(json, "kind", kind);
-  buf_printf(json, ",\"count\":%u,\"present\":%u", room->count,
-             room->count - room->suspended);
+  buf_printf(json, ",\"count\":%u,\"present\":%u", room->count, room_present(room));
   if (room->kind.capacity > 0)
     buf_printf(json, ",\"capacity\":%u", room->kind.capacity);
   put_flag(json, "locked", room->kind.is_locked);
@@ -66,7 +65,7 @@ void describe_peer(Buf *json, const Relay *relay, const Peer *peer) {
   describe_text(json, "address", text_from(peer_address(peer)));
   buf_printf(json, ",\"port\":%u,", peer->port);
   describe_text(json, "transport", text_from(peer->transport));
-  put_flag(json, "connected", peer->state == PEER_CONNECTED);
+  put_flag(json, "connected", peer_is_reachable(peer));
   if (peer->latency_us > 0)
     buf_printf(json, ",\"latency_ms\":%.3f", peer->latency_us / 1000.0);
   buf_printf(json, ",\"rooms\":[");

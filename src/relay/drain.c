@@ -56,6 +56,7 @@ void drain_line(void *data, Peer *peer, const char *text, size_t size) {
 // Handles the peer's disconnect.
 static void end(Relay *relay, Peer *peer, Code reason) {
   peer->relay.is_gone = true;
+  relay->bots -= peer->is_bot;
   channel_release_all(relay, peer);
   script_joins_end_all(relay, peer);
   leave_all(relay, peer, reason);
@@ -67,10 +68,10 @@ static void end(Relay *relay, Peer *peer, Code reason) {
 }
 
 // Called in a drain when the script or a queued packet ends a peer. Queued events of
-// that peer are then obsolete.
+// that peer are then obsolete. A bot ends at once, because no packets of it wait.
 void drain_disconnect(void *data, Peer *peer, Code reason) {
   Relay *relay = data;
-  if (relay->is_draining || peer->relay.queued == 0)
+  if (relay->is_draining || peer->is_bot || peer->relay.queued == 0)
     end(relay, peer, reason);
   else
     event_queue(relay, peer,
@@ -202,6 +203,7 @@ static bool is_peer_event_alive(Relay *relay, Peer *peer, const Event *event) {
       return peer->state == PEER_CONNECTED &&
              (event->room == 0 || relay_room(relay, event->room));
     case EVENT_RESUME:
+    case EVENT_BOT_TICK:
       return !peer->relay.is_gone && member_find(peer, event->room);
     case EVENT_CHANNEL_OPEN:
       return peer_has_session(peer);
@@ -223,7 +225,8 @@ static bool is_alive(Relay *relay, const Event *event) {
     case EVENT_TICK:
       room = relay_room(relay, event->room);
       if (relay->is_over) return false;
-      return event->room == 0 || (room && room->state != ROOM_GONE);
+      return event->room == 0 ||
+             (room && room->state != ROOM_GONE && room->kind.hooks & HOOK_TICK);
     case EVENT_CREATE:
     case EVENT_ROOM_CREATE:
     case EVENT_ROOM_DELETE:
@@ -237,7 +240,10 @@ static bool is_alive(Relay *relay, const Event *event) {
 static bool take_alive(Relay *relay, Event *event) {
   Peer *peer;
   while (take(relay, event, &peer)) {
-    if (event->type == EVENT_TICK) tick_taken(relay, event);
+    if (event->type == EVENT_TICK) {
+      tick_taken(relay, event);
+      bots_tick(relay, event);
+    }
     bool is_own = event->type <= EVENT_GONE;
     if (is_own && !handle_own(relay, event, peer)) continue;
     if (!is_alive(relay, event)) continue;

@@ -17,6 +17,7 @@ bool event_is_counted(uint8_t type) {
       [EVENT_DEFERRED] = true,       [EVENT_DEFERRED_LINE] = true,
       [EVENT_LOST] = true,           [EVENT_GONE] = true,
       [EVENT_SUSPEND] = true,        [EVENT_RESUME] = true,
+      [EVENT_BOT_MESSAGE] = true,
   };
   return type < EVENT_TYPE_COUNT && IS_COUNTED[type];
 }

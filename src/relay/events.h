@@ -39,7 +39,9 @@
   X(EVENT_RESUME, "resume")   /* peer, room, a: ms suspended, b: missed */             \
   X(EVENT_CHANNEL, "channel") /* as PACKET, on a channel of the script */              \
   X(EVENT_CHANNEL_OPEN, "channel_open") /* peer, flags, ref, data: name; a verdict */  \
-  X(EVENT_CHANNEL_CLOSED, "channel_closed") /* peer, channel */
+  X(EVENT_CHANNEL_CLOSED, "channel_closed") /* peer, channel */                        \
+  X(EVENT_BOT_TICK, "bot_tick")       /* peer: the bot, room, a, b: the tick's */      \
+  X(EVENT_BOT_MESSAGE, "bot_message") /* peer: the bot, and as MESSAGE */
 
 /// Types from EVENT_TYPE_COUNT on belong to the layer above (see RelayHost), except
 /// EVENT_PROGRAM.

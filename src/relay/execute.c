@@ -56,7 +56,7 @@ static uint32_t collect_except(Relay *relay, const Command *command, Room *room)
     if (peer->relay.excluded == relay->broadcast_number)
       continue;  // the exception is listed twice
     audience_exclude(relay, peer, room, command->flags);
-    if (peer->state == PEER_SUSPENDED) continue;
+    if (peer->conn == 0) continue;
     buf_append(&relay->except, &peer->conn, sizeof peer->conn);
     count++;
   }
@@ -66,7 +66,7 @@ static uint32_t collect_except(Relay *relay, const Command *command, Room *room)
 static Audience find_audience(Relay *relay, const Command *command, Room *room) {
   if (!room) all_ensure(relay);
   uint32_t except_count = collect_except(relay, command, room);
-  uint32_t whole = room ? room->count - room->suspended : session_count(relay->session);
+  uint32_t whole = room ? room_present(room) : session_count(relay->session);
   relay->stats.deliveries += whole - except_count;
   return (Audience){
       .room = room,
@@ -93,6 +93,7 @@ static void to_target(Relay *relay, const Command *command, ToPeer *to_peer,
 static void message_to_audience(Relay *relay, const Command *command, Room *room) {
   Audience audience = find_audience(relay, command, room);
   uint32_t id = room ? room->id : 0;
+  bots_hear(relay, room, command);
   if (command->packet_type != 0) {
     Outgoing packed = message_of(command, id, true);
     audience.forms = 1 << FORM_SCHEMA;
@@ -111,6 +112,10 @@ static void message_to_peer(Relay *relay, const Command *command) {
   if (!peer || !peer_has_session(peer)) return;
   bool is_for_room = command->room != 0 && !(command->flags & PACKET_RESPONSE);
   if (is_for_room && !member_find(peer, command->room)) return;
+  if (peer->is_bot) {
+    bot_hear(relay, peer, command->room, command);
+    return;
+  }
   bool is_packed = command->packet_type != 0 && peer_form(peer) == FORM_SCHEMA;
   Outgoing message = message_of(command, command->room, is_packed);
   relay->stats.deliveries++;
@@ -226,6 +231,17 @@ static void do_join(Relay *relay, const Command *command) {
     script_join_begin(relay, peer, command);
 }
 
+static void do_bot(Relay *relay, const Command *command) {
+  Peer *bot = session_find(relay->session, command->id);
+  bot_unqueue(relay, command);
+  if (!bot) {  // another handler has kicked it meanwhile
+    relay->bots--;
+    return;
+  }
+  session_start_bot(bot);
+  script_join_begin(relay, bot, command);
+}
+
 static void do_leave(Relay *relay, const Command *command) {
   Peer *peer = session_find(relay->session, command->id);
   if (!peer || !member_find(peer, command->room)) return;
@@ -237,6 +253,23 @@ static void do_leave(Relay *relay, const Command *command) {
              log_bytes("room", room->name, room->name_size),
              leave.reason[0] != '\0' ? log_str("text", leave.reason) : (LogField){0});
   leave_room(relay, peer, room, &leave);
+}
+
+static void do_act(Relay *relay, const Command *command) {
+  Peer *bot = session_find(relay->session, command->id);
+  if (!bot || bot->state != PEER_BOT || bot_is_busy(relay, bot)) return;
+  Buf payload = {0};
+  buf_u32(&payload, command->room);
+  buf_append(&payload, command->body.bytes, command->body.size);
+  Packet packet = {.channel = CHANNEL_MESSAGE,
+                   .type = command->packet_type,
+                   .priority = PRIORITY_NORMAL,
+                   .flags = command->flags,
+                   .ref = command->ref,
+                   .length = (uint32_t)payload.size,
+                   .payload = payload.data};
+  relay_packet(relay, bot, &packet);
+  buf_deinit(&payload);
 }
 
 static void do_room_delete(Relay *relay, const Command *command) {
@@ -292,6 +325,8 @@ void command_execute(Relay *relay, const Command *command) {
       [COMMAND_RENAME] = do_rename,
       [COMMAND_JOIN] = do_join,
       [COMMAND_LEAVE] = do_leave,
+      [COMMAND_BOT] = do_bot,
+      [COMMAND_ACT] = do_act,
       [COMMAND_ROOM_CREATE] = do_room_create,
       [COMMAND_ROOM_DELETE] = do_room_delete,
       [COMMAND_ROOM_SET] = do_room_set,

@@ -195,6 +195,8 @@ static int check(const Relay *relay, const Command *command) {
       return find_peer(relay, command->id) ? 0 : ERR_NOT_FOUND;
     case COMMAND_JOIN:
       return check_join(relay, command);
+    case COMMAND_ACT:
+      return find_peer(relay, command->id) ? check_size(relay, command) : ERR_NOT_FOUND;
     case COMMAND_LEAVE:
       peer = session_find(relay->session, command->id);
       return peer && member_find(peer, command->room) ? 0 : ERR_NOT_FOUND;
@@ -208,6 +210,7 @@ static int check(const Relay *relay, const Command *command) {
     case COMMAND_ROOM_CREATE:
     case COMMAND_CHANNEL_OPEN:
     case COMMAND_RENAME:
+    case COMMAND_BOT:
     case COMMAND_TYPE_COUNT:
       break;
   }
@@ -272,6 +275,46 @@ void relay_create_for_join(Relay *relay, uint32_t id) {
   relay_room(relay, id)->is_by_join = true;
 }
 
+// Returns 0, or why the bot is impossible.
+static int check_bot(const Relay *relay, const Room *room, Text name) {
+  if (!room || room->state > ROOM_OPEN) return ERR_NOT_FOUND;
+  if (relay->bots >= relay->limits.max_bots) return ERR_TAKEN;
+  uint32_t capacity = relay_room_settings(relay, room).capacity;
+  if (capacity > 0 && room->count + room->queued_bots >= capacity) return ERR_FULL;
+  return name.size > 0 ? session_check_bot_name(relay->session, name) : 0;
+}
+
+uint32_t relay_add_bot(Relay *relay, uint32_t id, Text name, uint8_t flags,
+                       uint32_t token, int *err) {
+  Room *room = relay_room(relay, id);
+  *err = check_bot(relay, room, name);
+  Peer *bot = *err == 0 ? session_add_bot(relay->session, name) : NULL;
+  if (!bot) {
+    if (*err == 0) *err = ERR_TAKEN;
+    return 0;
+  }
+  bot->relay.home = id;
+  bot->relay.bot = flags;
+  relay->bots++;
+  room->queued_bots++;
+  relay->handler.has_join = true;
+  commands_push(
+      &relay->handler.commands,
+      &(Command){.type = COMMAND_BOT, .id = bot->id, .room = id, .token = token});
+  return bot->id;
+}
+
+void bot_unqueue(Relay *relay, const Command *command) {
+  Room *room = relay_room(relay, command->room);
+  if (room) room->queued_bots--;
+}
+
+static void discard_bot(Relay *relay, const Command *command) {
+  bot_unqueue(relay, command);
+  relay->bots--;
+  session_drop_bot(relay->session, session_find(relay->session, command->id));
+}
+
 void handler_claim_rooms(Relay *relay) {
   Command command;
   if (!relay->handler.has_new_room) return;
@@ -299,6 +342,8 @@ void relay_forget(Relay *relay, RelayMark mark) {
       relay->host->discard(relay->host_data, &command);
     else if (command.type == COMMAND_ROOM_CREATE)
       room_unreserve(relay, relay_room(relay, command.id));
+    else if (command.type == COMMAND_BOT)
+      discard_bot(relay, &command);
     else if (command.type == COMMAND_RENAME)
       name_release(relay, &command);
     else if (command.type == COMMAND_ROOM_META)

@@ -24,6 +24,9 @@ void handler_claim_rooms(Relay *relay);
 /// count.
 void handler_unqueue_meta(Relay *relay, const Command *command);
 
+/// Subtracts a COMMAND_BOT that is carried out or discarded from its room's count.
+void bot_unqueue(Relay *relay, const Command *command);
+
 /// Carries out a command.
 void command_execute(Relay *relay, const Command *command);
 

@@ -42,6 +42,7 @@ struct Relay {
   Names room_names;        // name -> id of a reserved, created or open room
   Sorted listed;           // open rooms that are not hidden
   uint32_t open_rooms, failed_rooms;
+  uint32_t bots;  // bots that are reserved or in a room
   Kinds kinds;
   Kinds next_kinds;  // kinds set between relay_kinds_begin and relay_kinds_end
   PluginChannels channels;
@@ -71,6 +72,23 @@ RoomRef *member_find(const Peer *peer, uint32_t room);
 /// Returns whether the room (or NULL) or the game has a handler for messages
 /// (HOOK_MESSAGE) or lines (HOOK_TEXT).
 bool relay_has_hook(const Relay *relay, const Room *room, uint32_t hook);
+
+// --- bots.c ---
+
+/// Adds a bot to its room's list, or removes it.
+void bot_enter(Relay *relay, Room *room, Peer *bot);
+void bot_leave(Relay *relay, Room *room, Peer *bot);
+
+/// Returns whether too many events wait for a bot; counts a dropped message if so.
+bool bot_is_busy(Relay *relay, Peer *bot);
+
+/// Passes a message to the brains of the room's bots (NULL: of all), but not to those that
+/// the running broadcast excludes; or to the brain of one bot.
+void bots_hear(Relay *relay, const Room *room, const Command *message);
+void bot_hear(Relay *relay, Peer *bot, uint32_t room, const Command *message);
+
+/// Queues the ticks of a room's bots behind the room's own.
+void bots_tick(Relay *relay, const Event *tick);
 
 // --- schedule.c ---
 

@@ -26,7 +26,7 @@ Code join_fault(const Peer *peer, const Room *room, const char **why) {
     *why = "the connection of the peer is lost";
     return CODE_RESET;
   }
-  if (room->kind.capacity > 0 && room->count >= room->kind.capacity) {
+  if (!room_has_place(room, peer->is_bot)) {
     *why = "the room is full";
     return CODE_ROOM_FULL;
   }
@@ -129,6 +129,15 @@ static void delete_unused(Relay *relay, Room *room) {
     room_delete(relay, room);
 }
 
+// Makes the bot that filled last leave a full room for a player.
+static void make_place(Relay *relay, Room *room, const Peer *peer) {
+  if (peer->is_bot || room_has_place(room, true)) return;
+  Peer *last = NULL;
+  for (Peer *bot = room->first_bot; bot; bot = bot->relay.next_bot)
+    if (bot->relay.bot & BOT_FILLS) last = bot;
+  if (last) leave_room(relay, last, room, &(Leave){.code = CODE_REPLACED});
+}
+
 void relay_admit(Relay *relay, const Event *join) {
   Peer *peer = find_peer(relay, join);
   Room *room = end_judged(relay, join);
@@ -138,6 +147,7 @@ void relay_admit(Relay *relay, const Event *join) {
     refuse(relay, peer, join, CODE_REJECTED, "the room is locked");
     return;
   }
+  make_place(relay, room, peer);
   notify_join(relay, room, peer, &request);
   member_add(relay, room, peer);
   script_join_end(relay, join->a, CODE_CLOSED, NULL);
@@ -169,6 +179,7 @@ void join_room(Relay *relay, const Event *join) {
   if (room->state == ROOM_OPEN && !has_on_join(room)) {
     relay_admit(relay, join);
   } else {
+    make_place(relay, room, peer);
     room->queued_joins++;
     batch_await(relay, join);
   }
@@ -288,6 +299,7 @@ void leave_room(Relay *relay, Peer *peer, Room *room, const Leave *leave) {
         &(Event){
             .type = EVENT_LEAVE, .peer = peer->id, .room = room->id, .a = leave->code});
   room_check_empty(relay, room);
+  if (peer->is_bot) session_kick(relay->session, peer, leave->code, leave->reason);
 }
 
 void leave_all(Relay *relay, Peer *peer, Code code) {

@@ -81,6 +81,8 @@ uint32_t relay_hook(uint8_t type) {
 }
 
 bool relay_program_wants(const Relay *relay, const Event *event) {
+  const Peer *peer = session_find(relay->session, event->peer);
+  if (event->type == EVENT_DISCONNECT && peer && peer->is_bot) return false;
   return event->type == EVENT_PROGRAM || relay->program_hooks & relay_hook(event->type);
 }
 

@@ -141,8 +141,7 @@ static bool has_meta(RoomQuery *query, const Room *room, const MetaFilter *filte
 
 static bool is_open(const Room *room) {
   const RoomKind *kind = &room->kind;
-  return !kind->is_locked && !kind->has_password &&
-         (kind->capacity == 0 || room->count < kind->capacity);
+  return !kind->is_locked && !kind->has_password && room_has_place(room, false);
 }
 
 static bool matches(RoomQuery *query, const Room *room) {

@@ -32,7 +32,11 @@ void member_add(Relay *relay, Room *room, Peer *peer) {
         array_grow(&room->members, room->capacity, sizeof *room->members, 4);
   room->members[room->places++] = peer->id;
   room->count++;
-  room->is_for_join = false;
+  room->is_for_join = room->is_for_join && peer->is_bot;
+  if (peer->is_bot) {
+    bot_enter(relay, room, peer);
+    return;
+  }
   if (is_suspended)
     room->suspended++;
   else
@@ -61,7 +65,10 @@ void member_remove(Relay *relay, Room *room, Peer *peer) {
   memmove(ref, ref + 1, (size_t)(end - (ref + 1)) * sizeof *ref);
   peer->relay.last_room =
       peer->relay.room_count ? peer->relay.rooms[peer->relay.room_count - 1].room : 0;
-  net_group_leave(relay->net, room->groups[peer_form(peer)], peer->conn);
+  if (peer->is_bot)
+    bot_leave(relay, room, peer);
+  else
+    net_group_leave(relay->net, room->groups[peer_form(peer)], peer->conn);
 }
 
 Room *member_room(Relay *relay, Peer *peer, uint32_t id, const Packet *request) {

@@ -51,6 +51,7 @@ enum {
   RELAY_NAMES_PER_ADDRESS = 100,  // new names of plugin channels from one address
   RELAY_NAMES_OF_CLIENTS = 900,  // channel numbers for names of clients; the others are
                                  // for the script
+  RELAY_BOT_EVENTS = 256,        // messages that wait for one bot
   RELAY_TOOL_BYTES = 16 << 10,   // JSON of a TOOL_ADD or TOOL_REMOVE
   RELAY_COMMANDS_BYTES = 64 << 20,  // bytes of commands that one handler may queue
 };
@@ -98,6 +99,7 @@ typedef enum RoomSetting {
 
 typedef struct RelayLimits {
   uint32_t max_rooms;
+  uint32_t max_bots;
   uint32_t max_payload;
   double tick_rate;
   uint64_t slice_us;  // time of all handlers in one iteration of the loop; 0: no limit
@@ -281,6 +283,18 @@ void relay_hold_room(Relay *relay, uint32_t room);
 /// Ends the hold after on_create has ended well: opens the room, or deletes it (drop).
 void relay_release_room(Relay *relay, uint32_t room);
 void relay_drop_room(Relay *relay, uint32_t room);
+
+/// What the brain of a bot does, and whether a joining player may replace the bot.
+typedef enum BotFlags { BOT_LISTENS = 1, BOT_TICKS = 2, BOT_FILLS = 4 } BotFlags;
+
+/// Reserves a bot of a room and queues its COMMAND_BOT, with a token as COMMAND_JOIN has it.
+/// Name of size 0: `bot-ID`. Returns its id, or 0 with `err` set: ERR_NOT_FOUND (the room),
+/// ERR_INVALID, ERR_EXISTS (the name), ERR_FULL (the room), ERR_TAKEN (max_bots).
+uint32_t relay_add_bot(Relay *relay, uint32_t room, Text name, uint8_t flags,
+                       uint32_t token, int *err);
+
+/// Changes BOT_LISTENS and BOT_TICKS of a bot, at once.
+void relay_set_brain(Relay *relay, uint32_t bot, uint8_t flags);
 
 /// Reserves a name for a peer and queues its COMMAND_RENAME; does nothing if the peer
 /// has that name. Returns 0 or a negative error: ERR_NOT_FOUND (the peer is gone),

@@ -69,18 +69,20 @@ static void requeue_joins(Relay *relay, Room *room) {
   events_deinit(&room->waiting_joins);
 }
 
-// Ends an empty deleted room. A script can read the room until ROOM_DELETE has been
+// Ends a deleted room without players, and its bots. A script can read the room until ROOM_DELETE has been
 // handled.
 static void end(Relay *relay, Room *room) {
   log_room("room deleted", room);
   relay->open_rooms--;
+  room->state = ROOM_GONE;
+  while (room->first_bot)
+    session_kick(relay->session, room->first_bot, CODE_CLOSED, NULL);
   if (!relay->is_scripted) {
     room_free(relay, room);
     return;
   }
   timers_stop(net_timers(relay->net), &room->timer);
   ticker_set(relay, &room->ticker, room->id, 0);
-  room->state = ROOM_GONE;
   relay_emit(
       relay,
       &(Event){.type = EVENT_ROOM_DELETE, .room = room->id, .data = room_name(room)});
@@ -95,7 +97,7 @@ void room_delete(Relay *relay, Room *room) {
   timers_stop(net_timers(relay->net), &room->timer);
   if (!is_open)
     requeue_joins(relay, room);
-  else if (room->count == 0)
+  else if (room_is_deserted(room))
     end(relay, room);
 }
 
@@ -262,12 +264,12 @@ void room_refresh(Relay *relay, Room *room) {
 
 void room_check_empty(Relay *relay, Room *room) {
   Timers *timers = net_timers(relay->net);
-  if (room->state == ROOM_DELETED && room->count == 0) {
+  if (room->state == ROOM_DELETED && room_is_deserted(room)) {
     end(relay, room);
     return;
   }
   if (room->state != ROOM_OPEN) return;
-  if (room->count > 0 || !room_is_temporary(room, &room->kind))
+  if (!room_is_deserted(room) || !room_is_temporary(room, &room->kind))
     timers_stop(timers, &room->timer);
   else if (!timers_is_set(&room->timer))
     timers_set(timers, &room->timer, net_now_ms(relay->net) + room->kind.auto_delete_ms,

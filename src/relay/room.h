@@ -61,6 +61,11 @@ struct Room {
   uint32_t places;             // used places of `members`
   uint32_t capacity;           // places allocated in `members`
   uint32_t suspended;          // number of suspended members
+  Peer *first_bot;             // bots in the order of joining, by PeerRelay.next_bot
+  uint32_t bots;               // number of members that are bots
+  uint32_t fillers;            // number of bots with BOT_FILLS
+  uint32_t ticking_bots;       // number of bots with BOT_TICKS
+  uint32_t queued_bots;        // number of queued COMMAND_BOTs
   Events waiting_joins;        // joins that wait for the end of on_create
   Buf fault;  // of a ROOM_FAILED: code and JSON of its on_create's fault, each with a NUL
   Buf meta;  // entries: a byte that is 1 for a public one, then key and JSON value, each
@@ -86,6 +91,22 @@ static inline bool room_is_temporary(const Room *room, const RoomKind *settings)
   bool is_kept =
       settings->keep == KEEP_CREATED ? !room->is_by_join : settings->keep == KEEP_ALL;
   return settings->has_auto_delete && !is_kept;
+}
+
+/// Returns the number of connected members.
+static inline uint32_t room_present(const Room *room) {
+  return room->count - room->suspended - room->bots;
+}
+
+/// Returns whether no player is a member.
+static inline bool room_is_deserted(const Room *room) {
+  return room->count == room->bots;
+}
+
+/// Returns whether players can join, possibly in place of a bot; or whether bots can.
+static inline bool room_has_place(const Room *room, bool is_bot) {
+  uint32_t count = is_bot ? room->count : room->count - room->fillers;
+  return room->kind.capacity == 0 || count < room->kind.capacity;
 }
 
 static inline Text room_name(const Room *room) {

@@ -59,13 +59,15 @@ static void free_join(Relay *relay, ScriptJoin *join) {
 void script_join_end(Relay *relay, uint32_t id, Code code, const char *why) {
   ScriptJoin *join = slots_find(&relay->joins.slots, id);
   if (!join) return;
-  ScriptJoin **at =
-      &((Peer *)session_find(relay->session, join->command.id))->relay.joins;
+  Peer *peer = session_find(relay->session, join->command.id);
+  ScriptJoin **at = &peer->relay.joins;
   while (*at != join) at = &(*at)->next;
   *at = join->next;
   report(relay, &join->command, code, why);
   if (join->held.size > 0) batch_push(relay, &join->held, batch_number(relay));
   free_join(relay, join);
+  if (peer->is_bot && code != CODE_CLOSED)
+    session_kick(relay->session, peer, code, why);
 }
 
 void script_joins_end_all(Relay *relay, Peer *peer) {
@@ -98,6 +100,7 @@ static bool is_for_one(const Command *command) {
     case COMMAND_ERROR:
     case COMMAND_JOIN:
     case COMMAND_LEAVE:
+    case COMMAND_ACT:
       return true;
     default:
       return false;

@@ -54,7 +54,7 @@ void ticker_set(Relay *relay, Ticker *ticker, uint32_t room, double rate) {
 void ticker_refresh_room(Relay *relay, Room *room) {
   double rate =
       room->kind.tick_rate > 0 ? room->kind.tick_rate : relay->limits.tick_rate;
-  bool is_wanted = room->kind.hooks & HOOK_TICK;
+  bool is_wanted = room->kind.hooks & HOOK_TICK || room->ticking_bots > 0;
   ticker_set(relay, &room->ticker, room->id, is_wanted ? rate : 0);
 }
 

@@ -178,6 +178,7 @@ void core_push(lua_State *L, Host *host) {
   set_functions(L, host, core_reload_functions);
   set_functions(L, host, core_peer_functions);
   set_functions(L, host, core_room_functions);
+  set_functions(L, host, core_bot_functions);
   set_functions(L, host, core_time_functions);
   set_functions(L, host, core_http_functions);
   set_functions(L, host, core_game_functions);

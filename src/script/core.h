@@ -58,6 +58,7 @@ extern const luaL_Reg core_fetch_functions[];
 extern const luaL_Reg core_reload_functions[];
 extern const luaL_Reg core_peer_functions[];
 extern const luaL_Reg core_room_functions[];
+extern const luaL_Reg core_bot_functions[];
 extern const luaL_Reg core_time_functions[];
 extern const luaL_Reg core_http_functions[];
 extern const luaL_Reg core_game_functions[];

@@ -110,7 +110,7 @@ static int core_peer_latency_ms(lua_State *L) {
 
 static int core_peer_connected(lua_State *L) {
   const Peer *peer = find_peer(L, 1);
-  lua_pushboolean(L, peer != NULL && peer->state == PEER_CONNECTED);
+  lua_pushboolean(L, peer != NULL && peer_is_reachable(peer));
   return 1;
 }
 

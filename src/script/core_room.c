@@ -210,7 +210,7 @@ static int core_room_name(lua_State *L) {
 static int core_room_count(lua_State *L) {
   const Room *room = find_room(L, 1);
   lua_pushnumber(L, room == NULL ? 0 : room->count);
-  lua_pushnumber(L, room == NULL ? 0 : room->count - room->suspended);
+  lua_pushnumber(L, room == NULL ? 0 : room_present(room));
   return 2;
 }
 

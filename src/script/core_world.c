@@ -4,14 +4,14 @@
 #include "script/core.h"
 #include "wire/packet.h"
 
-// peers(): returns the ids of accepted peers, in no particular order
+// peers(): returns the ids of accepted peers without bots, in no particular order
 static int core_peers(lua_State *L) {
   const Session *session = relay_session(core_host(L)->relay);
   const Peer *peer;
   int count = 0;
   lua_newtable(L);
   for (uint32_t cursor = 0; (peer = session_next(session, &cursor));) {
-    if (!peer_has_session(peer)) continue;
+    if (!peer_has_session(peer) || peer->is_bot) continue;
     lua_pushnumber(L, peer->id);
     lua_rawseti(L, -2, ++count);
   }

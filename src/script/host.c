@@ -268,7 +268,8 @@ static int push_event(lua_State *co, const Event *event) {
   lua_pushnumber(co, event->b);
   if (event->type != EVENT_MESSAGE && event->type != EVENT_PACKET &&
       event->type != EVENT_RESPONSE && event->type != EVENT_RESUME &&
-      event->type != EVENT_CHANNEL && event->type != EVENT_CHANNEL_CLOSED)
+      event->type != EVENT_BOT_MESSAGE && event->type != EVENT_CHANNEL &&
+      event->type != EVENT_CHANNEL_CLOSED)
     return 5;
   lua_pushinteger(co, event->flags);
   lua_pushinteger(co, event->ref);

@@ -310,6 +310,7 @@ SessionLimits config_session_limits(const Config *config) {
 RelayLimits config_relay_limits(const Config *config) {
   return (RelayLimits){
       .max_rooms = whole(config, KEY_MAX_ROOMS),
+      .max_bots = whole(config, KEY_MAX_BOTS),
       .max_payload = whole(config, KEY_MAX_PAYLOAD),
       .tick_rate = config_number(config, KEY_TICK_RATE),
       .slice_us = (uint64_t)(config_number(config, KEY_SCRIPT_SLICE) * 1e6),

@@ -55,6 +55,9 @@
     "drop_newest|drop_oldest|disconnect", "")                                          \
   X(KEY_MAX_ROOMS, max_rooms, WHOLE, "4096", 1, 1000000, LIVE, "rooms at a time", "",  \
     "")                                                                                \
+  X(KEY_MAX_BOTS, max_bots, WHOLE, "1000", 0, 1000000, LIVE,                           \
+    "bots of `room:bot` at a time", "",                                                \
+    "They do not count as clients: see [bots](scripting.md#bots).")                    \
   X(KEY_CLIENT_BROADCAST, client_broadcast, SWITCH, "false", 0, 1, LIVE,               \
     "whether clients may broadcast bytes to all peers, not only in rooms", "",         \
     "For small games among friends: a stranger could fill all connections.")           \

@@ -24,6 +24,7 @@ void peer_free(Session *session, Peer *peer) {
 }
 
 static void uncount(Session *session, const Peer *peer, Code code) {
+  if (peer->is_bot) return;
   if (peer->state != PEER_HANDSHAKE) session->json -= peer_form(peer) != FORM_SCHEMA;
   if (peer->state == PEER_SUSPENDED) {  // its connection's end was counted when it was
                                         // suspended
@@ -37,7 +38,7 @@ static void uncount(Session *session, const Peer *peer, Code code) {
 }
 
 static void send_closing(Session *session, const Peer *peer, const Ending *ending) {
-  if (peer->state == PEER_SUSPENDED) return;
+  if (peer->conn == 0) return;
   if (ending->text)
     send_ending(session, peer->conn, peer->framing, CONTROL_CLOSING, NULL, ending);
   // When the server stops, the transport ends as in an orderly close.
@@ -50,7 +51,7 @@ void peer_end(Session *session, Peer *peer, const char *message, Code code,
   bool was_there = peer_has_session(peer);
   assert(peer->state != PEER_CLOSED && (unsigned)code < SESSION_CODES);
   uncount(session, peer, code);
-  session_count_address(session, peer_address(peer), -1);
+  if (!peer->is_bot) session_count_address(session, peer_address(peer), -1);
   peer_names_drop(session, peer);
   timers_stop(net_timers(session->net), &peer->timer);
   resume_end(session, peer);

@@ -13,7 +13,7 @@
 
 enum { FAULT_SIZE = 96 };  // bytes of the longest refusal that names values
 
-static void make_uuid(Net *net, uint8_t uuid[UUID_SIZE]) {
+void handshake_uuid(Net *net, uint8_t uuid[UUID_SIZE]) {
   net_random(net, uuid, UUID_SIZE);
   uuid[6] = (uuid[6] & 0x0f) | 0x40;
   uuid[8] = (uuid[8] & 0x3f) | 0x80;
@@ -89,7 +89,7 @@ static Peer *add_peer(Session *session, ConnId conn, const ConnInfo *info) {
   peer->transport = info->transport;
   peer->port = info->port;
   peer_set_texts(peer, (Text){0}, info->address, (Text){0});
-  make_uuid(session->net, peer->session);
+  handshake_uuid(session->net, peer->session);
   peer->last_packet_ms = info->since_ms;
   net_set_counter(session->net, conn, &peer->ended);
   session->open++;

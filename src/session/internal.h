@@ -72,7 +72,7 @@ uint32_t session_count_address(Session *session, const char *address, int change
 void peer_names_init(Session *session);
 void peer_names_deinit(Session *session);
 
-/// Gives a peer without a name the name `guest-ID`.
+/// Gives a peer without a name the name `guest-ID`, or `bot-ID`.
 void peer_names_make(Session *session, Peer *peer);
 
 /// Counts the peer's name as used.
@@ -82,6 +82,9 @@ void peer_names_hold(Session *session, Peer *peer);
 void peer_names_drop(Session *session, Peer *peer);
 
 // --- handshake.c ---
+
+/// Makes the UUID of a session.
+void handshake_uuid(Net *net, uint8_t uuid[UUID_SIZE]);
 
 /// Implement NetEvents.enter and .leave, for connections that have not identified
 /// themselves. Their limit is as high as that of peers, and they count towards the

@@ -18,6 +18,7 @@ typedef enum PeerState {
   PEER_CONNECTING,  // HELLO is valid; on_connect decides
   PEER_CONNECTED,
   PEER_SUSPENDED,  // the connection is lost; a HELLO may resume the session
+  PEER_BOT,        // a member of a room that the script plays, without a connection
   PEER_CLOSED,     // session ended; readable until session_forget
 } PeerState;
 
@@ -72,6 +73,9 @@ typedef struct PeerRelay {
   uint32_t captured;  // captured events of this peer, which precede queued ones
   uint32_t last_room;      // room joined last, which gets the lines of a text peer
   uint32_t excluded;       // number of the last broadcast that excludes the peer
+  struct Peer *next_bot;   // next bot of its room, in the order of joining
+  uint32_t home;           // room of a bot, which it joins alone
+  uint8_t bot;             // BotFlags of a bot
   uint32_t warn_every_ms;  // time between the last two warnings of dropped messages
   uint64_t next_warn_ms;   // earliest time of the next such warning
 } PeerRelay;
@@ -88,6 +92,7 @@ typedef struct Peer {
   uint8_t name_size;
   uint16_t hello_ref;
   uint16_t port;    // port of its newest connection's other side
+  bool is_bot;      // PEER_CONNECTING until the commands of its handler are carried out
   bool holds_name;  // whether its name is counted as used
   bool is_renamed;  // its name may differ from that in HELLO; false for text peers
   char *name;  // name, address and token in one block, with a NUL after each; owned
@@ -120,9 +125,14 @@ static inline Text peer_token(const Peer *peer) {
   return (Text){address + strlen(address) + 1, peer->token_size};
 }
 
-/// Returns whether a peer is connected or suspended.
+/// Returns whether a peer is connected or suspended, or a bot that has begun.
 static inline bool peer_has_session(const Peer *peer) {
-  return peer->state == PEER_CONNECTED || peer->state == PEER_SUSPENDED;
+  return peer->state >= PEER_CONNECTED && peer->state < PEER_CLOSED;
+}
+
+/// Returns whether messages reach a peer now.
+static inline bool peer_is_reachable(const Peer *peer) {
+  return peer->state == PEER_CONNECTED || peer->state == PEER_BOT;
 }
 
 /// Form in which a peer gets messages. In net, each form has a group of its own.
@@ -134,6 +144,7 @@ typedef enum Form {
 } Form;
 
 static inline Form peer_form(const Peer *peer) {
+  if (peer->is_bot) return FORM_SCHEMA;
   if (peer->framing == FRAMING_LINES) return FORM_TEXT;
   return peer->protocol_hash == 0 ? FORM_JSON : FORM_SCHEMA;
 }

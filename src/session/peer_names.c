@@ -88,12 +88,17 @@ void peer_names_drop(Session *session, Peer *peer) {
   if (is_counted(session, peer)) count(session, peer->framing, peer_name(peer), -1);
 }
 
+int session_check_bot_name(Session *session, Text name) {
+  return session_check_name(session, &(Peer){.framing = FRAMING_PACKETS}, name, 0);
+}
+
 // Appends a number if another peer already has that name.
 void peer_names_make(Session *session, Peer *peer) {
   char name[NAME_MAX_BYTES + 1];
-  snprintf(name, sizeof name, "guest-%u", peer->id);
+  const char *what = peer->is_bot ? "bot" : "guest";
+  snprintf(name, sizeof name, "%s-%u", what, peer->id);
   for (uint32_t i = 2; count_all(session, text_from(name)) > 0; i++)
-    snprintf(name, sizeof name, "guest-%u-%u", peer->id, i);
+    snprintf(name, sizeof name, "%s-%u-%u", what, peer->id, i);
   peer_set_texts(peer, text_from(name), peer_address(peer), peer_token(peer));
   peer_names_hold(session, peer);
 }

@@ -2,6 +2,7 @@
 // Text peers get lines instead (text.c).
 
 #include "base/integers.h"
+#include "base/log.h"
 #include "session/internal.h"
 #include "wire/udp/link.h"
 
@@ -85,6 +86,12 @@ void send_ending(Session *session, ConnId conn, Framing framing, ControlType typ
 
 void session_error(Session *session, Peer *peer, const Packet *request, Code code,
                    const char *text) {
+  if (peer->is_bot) {
+    log_warn("refused what a bot did", log_num("peer", peer->id),
+             log_bytes("name", peer->name, peer->name_size),
+             log_str("reason", code_name(code)), log_str("text", text));
+    return;
+  }
   Buf *buf = &session->scratch;
   buf->size = 0;
   control_code_text(buf, code, text);
@@ -116,7 +123,7 @@ void session_send(Session *session, Peer *peer, const Outgoing *outgoing) {
   uint8_t head[SESSION_HEAD_SIZE];
   Out out;
   bool is_reliable = outgoing->packet.flags & PACKET_RELIABLE;
-  if (!peer_has_session(peer)) return;
+  if (!peer_has_session(peer) || peer->is_bot) return;
   if (peer->state == PEER_SUSPENDED && !is_reliable) return;
   if (peer->framing == FRAMING_PACKETS)
     session_frame(&out, head, outgoing);

@@ -47,7 +47,8 @@ void session_set_limits(Session *session, const SessionLimits *limits) {
   if (!session->net) return;
   Peer *peer;
   for (uint32_t cursor = 0; (peer = session_next(session, &cursor));)
-    if (peer->state != PEER_CLOSED) deadline_refresh(session, peer, was_pinged);
+    if (peer->state != PEER_CLOSED && !peer->is_bot)
+      deadline_refresh(session, peer, was_pinged);
 }
 
 void session_set_hashes(Session *session, const uint64_t *hashes, uint32_t count) {
@@ -57,7 +58,8 @@ void session_set_hashes(Session *session, const uint64_t *hashes, uint32_t count
   net_set_hashes(session->net, hashes, count);
   Peer *peer;
   for (uint32_t cursor = 0; (peer = session_next(session, &cursor));)
-    if (peer->state != PEER_CLOSED && !handshake_knows(session, peer->protocol_hash))
+    if (peer->state != PEER_CLOSED && !peer->is_bot &&
+        !handshake_knows(session, peer->protocol_hash))
       session_kick(session, peer, CODE_CLOSED,
                    "the game's messages have changed; connect again");
 }

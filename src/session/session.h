@@ -128,6 +128,18 @@ void session_reject(Session *session, uint32_t peer, Code code, const char *reas
 void session_postpone(Session *session, uint32_t peer, const char *reason,
                       uint16_t retry_s);
 
+// --- Bots ---
+
+/// Returns a new peer without a connection (PEER_CONNECTING), which has its checked name, or
+/// `bot-ID` for size 0. Returns NULL if no id is left. Bots do not count as clients.
+Peer *session_add_bot(Session *session, Text name);
+
+/// Makes it a PEER_BOT, which ends as other peers do.
+void session_start_bot(Peer *bot);
+
+/// Frees a bot that was not started.
+void session_drop_bot(Session *session, Peer *bot);
+
 // --- Names of peers ---
 
 #define NAME_IN_USE_TEXT "the name is in use"
@@ -138,6 +150,9 @@ void session_postpone(Session *session, uint32_t peer, const char *reason,
 /// this peer.
 int session_check_name(Session *session, const Peer *peer, Text name,
                        uint32_t reserved);
+
+/// Does the same for a bot that session_add_bot will make.
+int session_check_bot_name(Session *session, Text name);
 
 /// Reserves a name (`change` 1), so that no other peer takes it before session_rename, or
 /// releases it (-1). `framing`: framing of the peer that will have the name.

@@ -175,6 +175,24 @@ describe("the annotations", function()
     end
   end)
 
+  it("have all of bots", function()
+    local meta = upvalue(require "perigee.api.bot", "bot_class")
+    local methods, getters = {}, {}
+    local of_peers = API.classes["perigee.Peer"]
+    for method, checked in pairs(upvalue(meta.__index, "checked_methods")) do
+      methods[method] = not of_peers.methods[method] and upvalue(checked, "method") or nil
+    end
+    for getter in pairs(upvalue(meta.__index, "getters")) do
+      getters[getter] = not of_peers.fields[getter] or nil
+    end
+    same_functions("bot:", methods, API.classes["perigee.Bot"].methods)
+    assert.same(keys(getters), keys(API.classes["perigee.Bot"].fields))
+    assert.same(keys(upvalue(require "perigee.api.bot", "TYPES")),
+      keys(API.classes["perigee.BotOptions"].fields))
+    assert.same(keys(set_of(upvalue(require("perigee.host.bots").api.add, "HANDLERS"))),
+      keys(API.classes["perigee.Brain"].fields))
+  end)
+
   it("have all of the world", function()
     local world = require "perigee.world"
     same_functions("world:", world.methods, API.classes["perigee.World"].methods)

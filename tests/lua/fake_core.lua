@@ -9,7 +9,7 @@ local EVENTS = {
   "packet", "broadcast", "backpressure", "room_create", "room_delete", "timer", "tick", "reload",
   "error", "load", "upgrade", "follow_up", "forget",
   "system", "look", "channel", "channel_closed", "http", "http_gone", "child", "rename",
-  "forget_room", "create", "joined", "not_joined",
+  "forget_room", "create", "joined", "not_joined", "bot_tick", "bot_message",
 }
 local HOOKS = {
   "connect", "disconnect", "message", "text", "packet", "tick", "room_create", "room_delete",

@@ -1,6 +1,7 @@
 --- The methods and fields of a peer, which lua/perigee/meta/rooms.lua describes.
 
 local bit = require "bit"
+local bots = require("perigee.host.bots").api
 local class = require "perigee.util.class"
 local core = require "perigee.core"
 local declared = require "perigee.world.declared"
@@ -41,6 +42,10 @@ function getters.entity(self)
   return network.entity_of(self._id)
 end
 
+function getters.is_bot(self)
+  return self.transport == "bot"
+end
+
 function getters.connected(self)
   return not rawget(self, "_kept") and core.peer_connected(self._id)
 end
@@ -76,8 +81,8 @@ function Peer:send_packet(channel, packet_type, bytes, opts)
   fault.check_whole("type", packet_type, 0, CHANNELS.last)
   fault.check("bytes", bytes, "string")
   local priority, flags, key, except = send_options.read(opts)
-  if self.transport == "text" then
-    return nil, "a text peer takes no packets", "Unsupported"
+  if self.transport == "text" or self.is_bot then
+    return nil, self.is_bot and "a bot takes no packets" or "a text peer takes no packets", "Unsupported"
   elseif except and send_options.leaves_out(except, self._id) then
     return true
   end
@@ -98,6 +103,8 @@ function Peer:ask(name, value, timeout)
     return nil, "the peer is not connected", "ConnectionClosed"
   elseif self.transport == "text" then
     return nil, "a text peer cannot answer", "Unsupported"
+  elseif bots.is_deaf(self._id) then
+    return nil, "the brain of the bot has no on_message", "Unsupported"
   end
   local ref = pending.take_ref(self._id)
   local ok, message, code =
@@ -190,7 +197,7 @@ end
 
 class.define(registry.peer_class, Peer, getters, replacements.peer)
 
-local peer = {}
+local peer = { methods = Peer, getters = getters }
 
 
 --- Copies the fields of a peer into its object, which stays valid after the peer has gone.

@@ -4,6 +4,7 @@ local class = require "perigee.util.class"
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
 local replacements = require "perigee.api.replacements"
+local add_bot = require "perigee.api.bot"
 local lockstep = require "perigee.api.lockstep"
 local matches = require "perigee.lockstep.host"
 local messages = require "perigee.host.messages"
@@ -101,6 +102,11 @@ function Room:kick(peer, reason)
     fault.check("reason", reason, "string")
   end
   return core.leave(peer.id, self._id, KICKED, reason or "")
+end
+
+
+function Room:bot(given)
+  return add_bot(self, given)
 end
 
 

@@ -260,7 +260,7 @@ end
 local function suspend(event, room, task, handler)
   local key = event == EVENTS.tick and room
     or event == EVENTS.timer and type(task) == "table" and (task.interval and task or task.backoff_key)
-    or event == EVENTS.system and task
+    or (event == EVENTS.system or event == EVENTS.bot_tick) and task
   if not key then
     return false
   end

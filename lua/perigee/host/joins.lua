@@ -18,10 +18,25 @@ local joins = {}
 local pending = {}
 local last_token = 0
 
+-- Returns the token of a join whose outcome `join` describes.
 local function expect(join)
   last_token = last_token % 0xffffffff + 1
   journal.set(pending, last_token, join)
   return last_token
+end
+
+
+-- Returns the line of the call for the log while files are watched, or nil.
+local function watched_line()
+  return core.limits().is_watched and fault.where() or nil
+end
+
+
+--- Returns the token of the join of a new bot.
+---@return integer
+function joins.expect_bot()
+  local line = watched_line()
+  return line and expect { line = line, call = "room:bot" } or 0
 end
 
 
@@ -33,7 +48,7 @@ end
 ---@return string? message
 ---@return string? code
 function joins.request(peer, room, options)
-  local line = core.limits().is_watched and fault.where() or nil
+  local line = watched_line()
   return core.join(peer, room, (line or options ~= nil) and expect { line = line, options = options } or 0)
 end
 
@@ -82,9 +97,9 @@ function joins.report(token, peer, room, reason, code)
     tasks.give(join.entry, not code or nil, reason, code)
   elseif join.line and code and code ~= QUIET then
     local object = registry.peek_peer(peer)
-    errors.log(core.levels.warn, ("%speer:join: %s did not get into %s: %s (%s)"):format(join.line,
-      object and object.name or "a peer", core.room_name(room) or "a room that is gone", reason, code),
-      nil, nil, "peer:join " .. join.line)
+    errors.log(core.levels.warn, ("%s%s: %s did not get into %s: %s (%s)"):format(join.line,
+      join.call or "peer:join", object and object.name or "a peer",
+      core.room_name(room) or "a room that is gone", reason, code), nil, nil, "peer:join " .. join.line)
   end
 end
 

@@ -1,6 +1,7 @@
 --- Loads one version of a game: its main file and the modules that it requires, in a separate environment.
 --- The version becomes live only when reload.lua makes it live.
 
+local bots = require("perigee.host.bots").api
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
 local handlers = require "perigee.host.handlers"
@@ -30,6 +31,8 @@ local OUTSIDE = { ["perigee.client"] = true, ["perigee.connect"] = true }
 ---@field texts table<string, string> texts of the existing files, by path
 ---@field signatures table<string, string> state of a file when it was read (core.file_signature), by path
 ---@field environment table its globals
+---@field require fun(name: string): any
+---@field modules table<string, any> results of its modules, by name
 ---@field table table what the main file returned
 ---@field game table<string, function|table> its handlers
 ---@field fallback table<string, function> its handlers for rooms of undeclared kinds
@@ -174,9 +177,10 @@ function loader.new(game, number, api)
     modules = {}, loading = {}, file_of = {}, parses = "load",
     kinds = {}, kind_tables = {}, settings = {}, warnings = {},
   }
+  version.require = make_require(version)
   version.environment = sandbox.environment {
     print = make_print(version),
-    require = make_require(version),
+    require = version.require,
   }
   live.know(version)
   return version
@@ -224,6 +228,7 @@ local function load_main(version)
   end
   version.file_of[version.table] = version.main
   handlers.read(version)
+  bots.load(version)
   load_schema(version)
 end
 

@@ -1,5 +1,6 @@
 --- Events of peers: connect, disconnect, suspend, resume.
 
+local bots = require("perigee.host.bots").api
 local core = require "perigee.core"
 local declared = require "perigee.world.declared"
 local events = require "perigee.api.events"
@@ -96,7 +97,8 @@ end
 
 function on.disconnect(peer, _, _, code)
   live.task = nil
-  local handler = live.game.on_disconnect
+  local is_bot = bots.forget(peer)
+  local handler = not is_bot and live.game.on_disconnect or nil
   ran[1] = handler
   local object = rawget(peers, peer)
   if handler or events.recording or object or declared.is_used then
@@ -106,7 +108,7 @@ function on.disconnect(peer, _, _, code)
   requests.drop_peer(peer)
   mcp_plugins.drop(peer)
   network.leave(peer)
-  if events.recording then
+  if events.recording and not is_bot then
     events.record { type = "Disconnected", peer = object, reason = code_names[code] }
   end
   if handler then

@@ -1,5 +1,6 @@
 --- Gives a version of the game its API, checks the result of its load, and makes it live.
 
+local bots = require("perigee.host.bots").api
 local core = require "perigee.core"
 local declared = require "perigee.world.declared"
 local events = require "perigee.api.events"
@@ -119,6 +120,7 @@ function versions.put_in_place(version)
   world.take(version.world)
   events.begin_window(version.game.on_tick ~= nil or #version.world.systems > 0)
   handlers.export(version, events)
+  bots.take()
   core.config_take()
   live_schema.take(version.protocol)
   lockstep.take()

@@ -212,6 +212,7 @@
 --- Effect of more messages than channel_capacity. Default: "drop_newest".
 ---@field overflow? "drop_newest"|"drop_oldest"|"disconnect"
 ---@field max_rooms? integer Rooms at a time. Default: 4096.
+---@field max_bots? integer Bots of `room:bot` at a time. Default: 1000.
 --- Whether clients may broadcast bytes to all peers, not only in rooms. Default: false.
 ---@field client_broadcast? boolean
 --- Whether no two peers have the same name; text: no two text peers. Default: "text".

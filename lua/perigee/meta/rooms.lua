@@ -14,7 +14,9 @@
 ---@field session string UUID of the session, as text.
 ---@field address string IP address, without the port.
 ---@field port integer Port of the other side, of the newest connection.
----@field transport "tcp"|"ws"|"udp"|"text" "udp" for UDP alone. A text peer takes messages, but no packets or requests.
+--- "udp" for UDP alone. A text peer takes messages, but no packets or requests; a bot takes no packets.
+---@field transport "tcp"|"ws"|"udp"|"text"|"bot"
+---@field is_bot boolean Whether the peer is a bot of `room:bot`, which has no connection.
 ---@field token string The token of its HELLO, or "".
 ---@field latency_ms number Round trip of the last ping, in milliseconds; 0 before the first.
 ---@field connected boolean False in `on_connect`, while its connection is lost, and after the end.
@@ -47,7 +49,7 @@ function Peer:relay(bytes, opts) end
 ---@param opts? perigee.SendOptions
 ---@return true? ok
 ---@return string? message Reason of the failure.
----@return perigee.Code? code Unsupported for a text peer.
+---@return perigee.Code? code Unsupported for a text peer and for a bot.
 function Peer:send_packet(channel, packet_type, bytes, opts) end
 
 --- Asks this peer, waits for the answer and returns it. Earlier commands of the handler take effect first. The peer
@@ -191,6 +193,14 @@ function Room:has(peer) end
 ---@return string? message Reason of the failure.
 ---@return perigee.Code? code
 function Room:kick(peer, reason) end
+
+--- Adds a bot: a member that a brain plays. It joins when the handler has ended, and the log reports a refusal by
+--- `on_join` while files are watched.
+---@param given perigee.BotOptions
+---@return perigee.Bot? bot
+---@return string? message Reason of the failure.
+---@return perigee.Code? code RoomFull, ServerFull (`max_bots`), NoSuchRoom, Exists or Invalid (the name).
+function Room:bot(given) end
 
 --- Changes settings of this room. They override those of its kind, also after a reload. The members stay.
 ---@param settings perigee.RoomSettings

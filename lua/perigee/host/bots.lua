@@ -1,0 +1,197 @@
+--- Bots: members of rooms that brains play. A brain is a module of the game, found by its name for each call,
+--- so that a reload changes the brains of running bots.
+
+local backoff = require "perigee.host.backoff"
+local core = require "perigee.core"
+local fault = require "perigee.util.fault"
+local journal = require "perigee.host.journal"
+local live = require "perigee.host.live"
+local messages = require "perigee.host.messages"
+local registry = require "perigee.host.registry"
+
+local HANDLERS = { "on_tick", "on_message" }
+local RELIABLE, REQUEST, RESPONSE = core.flags.reliable, core.flags.request, core.flags.response
+
+local ran = core.ran() -- the running handler, see host/init.lua
+
+local bots = {}
+
+--- A bot.
+---@class perigee.BotEntry
+---@field room integer
+---@field brain string? name of the brain's module
+---@field where string place of the room:bot that made it, such as "game.lua:12: "
+---@field on_tick table? task of the brain's on_tick, for errors and pauses; nil: it has none
+---@field on_message table?
+
+-- The bots that exist, by peer id.
+local all = {} ---@type table<integer, perigee.BotEntry>
+
+-- Returns the error in a brain, or nil.
+local function problem_of(name, brain)
+  if type(brain) ~= "table" then
+    return ("the module %q is no brain: it returned %s; a brain is a table with on_tick or on_message")
+      :format(name, fault.kind(brain))
+  end
+  for _, handler in ipairs(HANDLERS) do
+    local value = rawget(brain, handler)
+    if value ~= nil and type(value) ~= "function" then
+      return ("%s of the brain %q must be a function, not %s"):format(handler, name, fault.kind(value))
+    end
+  end
+  if not rawget(brain, "on_tick") and not rawget(brain, "on_message") then
+    return ("the brain %q has neither on_tick nor on_message"):format(name)
+  end
+end
+
+-- Gives a bot the tasks for the brain of a version.
+local function set_tasks(entry, version)
+  local brain = entry.brain and version.modules[entry.brain]
+  for _, handler in ipairs(HANDLERS) do
+    local fn = brain and rawget(brain, handler)
+    entry[handler] = fn and {
+      label = entry.brain .. "." .. handler, version = version.number, fn = fn,
+      room = registry.rooms[entry.room],
+    } or nil
+  end
+end
+
+local function forget(id)
+  all[id] = nil
+  registry.forget_peer(id)
+end
+
+
+--- Adds a bot to a room; returns its id.
+---@param room integer
+---@param name string
+---@param brain string?
+---@param fills boolean
+---@param token integer token of the join
+---@return integer? id
+---@return string? message
+---@return string? code
+function bots.add(room, name, brain, fills, token)
+  if live.loading then
+    fault.raise "room:bot cannot be called while the game is being loaded; call it in a handler"
+  end
+  if brain then
+    local problem = problem_of(brain, live.version.require(brain))
+    if problem then
+      fault.raise("room:bot: %s", problem)
+    end
+  end
+  local entry = { room = room, brain = brain, where = fault.where() }
+  set_tasks(entry, live.version)
+  local id, message, code = core.bot_add(room, name, token, fills, entry.on_message ~= nil,
+    entry.on_tick ~= nil)
+  if not id then
+    return nil, message, code
+  end
+  all[id] = entry
+  journal.push(forget, id)
+  return id
+end
+
+
+--- Returns the room and the brain of a bot that exists.
+---@param id integer
+---@return integer? room
+---@return string? brain
+function bots.get(id)
+  local entry = all[id]
+  if entry then
+    return entry.room, entry.brain
+  end
+end
+
+
+--- Returns whether the peer is a bot that cannot answer, because its brain has no on_message.
+---@param id integer
+---@return boolean
+function bots.is_deaf(id)
+  local entry = all[id]
+  return entry ~= nil and entry.on_message == nil
+end
+
+
+--- Forgets a bot that has ended; returns whether the peer was one.
+---@param id integer
+---@return boolean
+function bots.forget(id)
+  local entry = all[id]
+  all[id] = nil
+  return entry ~= nil
+end
+
+
+--- Requires the brains of the running bots for a version that is being loaded.
+---@param version perigee.Version
+function bots.load(version)
+  local is_checked = {}
+  for _, entry in next, all do
+    local name = entry.brain
+    if name and not is_checked[name] then
+      is_checked[name] = true
+      local ok, brain = pcall(version.require, name)
+      local problem = not ok and brain or problem_of(name, brain)
+      if type(problem) == "string" and not problem:find "^[^\n]-:%d+: " and not version.has_unparsed then
+        problem = ("%s%s; a bot that was made here needs it"):format(entry.where, problem)
+      end
+      if problem then
+        error(problem, 0)
+      end
+    end
+  end
+end
+
+
+--- Gives the running bots the brains of the version that is live now.
+function bots.take()
+  for id, entry in next, all do
+    set_tasks(entry, live.version)
+    core.bot_brain(id, entry.on_message ~= nil, entry.on_tick ~= nil)
+  end
+end
+
+-- Events -----------------------------------------------------------------------------------
+
+local on = {}
+
+-- Finds what an event calls. A handler of the brain of another version may still wait.
+local function begin(peer, handler)
+  local task = all[peer] and all[peer][handler]
+  live.task, ran[1] = task, task and task.fn
+  return task
+end
+
+
+function on.bot_tick(peer, _, _, passed_us)
+  local task = begin(peer, "on_tick")
+  if not task or task.is_running or backoff.is_on(task) then
+    return
+  end
+  task.is_running = true
+  function task.on_failure()
+    task.is_running = false
+  end
+  task.fn(registry.peers[peer], passed_us / 1e6)
+  task.is_running = false
+  backoff.forget(task)
+end
+
+
+function on.bot_message(peer, _, body, _, _, flags, ref, packet_type)
+  local task = begin(peer, "on_message")
+  local name, value = messages.decode(body, packet_type)
+  if not task or not name then
+    return
+  end
+  local answer = task.fn(registry.peers[peer], name, value)
+  if flags % (2 * REQUEST) >= REQUEST then
+    local json, _, number, packed = messages.encode_answer(name, answer, core.targets.peer, peer)
+    core.act(peer, 0, packed or json, number or 0, RESPONSE + flags % (2 * RELIABLE), ref)
+  end
+end
+
+return { api = bots, events = on }

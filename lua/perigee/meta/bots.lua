@@ -1,0 +1,34 @@
+---@meta
+-- Bots --------------------------------------------------------------------------------------
+
+--- A member of a room without a connection, made by `room:bot { name = "Robo", brain = "brains.chaser" }`. Others see
+--- it as any peer, and so do handlers: `on_join` may refuse it, and `on_leave` runs. `on_connect` and `on_disconnect`
+--- do not. It belongs to its room: it ends when it leaves the room, and with the room.
+---@class perigee.Bot: perigee.Peer
+---@field room? perigee.Room Its room; nil when the bot has ended.
+---@field brain? string Name of its brain's module.
+local Bot = {}
+
+--- Runs the handlers of the room as if this bot were a client that had sent the message, as an event of its own when
+--- the running handler has ended.
+---@param name string
+---@param value? any
+---@return true? ok
+---@return string? message Reason of the failure.
+---@return perigee.Code? code
+function Bot:act(name, value) end
+
+--- The argument of `room:bot`.
+---@class perigee.BotOptions
+---@field name? string A name as peers have it. Default: `bot-ID`.
+--- The module that plays the bot: `"brains.chaser"` is `brains/chaser.lua` beside the game. It returns a
+--- `perigee.Brain`, and a reload replaces it. A bot without a brain is played by the game.
+---@field brain? string
+---@field fill? boolean Whether a player who joins the full room takes the bot's place. The bot that came last goes first.
+
+--- What the module of a brain returns.
+---@class perigee.Brain
+--- Called after the room's `on_tick`, or in its place, at the tick rate of the room.
+---@field on_tick? async fun(bot: perigee.Bot, dt: number)
+--- Called for messages to the bot and to its room. What it returns is the answer to `bot:ask`.
+---@field on_message? async fun(bot: perigee.Bot, name: string, value: any): any

@@ -1,0 +1,215 @@
+--- Virtual peers: bots that room:bot adds, which others see as any peer.
+local server = require "tests.e2e.server"
+
+-- A game whose message `run` runs an act, a piece of Lua, with the room duel:1; `kind` is that of duels.
+local function game(kind, acts)
+  for i, act in ipairs(acts) do
+    acts[i] = ("function(peer, room) %s\nend"):format(act)
+  end
+  return ([[
+    local perigee = require "perigee"
+    local rooms = perigee.rooms
+    local seen, bot, gone = {}
+    local acts = { %s }
+    local game = { rooms = { duel = %s }, on_message = {} }
+    local duel = game.rooms.duel
+    duel.auto_create = true
+    duel.on_message = duel.on_message or {}
+    local function note(what)
+      return function(room, peer, why)
+        local reason = type(why) == "string" and " " .. why or ""
+        seen[#seen + 1] = what .. " " .. peer.name .. (peer.is_bot and " bot" or "") .. reason
+      end
+    end
+    duel.on_join, duel.on_leave = duel.on_join or note "join", note "leave"
+    function game.on_connect(peer) seen[#seen + 1] = "connect " .. peer.name end
+    function game.on_disconnect(peer) seen[#seen + 1] = "disconnect " .. peer.name end
+    function game.on_message.run(peer, number) return acts[number](peer, rooms.get "duel:1") end
+    return game
+  ]]):format(table.concat(acts, ",\n"), kind)
+end
+
+local CHASER = [[
+  local brain = {}
+  function brain.on_tick(bot, dt)
+    bot.state.ticks = (bot.state.ticks or 0) + 1
+    if bot.state.ticks == 1 then bot:act("say", "tick") end
+  end
+  function brain.on_message(bot, name, value)
+    bot.state.heard = name .. " " .. tostring(value)
+    if name == "ping" then bot:act("say", bot.state.heard) end
+    return value
+  end
+  return brain
+]]
+local SAYS = "{ tick_rate = 100, on_message = { say = function(room, peer, value) "
+  .. "room:broadcast('said', peer.name .. ' ' .. tostring(value)) end } }"
+
+-- Starts the game; `run()` has the client ann run the next act, or that of a number, and gives its result.
+local function start(kind, acts, o)
+  o = o or {}
+  local files = { ["game.lua"] = game(kind, acts), ["brains/chaser.lua"] = o.brain or CHASER }
+  local perigee = server.start { files = files,
+    text = o.text, flags = o.flags }
+  local ann, number = perigee:client "ann", 0
+  local function run(which)
+    number = which or number + 1
+    return ann:question(0, "run", number)
+  end
+  return perigee, ann, run
+end
+
+local function names(members)
+  local list = {}
+  for i, member in ipairs(members) do
+    list[i] = member.name
+  end
+  return list
+end
+
+local function reload(perigee)
+  local process = server.perigee { "reload", "--port", tostring(perigee.port) }
+  return process:wait_exit(), table.concat(process.out, "\n") .. table.concat(process.err, "\n")
+end
+
+describe("virtual peers", function()
+  after_each(server.stop_all)
+
+  it("are members like any peer, for binary and text clients", function()
+    local perigee, ann, run = start("{}", {
+      [[bot = assert(room:bot { name = "robo" })
+        return { bot.name, bot.is_bot, bot.transport, bot.connected, peer.is_bot }]],
+      [[return { room.count, room.present, #room:peers(), room:has(bot), bot.room == room, bot.transport }]],
+      [[bot:set_name "max"]],
+      [[bot:kick "enough"]],
+      [[return { bot.connected, bot.name, room.count, table.concat(seen, ", ") }]],
+    }, { text = true })
+    ann:join "duel:1"
+    assert.same({ "robo", true, "bot", false, false }, run())
+    assert.equal("robo", ann:expect("PEER_JOINED").peer_name)
+    assert.same({ 2, 1, 2, true, true, "bot" }, run())
+    local _, joined = perigee:client("bob"):join "duel:1"
+    assert.same({ "ann", "robo" }, names(joined.members))
+    ann:expect "PEER_JOINED"
+    local text = perigee:text "cid"
+    text:line "/join duel:1"
+    text:expect_match "ann, robo, bob"
+    ann:expect "PEER_JOINED"
+    run()
+    assert.equal("max", ann:expect("PEER_RENAMED").peer_name)
+    run()
+    ann:expect "PEER_LEFT"
+    assert.same({ false, "max", 3, "connect ann, join ann, join robo bot, connect bob, join bob, "
+      .. "connect guest-4, join cid, leave max bot Kicked" }, run())
+  end)
+
+  it("think with a brain: on_tick, on_message, act and ask", function()
+    local _, ann, run = start(SAYS, {
+      [[room:bot { name = "robo", brain = "brains.chaser" }]],
+      [[room:broadcast("ping", 7)]],
+      [[room:peers()[2]:send("ping", 8)]],
+      [[return { room:peers()[2]:ask("what", 9) }]],
+      [[room:broadcast("ping", 10, { except = room:peers()[2] }) room:bot { name = "dumb" }
+        return { room:peers()[2].state.heard, room:peers()[2].brain } ]],
+      [[return { select(2, room:peers()[3]:ask("what", 9)) }]],
+    })
+    ann:join "duel:1"
+    run()
+    assert.equal("robo tick", ann:expect("MESSAGE", { message = "said" }).value)
+    run()
+    assert.equal("robo ping 7", ann:expect("MESSAGE", { message = "said" }).value)
+    run()
+    assert.equal("robo ping 8", ann:expect("MESSAGE", { message = "said" }).value)
+    assert.same({ 9 }, run())
+    assert.same({ "what 9", "brains.chaser" }, run())
+    assert.same({ "the brain of the bot has no on_message", "Unsupported" }, run())
+  end)
+
+  it("count towards the capacity, and give way to players where fill = true", function()
+    local perigee, ann, run = start("{ capacity = 3 }", {
+      [[room:bot { name = "one", fill = true } room:bot { name = "two", fill = true }
+        return { select(2, room:bot { name = "three" }) }]],
+      [[return table.concat(seen, ", ")]],
+      [[return { select(2, room:bot {}) }]],
+    })
+    ann:join "duel:1"
+    assert.same({ "the room is full", "RoomFull" }, run())
+    local _, joined = perigee:client("bob"):join "duel:1"
+    assert.same({ "ann", "one" }, names(joined.members))
+    _, joined = perigee:client("cid"):join "duel:1"
+    assert.same({ "ann", "bob" }, names(joined.members))
+    local dan = perigee:client "dan"
+    dan:expect_error("RoomFull", dan:ask_join "duel:1")
+    assert.equal("connect ann, join ann, join one bot, join two bot, connect bob, leave two bot Replaced, "
+      .. "join bob, connect cid, leave one bot Replaced, join cid, connect dan", run())
+    assert.same({ "the room is full", "RoomFull" }, run())
+  end)
+
+  it("come and go with their handler: all or nothing", function()
+    local REFUSES = "{ on_join = function(room, peer) if peer.name == 'bad' then return false, 'no' end end }"
+    local _, ann, run = start(REFUSES, {
+      [[room:bot { name = "robo" } error "on purpose"]],
+      [[return { room.count, room:bot { name = "robo" } ~= nil }]],
+      [[room:bot { name = "bad" }]],
+      [[return room.count]],
+    })
+    ann:join "duel:1"
+    ann:expect_error("Internal", ann:ask(0, "run", 1))
+    assert.same({ 1, true }, run(2))
+    assert.equal("robo", ann:expect("PEER_JOINED").peer_name)
+    run()
+    assert.equal(2, run())
+  end)
+
+  it("do not keep a room, and end with it", function()
+    local perigee, ann, run = start("{ auto_delete = 0.02, on_delete = function() print 'deleted' end }", {
+      [[room:bot { name = "robo" } gone = room]],
+      [[return { gone.count, rooms.get "duel:1" == nil, seen[#seen] }]],
+    })
+    local room = ann:join "duel:1"
+    run()
+    ann:leave(room)
+    perigee:wait_log "deleted"
+    assert.same({ 0, true, "leave robo bot ConnectionClosed" }, run())
+  end)
+
+  it("get the new brain at a reload, which a missing brain refuses", function()
+    local perigee, ann, run = start(SAYS, {
+      [[room:bot { name = "robo", brain = "brains.chaser" }]],
+      [[room:broadcast("ping", 2)]],
+    })
+    ann:join "duel:1"
+    run()
+    ann:expect("MESSAGE", { message = "said" })
+    perigee:save("brains/chaser.lua", [[return { on_message = function(bot, name, value)
+      if name == "ping" then bot:act("say", "new") end end }]])
+    assert.equal(0, (reload(perigee)))
+    run()
+    assert.equal("robo new", ann:expect("MESSAGE", { message = "said" }).value)
+    os.remove(perigee.folder .. "/brains/chaser.lua")
+    local code, output = reload(perigee)
+    assert.equal(1, code)
+    assert.truthy(output:find("game.lua:%d+: .*no module \"brains.chaser\""), output)
+  end)
+
+  it("have errors that name the brain's file, and end alone", function()
+    local perigee, ann, run = start("{ tick_rate = 100 }", {
+      [[room:bot { name = "robo", brain = "brains.chaser" }]],
+      [[room:bot { brain = "brains.chasr" }]],
+      [[return room.count]],
+    }, { brain = "return {\n on_tick = function(bot)\n error 'lost' end }" })
+    ann:join "duel:1"
+    run()
+    assert.truthy(perigee:wait_log("brains.chaser.on_tick failed").message:find "/brains/chaser.lua:3: lost")
+    ann:expect_error("Internal", ann:ask(0, "run", 2))
+    perigee:wait_log "did you mean"
+    assert.equal(2, run(3))
+  end)
+
+  it("are limited by max_bots", function()
+    local _, ann, run = start("{}", { [[room:bot {} return { select(2, room:bot {}) }]] },
+      { flags = { max_bots = 1 } })
+    ann:join "duel:1"
+    assert.same({ "max_bots is reached", "ServerFull" }, run())
+  end)
+end)
