@@ -132,10 +132,27 @@ end
 local escaped = P "\\" / "" * S '\\"'
 local quoted = P '"' * Cg(Cs((escaped + 1 - P '"') ^ 0), "text") * P '"' * #(S " \t" + -1)
 local bare = Cg(C((1 - S " \t") ^ 1), "text") * Cg(Cc(true), "is_bare")
-local line_of_words = Ct(Ct(blank * Cg(Cp(), "at") * (quoted + bare)) ^ 0)
+local word_of_line = Ct(blank * Cg(Cp(), "at") * (quoted + bare))
 
+-- Returns the pattern of a line. It reads one word more than the longest command has.
+local function line_pattern(list)
+  local most = 0
+  for _, command in ipairs(list) do
+    most = math.max(most, #command.words + #command.arguments)
+  end
+  return Ct(word_of_line ^ -(most + 1))
+end
+
+-- Shortens a text between two characters of UTF-8.
 local function shown(text)
-  return #text > SHOWN_MAX and text:sub(1, SHOWN_MAX) .. "..." or text
+  if #text <= SHOWN_MAX then
+    return text
+  end
+  local size = SHOWN_MAX
+  while size > 0 and text:find("^[\128-\191]", size + 1) do
+    size = size - 1
+  end
+  return text:sub(1, size) .. "..."
 end
 
 local Commands = {}
@@ -166,7 +183,7 @@ local function read_argument(argument, given, line)
   if not given then
     return nil, not argument.is_optional and argument.name .. " is missing"
   elseif argument.kind == "text" then
-    return line:sub(given.at):match "^(.-)%s*$"
+    return line:sub(given.at):match "^.*%S" or ""
   elseif given.is_bare and given.text:sub(1, 1) == '"' then
     return nil, argument.name .. ' has no closing "'
   end
@@ -182,7 +199,7 @@ end
 
 function Commands:parse(line)
   check("a line", line, "string")
-  local words = line_of_words:match(line)
+  local words = self._line:match(line)
   local command = find(self, words)
   if not command then
     return unknown(self, words)
@@ -243,8 +260,9 @@ end
 
 function Commands:complete(text)
   check("a text", text, "string")
-  local head, part = text:match "^(.-)(%S*)$"
-  local before = line_of_words:match(head)
+  local head = text:match "^.*%s" or ""
+  local part = text:sub(#head + 1)
+  local before = self._line:match(head)
   local seen = {}
   for _, command in ipairs(self._list) do
     local fits = true
@@ -289,6 +307,7 @@ local function make(descriptions)
   if #self._list == 0 then
     raise('perigee.commands takes a list of descriptions, such as { "give <name> <count:int> [item]" }')
   end
+  self._line = line_pattern(self._list)
   self.on = new_handlers(self._by_name, self._names)
   return setmetatable(self, Commands)
 end

@@ -127,7 +127,7 @@ local function read_fields(headers)
     elseif OWN_FIELDS[name:lower()] then
       fault.raise("the header %s cannot be set; the connection sets it", fault.quote(name))
     end
-    fields[name:lower()] = value:match "^%s*(.-)%s*$"
+    fields[name:lower()] = value:match "^%s*(.*%S)" or ""
     count, size = count + 1, size + #name + #value
   end
   if count > FIELDS_MAX or size > FIELDS_SIZE_MAX then
