@@ -22,7 +22,7 @@
 
 --- A resource: a text or bytes that an LLM can read.
 ---@class perigee.McpResource
----@field uri string Such as "game://map"; with {names} in it a template.
+---@field uri string Such as "game://map". A URI with {names}, such as "game://hero/{name}", is a template.
 ---@field name string
 ---@field title? string Its name for people.
 ---@field description? string Its content, for the LLM.
