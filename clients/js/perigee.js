@@ -54,7 +54,7 @@ const CLOSE_TIMEOUT = 1; // time in which the server should answer BYE
 const ACK_DELAY = 0.5; // longest time from a RELIABLE packet to its ACK
 const PING_EVERY = 5; // longest interval; a shorter interval of the server replaces it
 const DEAD_AFTER = 8; // silence after a ping that ends the connection
-const PROBE_TIMEOUT = 3; // the same after the device has woken up
+const PROBE_TIMEOUT = 3; // the same limit after the device has woken up
 const FIRST_DELAY = 0.25, MAX_DELAY = 8; // pauses before reconnects
 
 const ACK_EVERY = 64; // packets that cause an ACK at once
