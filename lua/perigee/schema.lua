@@ -78,7 +78,7 @@ function schema.declare(found, declared)
   if not next(declared) then
     return found
   end
-  local result = {} -- a copy, because versions of a game share what is made of the same text
+  local result = {} -- a copy, because versions of a game with the same text share one schema
   for key, value in pairs(found or schema.parse("", "schema")) do
     result[key] = value
   end

@@ -4,7 +4,7 @@
 ---
 --- Between two counters, a match passes each part of a pattern at most once. Only a set of bytes may repeat
 --- without a counter. Captures become values after the match, also in C, so every few captures share a
---- counter. That work then has no more parts than the match had.
+--- counter. Therefore that work has no more steps than the match itself had.
 ---
 --- The operators belong to the metatable of all patterns in the Lua state, so the host's patterns also have
 --- counters.

@@ -49,7 +49,7 @@ local RETRY_MS = 40 -- time until files that are being written are read again
 local PAUSE_MS = 1  -- time for other events between two parts of a large schema
 local PATIENCE = 3  -- seconds in which files may still be written
 local WINDOW = 5 -- seconds of the rollback window
-local FAILED_MAX = 10  -- one in so many rooms may fail in on_upgrade
+local FAILED_MAX = 10  -- of FAILED_MAX rooms, one may fail in on_upgrade
 local ROUNDS_MAX = 20  -- most loads that fail because of files that were not parsed ahead
 
 local reload, transitions = {}, {}

@@ -11,16 +11,16 @@ local WINDOW = 1 -- seconds of one measurement
 local MARGIN = 0.1 -- turns of slack to aim for
 local SPARE = 0.5 -- turns of slack that remain when the delay has shrunk by one
 local EARLY_WINDOWS = 10 -- successive windows with only early inputs after which the delay shrinks
-local FIRST_WINDOWS = 1 -- the same for a new player, because START may have taken unusually long
+local FIRST_WINDOWS = 1 -- for a new player: 1 such window is enough, because START may have taken long
 local LATE_WINDOWS = 2 -- successive windows with late inputs after which the delay grows
-local MANY = 0.5 -- share of late inputs at which the delay grows at once, until FEW are late
-local FEW = 0.1
+local MANY = 0.5 -- if this share of inputs is late, the delay grows at once
+local FEW = 0.1 -- share of late inputs down to which it then grows
 local SPEED_MIN, SPEED_MAX = 0.1, 8
 
 local pace = {
   SPEED_MIN = SPEED_MIN, SPEED_MAX = SPEED_MAX,
-  FIRST_EARLY = EARLY_WINDOWS - FIRST_WINDOWS, -- for a new player, this many windows count as early in
-                                               -- advance
+  FIRST_EARLY = EARLY_WINDOWS - FIRST_WINDOWS, -- early windows that a new player is
+                                               -- credited with
 }
 
 

@@ -7,7 +7,7 @@ local wire = require "perigee.lockstep.wire"
 
 local TURN_BYTES = 48 * 1024 -- bytes of a turn, of the 64 KiB that a packet may have
 local ENTRY_BYTES = 80 -- bytes of a player besides its input: heads of entries, its name
-local MAX_DELAY, MAX_DELAY_SECONDS = 12, 0.6 -- the limit is the turns in this time, but at least this many
+local MAX_DELAY, MAX_DELAY_SECONDS = 12, 0.6 -- default of max_input_delay: 0.6 s of turns, at least 12
 
 local settings = {}
 

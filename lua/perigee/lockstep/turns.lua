@@ -4,11 +4,11 @@
 local wire = require "perigee.lockstep.wire"
 
 local HISTORY_BYTES = 4 * 1024 * 1024 -- bytes of turns that are kept
-local SCARCE_BYTES = 16 * 1024 -- the same limit while all matches together use much memory
+local SCARCE_BYTES = 16 * 1024 -- bytes of turns that are kept while all matches together use much memory
 local TURN_BYTES = 32 -- memory of a turn in addition to its bytes
 local REFILL = 0.1 -- seconds of patience that a member regains each second
 local FILL_SECONDS = 0.2 -- seconds between two answers to a member's NEED
-local ANEW_SECONDS = 1 -- the same if the answer is a snapshot
+local ANEW_SECONDS = 1 -- seconds between two answers to a NEED if they are snapshots
 local AGAIN_SECONDS = 0.02 -- shortest time between two TURNS with the same content
 local SLOTS = 64 -- most slots
 local EPSILON = 0.0005 -- seconds; times are in milliseconds
