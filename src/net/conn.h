@@ -153,5 +153,6 @@ void conn_introduce(Conn *conn, Framing framing);
 void conn_resume(Endpoint *endpoint);
 /// Ends the connection in order, as net_close does.
 void conn_close(Conn *conn);
-/// Reports the end of a conn in net->ended, or the fault that it does not read.
+/// Reports the end of a conn in net->ended. If it has ended because it does not read,
+/// reports that as a fault.
 void conn_report_end(Endpoint *endpoint);

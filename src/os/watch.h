@@ -15,7 +15,7 @@ typedef struct Watch Watch;
 
 enum {
   WATCH_QUIET_MS = 40,        // time without events before files are compared
-  WATCH_BURST_QUIET_MS = 80,  // the same, if events concern several files
+  WATCH_BURST_QUIET_MS = 80,  // the same time, if events concern several files
   WATCH_PATIENCE_MS = 2000,   // longest wait after the first event
   WATCH_GRACE_MS = 100,  // time in which a file may be missing or empty while it is
                          // being saved

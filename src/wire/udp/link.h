@@ -30,7 +30,8 @@
 enum {
   UDP_PACKET_MAX = 1168,  // bytes of the longest packet that fits into a datagram, with
                           // its header
-  UDP_LATEST_MAX = 1162,  // the same for a packet with a key
+  UDP_LATEST_MAX =
+      1162,  // bytes of the longest packet with a key that fits into a datagram
   UDP_STREAM_WINDOW = 262144,    // stream bytes that may be sent without an
                                  // acknowledgement, or kept until the bytes before them
                                  // arrive

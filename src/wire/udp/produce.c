@@ -8,7 +8,8 @@
 
 enum {
   STREAM_PIECE_MIN = 64,  // bytes; a smaller rest of a datagram stays empty
-  STREAM_TURN = 8,  // while packets wait, one of this many datagrams carries the stream
+  STREAM_TURN =
+      8,  // while packets wait, every STREAM_TURN-th datagram carries the stream
 };
 
 /// A datagram that is being written.

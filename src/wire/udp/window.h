@@ -10,7 +10,7 @@ enum { UDP_WINDOW_SIZE = 1024 };  // numbers further behind the newest are too o
 typedef struct UdpWindow {
   uint64_t next;    // one more than the newest accepted number; at first, the first
                     // number
-  uint64_t recent;  // bit n: the number n + 1 before the newest was accepted
+  uint64_t recent;  // bit n: whether number (newest - 1 - n) was accepted
   uint64_t taken[UDP_WINDOW_SIZE / 64];  // bit `number` modulo UDP_WINDOW_SIZE
   bool is_used;                          // a number has been accepted
 } UdpWindow;
