@@ -284,7 +284,7 @@ void relay_hold_room(Relay *relay, uint32_t room);
 void relay_release_room(Relay *relay, uint32_t room);
 void relay_drop_room(Relay *relay, uint32_t room);
 
-/// What the brain of a bot does, and whether a joining player may replace the bot.
+/// Tasks of a bot's brain, and whether a joining player may replace the bot.
 typedef enum BotFlags { BOT_LISTENS = 1, BOT_TICKS = 2, BOT_FILLS = 4 } BotFlags;
 
 /// Reserves a bot of a room and queues its COMMAND_BOT, with a token as COMMAND_JOIN has it.

@@ -1,9 +1,10 @@
 ---@meta
 -- Bots --------------------------------------------------------------------------------------
 
---- A member of a room without a connection, made by `room:bot { name = "Robo", brain = "brains.chaser" }`. Others see
---- it as any peer, and so do handlers: `on_join` may refuse it, and `on_leave` runs. `on_connect` and `on_disconnect`
---- do not. It belongs to its room: it ends when it leaves the room, and with the room.
+--- A member of a room without a connection, made by `room:bot { name = "Robo", brain = "brains.chaser" }`. For the
+--- other members and for handlers it is a peer like any other: `on_join` may refuse it, and `on_leave` runs.
+--- `on_connect` and `on_disconnect` do not run. A bot belongs to its room: it ends when it leaves the room, or when the
+--- room ends.
 ---@class perigee.Bot: perigee.Peer
 ---@field room? perigee.Room Its room; nil when the bot has ended.
 ---@field brain? string Name of its brain's module.
@@ -20,15 +21,15 @@ function Bot:act(name, value) end
 
 --- The argument of `room:bot`.
 ---@class perigee.BotOptions
----@field name? string A name as peers have it. Default: `bot-ID`.
+---@field name? string A name by the rules for peers. Default: `bot-ID`.
 --- The module that plays the bot: `"brains.chaser"` is `brains/chaser.lua` beside the game. It returns a
 --- `perigee.Brain`, and a reload replaces it. A bot without a brain is played by the game.
 ---@field brain? string
----@field fill? boolean Whether a player who joins the full room takes the bot's place. The bot that came last goes first.
+---@field fill? boolean Whether a player who joins the full room takes the bot's place. The bot that came last leaves first.
 
---- What the module of a brain returns.
+--- The table that a brain's module returns.
 ---@class perigee.Brain
 --- Called after the room's `on_tick`, or in its place, at the tick rate of the room.
 ---@field on_tick? async fun(bot: perigee.Bot, dt: number)
---- Called for messages to the bot and to its room. What it returns is the answer to `bot:ask`.
+--- Called for messages to the bot and to its room. Its result is the answer to `bot:ask`.
 ---@field on_message? async fun(bot: perigee.Bot, name: string, value: any): any
