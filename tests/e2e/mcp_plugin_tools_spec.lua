@@ -200,6 +200,15 @@ describe("a plugin", function()
     assert.equal(0, plugin:question(0, "errors"))
   end)
 
+  it("that has 64 tools may replace one, and gets no more", function()
+    local perigee = start()
+    local plugin = perigee:client "plugin"
+    open(plugin, "ide")
+    for i = 1, 64 do accepted(plugin, "TOOL_ADD", with { name = "t" .. i }) end
+    accepted(plugin, "TOOL_ADD", with { name = "t1", description = "Runs it better" })
+    refused(plugin, with { name = "t65" }, "ServerFull", "a client has at most 64 tools; remove one")
+  end)
+
   it("keeps its tools over a reload, unless the game takes a name", function()
     local perigee, llm = start()
     local plugin = perigee:client "plugin"

@@ -103,12 +103,11 @@ end
 
 -- Returns an error and its code, or nothing.
 local function add(peer, entry, data)
-  if size_of(entry.tools) >= TOOLS_MAX then
-    return ("a client has at most %d tools; remove one"):format(TOOLS_MAX), "ServerFull"
-  end
   local given, problem = read(data)
   if not given then
     return problem, "Protocol"
+  elseif entry.tools[given.name or ""] == nil and size_of(entry.tools) >= TOOLS_MAX then
+    return ("a client has at most %d tools; remove one"):format(TOOLS_MAX), "ServerFull"
   end
   local name = channel_of(peer, given.channel)
   local rule = name and live.channels[name]
