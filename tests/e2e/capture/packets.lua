@@ -145,6 +145,11 @@ local function plugin_channel(story, ann, bob)
   Story.expect_any(bob, "PACKET", { type = 7 })
   plugin:send_packet { channel = channel, type = 7, flags = REQUEST, ref = 2, payload = u32(999999) }
   plugin:expect_error("ChannelNotFound", 2)
+  local tool = '{"name":"move","description":"Moves","channel":"chess"}'
+  plugin:expect_answer("TOOL_ADD", plugin:request("TOOL_ADD", tool))
+  plugin:expect_answer("TOOL_REMOVE", plugin:request("TOOL_REMOVE", '{"name":"move"}'))
+  plugin:expect_error("Rejected", plugin:request("TOOL_REMOVE", '{"name":"move"}'))
+  plugin:expect_error("Protocol", plugin:request("TOOL_ADD", "{"))
   plugin:control("CHANNEL_CLOSE", u16(channel))
   plugin:fence()
   ann:send_packet { channel = channel, type = 5, payload = "e2e4" }

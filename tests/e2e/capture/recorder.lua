@@ -194,7 +194,7 @@ local PAYLOAD = {
     PEER_JOINED = "room peer str8", PEER_LEFT = "room peer", PEER_RENAMED = "room peer str8",
     ERROR = "u16 str16", REJECTED = "ending", CLOSING = "ending",
     FAULT = "str8 text", CHANNEL_OPENED = "u16 str8", ROOMS = "rooms", ROOMS_META = "text",
-    DEV_ASSET = "str8", DEV_ERROR = "str16",
+    TOOL_ADD = "", TOOL_REMOVE = "", DEV_ASSET = "str8", DEV_ERROR = "str16",
   },
   lockstep = {
     [129] = "room start match u8 seat seed u8 u32 u8 u16 u32 u16 u8",
