@@ -10,8 +10,8 @@ local PAGES = {
   {
     path = "docs/api.md",
     files = {
-      "perigee", "rooms", "bots", "sending", "commands", "game", "world", "lockstep", "mcp", "services", "figures",
-      "sandbox",
+      "perigee", "rooms", "bots", "sending", "commands", "game", "world", "lockstep", "mcp", "services",
+      "figures", "sandbox",
     },
     head = [[
 # API reference

@@ -49,7 +49,7 @@ function Peer:relay(bytes, opts) end
 ---@param opts? perigee.SendOptions
 ---@return true? ok
 ---@return string? message Reason of the failure.
----@return perigee.Code? code Unsupported for a text peer and for a bot.
+---@return perigee.Code? code Unsupported for a text peer and for a bot; ChannelNotFound if nobody serves the channel.
 function Peer:send_packet(channel, packet_type, bytes, opts) end
 
 --- Asks this peer, waits for the answer and returns it. Earlier commands of the handler take effect first. The peer
