@@ -173,6 +173,17 @@ describe("virtual peers", function()
     assert.same({ 0, true, "leave robo bot ConnectionClosed" }, run())
   end)
 
+  it("may be in states, also over a reload", function()
+    local perigee, ann, run = start("{}", {
+      [[room.state.bot = room:bot { name = "robo" }]],
+      [[return { room.state.bot.name, room.state.bot == room:peers()[2] }]],
+    })
+    ann:join "duel:1"
+    run()
+    assert.equal(0, (reload(perigee)))
+    assert.same({ "robo", true }, run())
+  end)
+
   it("get the new brain at a reload, which a missing brain refuses", function()
     local perigee, ann, run = start(SAYS, {
       [[room:bot { name = "robo", brain = "brains.chaser" }]],

@@ -46,8 +46,7 @@ function Bot.join()
   return nil, "a bot stays in its room", "Unsupported"
 end
 
-local bot_class = { __metatable = "peer" }
-class.define(bot_class, Bot, getters, replacements.peer)
+class.define(registry.bot_class, Bot, getters, replacements.peer)
 
 local function check(options)
   fault.check("the argument of room:bot", options, "table")
@@ -77,7 +76,7 @@ return function(room, options)
   if not id then
     return nil, message, code
   end
-  local bot = setmetatable({ _id = id }, bot_class)
+  local bot = setmetatable({ _id = id }, registry.bot_class)
   registry.peers[id] = bot
   return bot
 end

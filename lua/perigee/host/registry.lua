@@ -9,6 +9,7 @@ local registry = {}
 
 --- Metatables of the objects. getmetatable returns the name of the class.
 registry.peer_class = { __metatable = "peer" }
+registry.bot_class = { __metatable = "peer" }
 registry.room_class = { __metatable = "room" }
 
 --- Timers that call functions by their names. They may be in states.

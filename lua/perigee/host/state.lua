@@ -14,7 +14,8 @@ local PLAIN = { string = true, number = true, boolean = true, table = true }
 
 local function is_object(value)
   local class = getmetatable(value)
-  return class == registry.peer_class or class == registry.room_class or registry.named_timers[value] == true
+  return class == registry.peer_class or class == registry.bot_class or class == registry.room_class
+    or registry.named_timers[value] == true
 end
 
 -- Returns whether a value may be in a state. Peers, rooms and named timers may.
