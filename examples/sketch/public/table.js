@@ -145,7 +145,9 @@ export class Table {
     start.addEventListener("click", () => this.room.ask("start", { rounds: rounds.value, seconds: seconds.value }))
     lock.title = "Whether others can join"
     lock.addEventListener("click", () => this.room.send("lock", !this.state.is_locked))
-    return element("div", "start", rounds.label, seconds.label, start, lock)
+    const bot = element("button", "", "Add a bot")
+    bot.addEventListener("click", () => this.room.send("bot"))
+    return element("div", "start", rounds.label, seconds.label, start, bot, lock)
   }
 
   #sit() {

@@ -10,7 +10,11 @@ local tell = require "sketch.tell"
 local turns = require "sketch.turns"
 
 -- No auto_create: the message `open` makes tables.
-local sketch = { capacity = rules.members, auto_delete = 60, permanent = false, on_message = {} }
+local sketch = {
+  capacity = rules.members, auto_delete = 60, permanent = false,
+  tick_rate = 2, -- bots think so often
+  on_message = {},
+}
 
 -- Timers call these.
 sketch.choose, sketch.give_hint, sketch.finish_turn = turns.choose, turns.hint, turns.finish
@@ -71,6 +75,7 @@ function sketch.on_message.clear(room, peer)
 end
 
 sketch.on_message.say, sketch.on_message.lock = chat.say, members.lock
+sketch.on_message.bot = members.add_bot
 
 function sketch.on_message.complete(_, _, text)
   return chat.complete(text)

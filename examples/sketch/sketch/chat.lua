@@ -14,6 +14,7 @@ local commands = perigee.commands {
   "kick <name:text> -- votes for a player to go; most people have to",
   "skip -- gives your turn to the next player",
   "lock <state:on|off> -- the host: whether others can join",
+  "bot -- the host: adds a bot that guesses",
 }
 
 function commands.on.help(peer)
@@ -36,6 +37,10 @@ function commands.on.lock(peer, given, room)
   members.lock(room, peer, given.state == "on")
 end
 
+function commands.on.bot(peer, _, room)
+  members.add_bot(room, peer)
+end
+
 -- Some lines at once, and one more every so often.
 local function may_talk(state)
   local now = perigee.now()
@@ -48,7 +53,7 @@ local function may_talk(state)
 end
 
 local function knowing(room)
-  local list = players.here(room, "knows")
+  local list = players.here(room, "knows", true)
   table.insert(list, players.find(room, "id", room.state.drawer))
   return players.peers(list)
 end

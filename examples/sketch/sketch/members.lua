@@ -12,10 +12,17 @@ local function elect(room)
   if heir then tell.news(room, "%s is the host.", heir.name) end
 end
 
+-- Takes a seat: a free one, or that of a bot.
 local function sit(room, peer)
+  local bots = players.here(room, "is_bot", true)
+  if #room.state.players >= rules.seats and #bots > 0 and not peer.is_bot then
+    local bot = bots[#bots]
+    players.remove(room, bot)
+    room:kick(bot.peer, "people come first")
+  end
   local player = players.seat(room, peer)
   if not player then return false end
-  if player.token then table.insert(room.state.queue, player.id) end -- draws in this round, too
+  if not player.is_bot then table.insert(room.state.queue, player.id) end -- draws in this round, too
   tell.news(room, "%s plays.", player.name)
   return true
 end
@@ -59,7 +66,7 @@ function members.leave(room, peer)
   local player = players.of(room, peer)
   if not player then return tell.table(room) end
   tell.news(room, "%s has left.", player.name)
-  if not player.token then return remove(room, player) end
+  if player.is_bot then return remove(room, player) end
   player.peer, player.timer = nil, room:after(rules.keep_seat, "free_seat", player.id)
   players.set_away(room, player)
   elect(room)
@@ -101,7 +108,7 @@ function members.vote(room, peer, player)
   tell.news(room, "%s votes for %s to go (%d of %d).", by.name, player.name, votes, people)
   if not is_enough then return tell.table(room) end
   tell.news(room, "%s is voted out.", player.name)
-  if player.token then room.state.banned[player.token] = true end
+  if player.token ~= "" then room.state.banned[player.token] = true end
   if player.peer then room:kick(player.peer, "voted out") end
   remove(room, player)
 end
@@ -109,6 +116,14 @@ end
 function members.need_host(room, peer)
   local player = players.of(room, peer)
   if not player or player.id ~= room.state.host then error(perigee.fault "HostOnly") end
+end
+
+-- A bot guesses, and draws nothing. Where the room is full, it makes room for people, too.
+function members.add_bot(room, peer)
+  members.need_host(room, peer)
+  if #room.state.players >= rules.seats then error(perigee.fault "NoSeatFree") end
+  local bot, problem, code = room:bot { name = "Robo", brain = "brains.guesser", fill = true }
+  if not bot then error(perigee.fault(code, problem)) end
 end
 
 function members.lock(room, peer, is_locked)

@@ -20,18 +20,18 @@ function players.owned_by(room, token)
   return token ~= "" and players.find(room, "token", token) ~= nil
 end
 
--- The players who are here and, with `what`, for whom that field is set too.
-function players.here(room, what)
+-- The players who are here and, with a field, those of them who have that value in it.
+function players.here(room, field, value)
   local list = {}
   for _, player in ipairs(room.state.players) do
-    if player.is_here and (not what or player[what]) then table.insert(list, player) end
+    if player.is_here and (not field or player[field] == value) then table.insert(list, player) end
   end
   return list
 end
 
 -- People, and no bots.
 function players.people(room)
-  return players.here(room, "token")
+  return players.here(room, "is_bot", false)
 end
 
 -- The player has left or lost the connection, and may come back.
@@ -84,7 +84,7 @@ function players.seat(room, peer)
   state.last_id = state.last_id + 1
   local player = {
     id = state.last_id, name = free_name(room, peer.name), token = peer.token,
-    peer = peer, is_here = true, score = 0, gained = 0, votes = {},
+    peer = peer, is_bot = peer.is_bot, is_here = true, score = 0, gained = 0, votes = {},
   }
   table.insert(state.players, player)
   return player

@@ -13,7 +13,7 @@ local function card(player)
   for _ in pairs(player.votes) do votes = votes + 1 end
   return {
     id = player.id, name = player.name, score = player.score, gained = player.gained, votes = votes,
-    is_here = player.is_here, is_bot = not player.token, knows = player.knows or false,
+    is_here = player.is_here, is_bot = player.is_bot, knows = player.knows or false,
   }
 end
 
@@ -45,10 +45,11 @@ end
 
 -- The table as it is now, for everybody, and for the lists of the lobby.
 function tell.table(room)
-  local state = room.state
+  local state, people = room.state, 0
+  for _, player in ipairs(state.players) do people = people + (player.is_bot and 0 or 1) end
   room:broadcast("table", table_of(room), RELIABLE)
   room:set_meta("title", state.title, { public = true })
-  room:set_meta("players", #state.players, { public = true })
+  room:set_meta("players", people, { public = true })
   room:set_meta("seats", rules.seats, { public = true })
   room:set_meta("round", state.phase == "waiting" and 0 or state.round, { public = true })
 end

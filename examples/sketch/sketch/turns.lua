@@ -120,7 +120,7 @@ function turns.finish(room, reason)
 end
 
 -- After each guess, and when somebody has left: a turn without a drawer ends, and one in which everybody
--- knows the word. Players who may be back in a moment count.
+-- knows the word. Players who may be back in a moment count, and bots do not.
 function turns.check(room)
   local state = room.state
   local drawer = players.find(room, "id", state.drawer)
@@ -136,7 +136,7 @@ function turns.check(room)
     for _, player in ipairs(state.players) do
       if player.knows then
         knowing = knowing + 1
-      elseif player ~= drawer and players.is_awaited(player) then
+      elseif player ~= drawer and not player.is_bot and players.is_awaited(player) then
         guessing = guessing + 1
       end
     end

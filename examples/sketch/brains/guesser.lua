@@ -1,0 +1,36 @@
+-- A bot that guesses. It knows the list of words and the hint, and sees no pictures: so people win.
+local words = require "sketch.words"
+
+local guesser = {}
+
+local EVERY = 6 -- seconds between its guesses, on average
+
+-- A word that the hint allows and that nobody has tried.
+local function choose(hint, tried)
+  local pattern, fitting = "^" .. hint:gsub("_", "[^ ]") .. "$", {}
+  for _, word in ipairs(words.list) do
+    if word:find(pattern) and not tried[word] then table.insert(fitting, word) end
+  end
+  return fitting[math.random(#fitting)]
+end
+
+-- The bot gets what pages get.
+function guesser.on_message(bot, name, value)
+  if name == "table" then
+    if value.phase ~= "drawing" then bot.state.tried = {} end
+    bot.state.hint = value.hint
+  elseif name == "you" then
+    bot.state.knows = value.word ~= nil
+  elseif name == "said" and value.tone == "guess" then
+    bot.state.tried[value.text:lower()] = true
+  end
+end
+
+function guesser.on_tick(bot, dt)
+  local state = bot.state
+  if not state.hint or state.knows or math.random() > dt / EVERY then return end
+  local word = choose(state.hint, state.tried)
+  if word then bot:act("say", word) end
+end
+
+return guesser
