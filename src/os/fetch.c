@@ -19,6 +19,7 @@ typedef struct Fetch {
   Buf body;
   bool has_body;
   size_t answer_max;
+  size_t field_bytes;  // of all heads and trailers of the answer so far
   CurlEasy *easy;
   CurlFields *fields;
   FetchAnswer answer;
@@ -117,15 +118,17 @@ static void hand_over(Fetcher *fetcher, Fetch *fetch) {
   uv_mutex_unlock(&fetcher->lock);
 }
 
-// Drops the heads of 1xx answers, and trailers, which follow the body.
+// Drops the heads of 1xx answers, and trailers, which follow the body. They count all
+// the same, because libcurl keeps trailers in memory.
 static size_t on_field(char *bytes, size_t size, size_t count, void *data) {
   Fetch *fetch = data;
   FetchAnswer *answer = &fetch->answer;
   size *= count;
+  fetch->is_too_large = size > FETCH_ANSWER_HEAD_MAX - fetch->field_bytes;
+  if (fetch->is_too_large) return 0;
+  fetch->field_bytes += size;
   if (answer->bytes.size > answer->head_size) return size;
   if (size >= 5 && memcmp(bytes, "HTTP/", 5) == 0) answer->bytes.size = 0;
-  fetch->is_too_large = size > FETCH_ANSWER_HEAD_MAX - answer->bytes.size;
-  if (fetch->is_too_large) return 0;
   buf_append(&answer->bytes, bytes, size);
   answer->head_size = answer->bytes.size;
   return size;

@@ -57,6 +57,9 @@ local ANSWERS = {
   ["/endless"] = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     .. ("1000\r\n" .. ("x"):rep(4096) .. "\r\n"):rep(8),
   ["/large_head"] = "HTTP/1.1 200 OK\r\n" .. ("X-A: " .. ("y"):rep(1000) .. "\r\n"):rep(80) .. "\r\n",
+  ["/large_trailers"] = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n"
+    .. ("X-A: " .. ("y"):rep(1000) .. "\r\n"):rep(80) .. "\r\n",
+  ["/many_heads"] = ("HTTP/1.1 100 Continue\r\n\r\n"):rep(4000) .. reply("200 OK", "", "late"),
   ["/garbage"] = "\0\1\2 this is no HTTP\r\n\r\n",
   ["/chunks"] = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     .. "3\r\nabc\r\n2\r\nde\r\n0\r\nX-Trailer: t\r\n\r\n",
@@ -173,7 +176,7 @@ describe("perigee.http", function()
 
   it("limits the answer", function()
     assert.equal(4096, #get(base .. "/limit").body)
-    for _, target in ipairs { "/large", "/endless", "/large_head" } do
+    for _, target in ipairs { "/large", "/endless", "/large_head", "/large_trailers", "/many_heads" } do
       local answer, problem, code = get(base .. target)
       assert.is_nil(answer)
       assert.same({ "the answer is larger than http_max_bytes", "PayloadTooLarge" }, { problem, code })
