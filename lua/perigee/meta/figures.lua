@@ -62,7 +62,7 @@
 ---@field messages_in integer Broadcasts, messages and packets of clients.
 ---@field deliveries integer Messages that went out, counted once per receiver.
 ---@field dropped integer Messages that were dropped because a peer read too slowly.
----@field packets_in integer Packets of all peers, as in `perigee.PeerStats`; likewise the next fields.
+---@field packets_in integer Packets of all peers, as in `perigee.PeerStats`. The next fields are sums of that kind, too.
 ---@field packets_out integer
 ---@field bytes_in integer
 ---@field bytes_out integer

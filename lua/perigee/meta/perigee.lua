@@ -117,7 +117,7 @@ function perigee.events() end
 --- A channel that the top level, `on_start` or `on_reload` opened is owned by the version. At a reload, a channel that
 --- the new version opens too stays open, with its waiting packets and requests; any other closes. Channels that other
 --- handlers opened stay open with the old code.
----@param given string|perigee.ChannelOptions A name as rooms have it, or a name and its number.
+---@param given string|perigee.ChannelOptions A name by the rules for rooms, or a name and its number.
 ---@return perigee.Channel? channel
 ---@return string? message Reason of the failure.
 ---@return perigee.Code? code ChannelTaken (a client serves it, or has the number), Invalid, ServerFull (no number is left).
@@ -125,7 +125,7 @@ function perigee.channel(given) end
 
 --- Adds a value to the protocol hash, at the top level. Clients that were made for another value are refused; see
 --- docs/schema.md.
----@param name string A name as rooms have it, once for each version.
+---@param name string A name by the rules for rooms, once for each version.
 ---@param value any A value that JSON can express.
 function perigee.protocol(name, value) end
 

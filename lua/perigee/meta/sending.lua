@@ -93,7 +93,7 @@ function to.group(peers) end
 
 --- A channel's name and number, for `perigee.channel`.
 ---@class perigee.ChannelOptions
----@field name string A name as rooms have it.
+---@field name string A name by the rules for rooms.
 --- Its number, 3 to 999: for a system of the game that clients know by number. Not 3 in a game with lockstep.
 ---@field id? integer
 --- A range of numbers, such as "1000-1079", in place of `id`. The channel gets the first free one.

@@ -38,8 +38,8 @@ function Client:room(name) end
 ---@return perigee.Code? code
 function Client:rooms() end
 
---- Returns the rooms that match a query, as `perigee.rooms.list` has it, in the order of their names. Each has `name`,
---- `kind`, `count`, `present`, `capacity`, `locked`, `password` and its public `meta`.
+--- Returns the rooms that match a query of `perigee.rooms.list`, sorted by name. Each has `name`, `kind`, `count`,
+--- `present`, `capacity`, `locked`, `password` and its public `meta`.
 ---@param query? perigee.RoomQuery
 ---@return table[]? rooms
 ---@return string? next The name to give as `after`, if the list goes on; or why there is no list.
