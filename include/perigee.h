@@ -383,7 +383,7 @@ typedef struct PerigeeEvent {
   uint16_t number;
   int is_question;  // 1: the sender wants an answer
   int is_reliable;  // 1: a packet that was sent reliably
-  int by_udp;       // 1: came by a datagram of its own
+  int by_udp;       // 1: arrived in a datagram of its own
   PerigeeQuestion question;
   const char *name;     // of the message, the room, the peer; NUL-terminated UTF-8
   const char *text;     // a sentence for people; NUL-terminated UTF-8
@@ -514,10 +514,11 @@ PERIGEE_API int perigee_ask_packet(PerigeeClient *client, uint16_t channel,
 PERIGEE_API int perigee_open_channel(PerigeeClient *client, const char *name,
                                      uint32_t timeout_ms);
 
-/// Offers a tool to LLMs on a channel that this client serves, or removes it. `json` is the text of
-/// an object as docs/protocol.md, section 8, has it: name, description, input, channel. Calls come
-/// as PERIGEE_PACKET of type 1 from peer 0. Return a request, which ends in PERIGEE_TOOL_CHANGED or
-/// PERIGEE_FAILED. A tool ends with its channel, so a new session adds it again.
+/// Offers a tool to LLMs on a channel that this client serves, or removes it. `json` is the
+/// text of an object with the fields of docs/protocol.md, section 8: name, description,
+/// input, channel. Calls come as PERIGEE_PACKET of type 1 from peer 0. Return a request,
+/// which ends in PERIGEE_TOOL_CHANGED or PERIGEE_FAILED. A tool ends with its channel, so a
+/// new session adds it again.
 PERIGEE_API int perigee_add_tool(PerigeeClient *client, const char *json,
                                  uint32_t timeout_ms);
 PERIGEE_API int perigee_remove_tool(PerigeeClient *client, const char *json,
