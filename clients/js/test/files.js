@@ -1,9 +1,9 @@
-// Temporary folders that go when their test ends.
+// Temporary folders, which are removed when their test ends.
 import { mkdtemp, mkdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
-/** A temporary folder with these files: path to text. */
+/** Makes a temporary folder with these files, whose texts are given by path; resolves to its path. */
 export async function folder(t, files = {}) {
   const root = await mkdtemp(path.join(tmpdir(), "perigee-js-"));
   t.after(() => rm(root, { recursive: true, force: true }));

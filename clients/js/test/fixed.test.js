@@ -1,4 +1,4 @@
-// The same sum over a hundred thousand results as tests/lua/fixed_spec.lua has.
+// Compares the sum of a hundred thousand results with the sum in tests/lua/fixed_spec.lua.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fixed } from "../lockstep.js";

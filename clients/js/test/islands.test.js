@@ -1,4 +1,4 @@
-// The game of examples/lockstep, without a server: its bots play, and the same everywhere.
+// The simulation of examples/lockstep, without a server: its bots play, and the results are the same everywhere.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
@@ -9,7 +9,7 @@ import { folder } from "./files.js";
 const ROOT = path.resolve(import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname), "../../..");
 const JOINED = { slot: 0, kind: "joined", data: new Uint8Array(0), name: "ann" };
 
-// In a page the server hands lockstep.js out.
+// A page imports lockstep.js from the server; here it comes from the sources.
 async function load(t) {
   const text = await readFile(path.join(ROOT, "examples/lockstep/public/sim.js"), "utf8");
   const lockstep = String(pathToFileURL(path.join(ROOT, "clients/js/lockstep.js")));
@@ -28,7 +28,7 @@ test("bots play in the slots in which nobody is, and attack", async (t) => {
   assert.deepEqual(world.players.map(({ name, isBot }) => [name, isBot]),
     [["ann", false], ["Bo (bot)", true], ["Cy (bot)", true]]);
   assert.ok(sim.islandsOf(world, 1) > 2);
-  assert.equal(sim.islandsOf(world, 0), 1); // ann does nothing, and nothing is done for her
+  assert.equal(sim.islandsOf(world, 0), 1); // ann does nothing, and no bot plays for her
 });
 
 test("a player takes a slot from its bot with its islands, and gives it back some seconds after leaving", async (t) => {

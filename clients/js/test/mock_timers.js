@@ -1,6 +1,6 @@
-// Timers that are the test's. Node has some, but not those of Debian 12 (18) any that can be unref'ed.
+// Timers that a test controls. Those of Debian 12's Node (18) do not support unref, so this file has its own.
 
-/** setTimeout and setInterval wait for the function that this returns: it lets so many milliseconds pass. */
+/** Replaces setTimeout and setInterval. Returns a function that lets a number of milliseconds pass. */
 export function mockTimers(t) {
   let now = 0;
   const timers = new Set(); // in the order in which they were made

@@ -1,5 +1,5 @@
-// Starts the real server on a free port with a game of the test's own, and ends it: SIGTERM, exit
-// code 0, and nothing on standard error but log lines.
+// Starts the real server on a free port with the test's game. At the end of the test, sends SIGTERM and checks that the
+// exit code is 0 and that standard error has only lines of the log.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import path from "node:path";
@@ -25,8 +25,8 @@ function lines(stream, fn) {
 }
 
 /**
- * @param {object} o game: the text of game.lua, or files: several, or path: a folder that is there;
- *   flags: as on the command line; port: this one
+ * @param {object} o `game` (the text of game.lua), or `files` (texts by path), or `path` (an existing folder); `flags`
+ * (of the command line); `port` (default: a free one)
  */
 export async function startServer(t, { game, files = game && { "game.lua": game }, path: place, flags = [], port = 0 } = {}) {
   const root = await folder(t, files);

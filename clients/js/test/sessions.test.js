@@ -1,4 +1,5 @@
-// Sessions that outlive their connections, as only the client in JavaScript has them; the others: tests/stories.
+// Sessions that outlive their connections: tests of features that only the JavaScript client has. tests/stories has the
+// behaviour that all clients share.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { connect, Code } from "../perigee.js";
@@ -6,7 +7,7 @@ import { ack, closing, error, fakeServer, joined, message, packet, RELIABLE, RES
 
 const QUICK = { first: 0.001, max: 0.01 };
 
-/** A client in a session with token 3, and all that happens to it. */
+/** Connects a client to a session with token 3, and records its events. */
 async function open(t, options = {}, token = 3) {
   const server = await fakeServer(t);
   const opening = connect(server.address, { name: "ann", reconnect: QUICK, ...options });
@@ -33,7 +34,7 @@ test("what the server had sent before the end is taken", async (t) => {
   const { server, peer, game } = await open(t);
   const answered = game.ask("x"), heard = game.next("last");
   const { ref } = await peer.expectMessage("x");
-  // The answer makes the rest wait for a turn, in which the connection ends.
+  // After the answer, the client handles further packets in a later task. The connection ends before that.
   peer.send(message("x", 1, { flags: RESPONSE | RELIABLE, ref }), message("last", 2, { flags: RELIABLE }));
   peer.socket.end();
   assert.deepEqual([await answered, await heard], [1, 2]);
@@ -49,7 +50,7 @@ test("rooms of a lost session are the same objects in the next one", async (t) =
   await game.next("lost");
   assert.equal(room.joined, false);
   assert.throws(() => room.send("x"), { code: Code.NotInRoom });
-  const joining = game.join("arena:1"); // does not ask a second time
+  const joining = game.join("arena:1"); // sends no second JOIN
   await again.letIn(55);
   assert.deepEqual([(await back).room, await joining, room.id], [room, room, 55]);
   assert.equal((await within(other.left)).codeName, "ConnectionReset");
@@ -61,7 +62,7 @@ test("a room that the game puts its client into again is the same, and nobody he
   peer.cut();
   const again = await server.peer();
   await again.welcome({ token: 4, id: 8 });
-  again.send(joined(55, "arena:1", 8, [[9, "bob"]])); // before it has seen the question
+  again.send(joined(55, "arena:1", 8, [[9, "bob"]])); // sent before the server has received the JOIN
   const { ref } = await again.expect(2);
   again.send(error(Code.AlreadyInRoom, "you are in it", { flags: RESPONSE, ref }));
   await game.ping();
@@ -140,7 +141,7 @@ test("a server that is not available", async (t) => {
     peer.send(closing(Code.Unavailable, "the server is shutting down", 7));
     peer.socket.end();
     isDue((await next).delay, 7);
-    game._probe(); // what a page calls that is looked at again
+    game._probe(); // a page that becomes visible again calls this
     assert.deepEqual([names(), game.state], [["disconnected"], "reconnecting"]);
   });
 });

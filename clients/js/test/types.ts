@@ -1,5 +1,5 @@
-// Not run, only compiled (scripts/lint): what the types allow, and what they do not. It begins with
-// the example of docs/javascript.md.
+// scripts/lint compiles this file, without running it, to check which uses the types allow. It begins with the example
+// of docs/javascript.md.
 import { connect, type Room } from "perigee-client";
 
 type Arena = {
@@ -46,7 +46,7 @@ const moved: { x: number } = await room.next("moved", { timeout: 2 });
 room.on("moved", ({ z }) => z);
 // @ts-expect-error the room has no such message
 room.on("mvoed", () => {});
-// @ts-expect-error events bring what they bring
+// @ts-expect-error the event has no field `retries`
 game.on("reconnecting", ({ retries }) => retries);
 
 // Sending.
@@ -58,7 +58,7 @@ game.onAsk("sum", async ([a, b]: number[]) => a! + b! + answer.length);
 room.send("move", moved, { priority: "urgent" });
 // @ts-expect-error bytes are not numbers
 room.relay(12);
-// @ts-expect-error what is known of a room cannot be set
+// @ts-expect-error properties of a room are read-only
 room.name = "x";
 
 // Packets.
@@ -71,7 +71,7 @@ channel.on("packet", (peer, type, data, reply) => reply?.(data) ?? channel.send(
 channel.on("closed", (error) => error.code === Code.ChannelTaken);
 channel.send(3, 1, "x", { reliable: false });
 const told: Uint8Array = await channel.ask(0, 1, bytes, { timeout: 1 });
-// @ts-expect-error there is no such event
+// @ts-expect-error no such event
 channel.on("packets", () => told);
 channel.close();
 

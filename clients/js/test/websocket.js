@@ -1,4 +1,4 @@
-// As much of a browser's WebSocket as the client uses, for Node versions that have none.
+// The part of a browser's WebSocket that the client uses, for versions of Node without WebSocket.
 import { createHash, randomBytes } from "node:crypto";
 import net from "node:net";
 import tls from "node:tls";
