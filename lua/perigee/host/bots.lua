@@ -158,7 +158,8 @@ end
 
 local on = {}
 
--- Finds what an event calls. A handler of the brain of another version may still wait.
+-- Returns the brain's function for an event, as a task; nil if the brain has none. A function of another
+-- version's brain may still be waiting.
 local function begin(peer, handler)
   local task = all[peer] and all[peer][handler]
   live.task, ran[1] = task, task and task.fn
