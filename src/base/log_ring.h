@@ -37,5 +37,5 @@ void log_ring_deinit(LogRing *ring);
 uint64_t log_kept(void);
 
 /// Copies the line with that number (from 0 on), and its text to `text`. Returns false
-/// if the ring does not contain the line any more, or yet.
+/// if the ring does not contain the line yet, or no longer.
 bool log_read_kept(uint64_t number, LogLine *line, char text[LOG_RING_BYTES + 1]);

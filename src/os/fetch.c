@@ -1,5 +1,5 @@
 // See fetch.h. A Fetch belongs to the list in which it is: `queued` and `ended` are
-// shared and have a lock, `taken` is the thread's, `answered` the loop's.
+// shared and have a lock; only the thread uses `taken`, only the loop `answered`.
 #include "os/fetch.h"
 
 #include <stdio.h>

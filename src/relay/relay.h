@@ -287,9 +287,10 @@ void relay_drop_room(Relay *relay, uint32_t room);
 /// Tasks of a bot's brain, and whether a joining player may replace the bot.
 typedef enum BotFlags { BOT_LISTENS = 1, BOT_TICKS = 2, BOT_FILLS = 4 } BotFlags;
 
-/// Reserves a bot of a room and queues its COMMAND_BOT, with a token as COMMAND_JOIN has it.
-/// Name of size 0: `bot-ID`. Returns its id, or 0 with `err` set: ERR_NOT_FOUND (the room),
-/// ERR_INVALID, ERR_EXISTS (the name), ERR_FULL (the room), ERR_TAKEN (max_bots).
+/// Reserves a bot of a room and queues its COMMAND_BOT, with a token like that of
+/// COMMAND_JOIN. Name of size 0: `bot-ID`. Returns its id, or 0 with `err` set:
+/// ERR_NOT_FOUND (the room), ERR_INVALID, ERR_EXISTS (the name), ERR_FULL (the room),
+/// ERR_TAKEN (max_bots).
 uint32_t relay_add_bot(Relay *relay, uint32_t room, Text name, uint8_t flags,
                        uint32_t token, int *err);
 

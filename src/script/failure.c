@@ -1,4 +1,5 @@
-// Failures and faults of handlers: what they did is undone, and the Lua half learns of it.
+// Failures and faults of handlers: discards the handler's commands and notifies the Lua
+// half.
 #include "script/failure.h"
 
 #include <lauxlib.h>

@@ -34,7 +34,7 @@ typedef struct Egress Egress;    // egress.c
 typedef struct Ingress Ingress;  // ports.c
 
 /// The way of a datagram: the other side's address, and the address of this host that
-/// the other side uses. Answers leave from the latter.
+/// the other side uses. Answers leave from that address of this host.
 typedef struct UdpWay {
   SocketAddress remote;
   struct in6_addr local;  // address of this host; zeros: the socket has only one
