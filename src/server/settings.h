@@ -57,7 +57,7 @@
     "")                                                                                \
   X(KEY_MAX_BOTS, max_bots, WHOLE, "1000", 0, 1000000, LIVE,                           \
     "bots of `room:bot` at a time", "",                                                \
-    "They do not count as clients: see [bots](scripting.md#bots).")                    \
+    "They do not count as clients: see [bots](bots-in-rooms.md).")                     \
   X(KEY_CLIENT_BROADCAST, client_broadcast, SWITCH, "false", 0, 1, LIVE,               \
     "whether clients may broadcast bytes to all peers, not only in rooms", "",         \
     "For small games among friends: a stranger could fill all connections.")           \

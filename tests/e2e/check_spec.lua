@@ -43,6 +43,16 @@ describe("perigee check finds", function()
     }, error_at("rooms/duel.lua:2", "unexpected symbol near 'return'"))
   end)
 
+  it("a brain of bots that is missing or wrong", function()
+    local game = "local duel = {}\nfunction duel.on_create(room)\nroom:bot { brain = 'brains.chasr' }\nend\n"
+      .. "return { rooms = { duel = duel } }"
+    says(1, { ["game.lua"] = game, ["brains/chaser.lua"] = "return {}" },
+      error_at("game.lua:3", "there is no module \"brains.chasr\": no file brains/chasr.lua or "
+        .. "brains/chasr/init.lua; did you mean \"brains.chaser\"?"))
+    says(1, { ["game.lua"] = game, ["brains/chasr.lua"] = "return { on_tick = function() pirnt() end }" },
+      error_at("brains/chasr.lua:1", "there is no global pirnt; did you mean print?"))
+  end)
+
   it("a syntax error in a file that is required only later", function()
     says(1, {
       ["game.lua"] = "local function f() return require 'later' end\nreturn { on_start = f }",

@@ -11,6 +11,7 @@ local RUN_BY = {
   ["README.md"] = "this", ["docs/scripting.md"] = "this", ["docs/reload.md"] = "this",
   ["docs/schema.md"] = "this",
   ["docs/world.md"] = "this", ["docs/channels.md"] = "this", ["docs/faults.md"] = "this",
+  ["docs/bots-in-rooms.md"] = "this",
   ["docs/recipes.md"] = "tests/e2e/recipes_doc_spec.lua",
   ["docs/tutorial.md"] = "tests/e2e/tutorial_doc_spec.lua",
   ["examples/chat/README.md"] = "this",
@@ -28,7 +29,7 @@ local NAMES = {
   ["perigee%.rooms%."] = { "perigee.Rooms" }, ["perigee%.to%."] = { "perigee.To" },
   ["peer[:.]"] = { "perigee.Peer" }, ["other[:.]"] = { "perigee.Peer" },
   ["room[:.]"] = { "perigee.Room" }, ["self[:.]"] = { "perigee.Room" },
-  ["timer:"] = { "perigee.Timer" }, ["event%."] = { "perigee.Event" },
+  ["bot[:.]"] = { "perigee.Bot", "perigee.Peer" }, ["timer:"] = { "perigee.Timer" }, ["event%."] = { "perigee.Event" },
   ["packet%."] = { "perigee.Packet" }, ["info%."] = { "perigee.Backpressure" },
   ["game%.on_"] = { "perigee.Game" }, ["duel[:.]on_"] = { "perigee.RoomKind" },
 }
@@ -91,7 +92,7 @@ describe("the pages", function()
 
   it("about scripts name nothing that there is not", function()
     for _, path in ipairs { "README.md", "docs/scripting.md", "docs/reload.md", "docs/world.md",
-      "docs/channels.md" } do
+      "docs/channels.md", "docs/bots-in-rooms.md" } do
       local text, unknown = pages.read(path), {}
       for _, code in ipairs(pages.code(text)) do
         unknown_names(code, unknown)
@@ -129,7 +130,7 @@ describe("the guides for scripts", function()
 
   it("have games that load without a warning", function()
     for _, page in ipairs { "docs/scripting.md", "docs/reload.md", "docs/world.md", "docs/channels.md",
-      "docs/faults.md" } do
+      "docs/faults.md", "docs/bots-in-rooms.md" } do
       for _, files in ipairs(pages.games(pages.read(page))) do
         local core = fake_core.new()
         local _, outcome, text = fake_core.host(core, files)

@@ -3,6 +3,7 @@
 
 local allowed = require "perigee.guard.allowed"
 local api = require "perigee.tools.check.api"
+local brains = require "perigee.tools.check.brains"
 local modules = require "perigee.host.modules"
 local parser = require "perigee.tools.check.parser"
 local source = require "perigee.tools.check.source"
@@ -86,8 +87,8 @@ end
 
 local visit
 
-local function visit_modules(game, path, used, found)
-  for _, module in ipairs(used.modules) do
+local function visit_modules(game, path, used_modules, found)
+  for _, module in ipairs(used_modules) do
     local is_ours = module.name ~= "perigee" and not module.name:find "^perigee%."
       and not allowed.modules[module.name]
       and module.name:find "^[%w_-]+[%w_.-]*$" and not module.name:find "%.%."
@@ -113,7 +114,8 @@ function visit(game, path, text, found)
   found[#found + 1] = problem
   if fn then
     game.trees[path] = parser.read(text)
-    visit_modules(game, path, game.used[path], found)
+    visit_modules(game, path, game.used[path].modules, found)
+    visit_modules(game, path, brains.find(game.trees[path]), found)
   end
 end
 
