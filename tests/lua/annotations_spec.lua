@@ -176,7 +176,8 @@ describe("the annotations", function()
   end)
 
   it("have all of bots", function()
-    local meta = upvalue(require "perigee.api.bot", "bot_class")
+    local meta = require("perigee.host.registry").bot_class
+    require "perigee.api.bot"
     local methods, getters = {}, {}
     local of_peers = API.classes["perigee.Peer"]
     for method, checked in pairs(upvalue(meta.__index, "checked_methods")) do
