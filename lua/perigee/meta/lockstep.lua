@@ -41,7 +41,8 @@
 ---@field speed number Factor of `turn_rate`; 1 unless `set_speed` changed it.
 local Lockstep = {}
 
---- Begins the turns: where the kind has `start = 0`, or before enough players have come.
+--- Begins the turns. A kind with `start = 0` needs this call; in other kinds, the turns then begin before enough
+--- players have come.
 function Lockstep:start() end
 
 --- Stops closing turns, until `resume`.

@@ -112,7 +112,7 @@ function Client:expect_event(kind, fields, seconds) end
 ---@return perigee.testing.Event event
 function Client:expect_closed(code, seconds) end
 
---- Waits for a line. For text peers.
+--- Waits for a line; only text peers have this call.
 ---@param line? string|fun(line: string): boolean
 ---@param seconds? number Virtual seconds to wait. Default: 5.
 ---@return string line
