@@ -79,7 +79,8 @@ void events_drop_turns(Events *events, uint32_t room);
 /// Returns the next event, which stays valid until the next call; NULL: none.
 const PerigeeEvent *events_take(Events *events);
 
-/// Returns whether too many events wait for the client to add more.
+/// Returns whether the list has reached a limit, so that the client must not add
+/// events.
 bool events_are_full(const Events *events);
 
 void events_free(Events *events);
@@ -192,7 +193,7 @@ typedef struct Requests {
 /// Starts the timeouts of new requests.
 void requests_begin(PerigeeClient *client);
 
-/// Returns whether too many requests wait to make another one.
+/// Returns whether REQUESTS_MAX requests wait, so that no other one can be made.
 bool requests_are_full(const PerigeeClient *client);
 
 /// Creates a request that fails after `timeout_ms`; 0: the client's timeout.

@@ -199,7 +199,7 @@ export interface GameEvents {
   resumed: { seconds: number; resent: number };
   /** The client is connected again, in a new session. */
   lost: { dropped: number };
-  /** The client has ended for good. */
+  /** The client has ended, and does not connect again. */
   closed: Reason & { message: string };
   /** The server has put the client into a room without a call of join. */
   joined: { room: Room };
