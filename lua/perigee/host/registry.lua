@@ -15,7 +15,7 @@ registry.room_class = { __metatable = "room" }
 --- Timers that call functions by their names. They may be in states.
 registry.named_timers = setmetatable({}, { __mode = "k" }) ---@type table<perigee.Timer, true>
 
--- Peers and rooms that are gone, for handlers that still run for them.
+-- Objects of peers and rooms that are gone, which running handlers may still use.
 local gone_peers = setmetatable({}, { __mode = "v" })
 local gone_rooms = setmetatable({}, { __mode = "v" })
 

@@ -67,8 +67,9 @@ function Link:set(conditions)
 end
 
 
---- Returns a link. `server_end` has the functions write(bytes), read() → bytes, ending; shutdown(), reset()
---- and window(bytes) of the server's side; `client_end` on_bytes(bytes) and on_end(ending).
+--- Returns a link. `server_end` has the functions of the server's side: write(bytes), read(), which returns
+--- bytes and ending, shutdown(), reset() and window(bytes). `client_end` has on_bytes(bytes) and
+--- on_end(ending).
 ---@param clock perigee.testing.Clock
 ---@param random perigee.testing.Random
 ---@param server_end table
