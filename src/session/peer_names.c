@@ -2,9 +2,9 @@
 // its acceptance (a text peer from the beginning) until its session ends. A suspended
 // peer keeps its name.
 //
-// The session counts the names of binary peers only from the first use of these counts
-// on. Most servers never use them, because they have only binary peers, whose names
-// need not be unique.
+// The session begins to count the names of binary peers when it first needs the counts.
+// Most servers never need them, because they have only binary peers, whose names need
+// not be unique.
 
 #include <stdio.h>
 #include <string.h>

@@ -26,9 +26,9 @@ typedef struct UdpRate {
   uint64_t round_end;          // value of `delivered` at which the current round ends
   uint64_t best[2];  // best rates in bytes a second: of the current rounds, and of the
                      // rounds before
-  uint64_t round_best;     // best rate of the current round
-  uint64_t low_best;       // best rate of the low rounds before it
-  uint64_t full_best;      // value of `best` when it last grew much
+  uint64_t round_best;  // best rate of the current round
+  uint64_t low_best;    // best rate of the successive low rounds before the current one
+  uint64_t full_best;   // value of `best` when it last grew much
   uint64_t min_rtt_us[2];  // least round trips: of the current seconds, and of those
                            // before; 0: none
   uint64_t min_rtt_since_us;
