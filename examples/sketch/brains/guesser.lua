@@ -5,7 +5,7 @@ local guesser = {}
 
 local EVERY = 6 -- seconds between its guesses, on average
 
--- A word that the hint allows and that no player has tried.
+-- Returns a word that the hint allows and that was not tried before.
 local function choose(hint, tried)
   local pattern, fitting = "^" .. hint:gsub("_", "[^ ]") .. "$", {}
   for _, word in ipairs(words.list) do

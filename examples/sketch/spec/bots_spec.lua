@@ -9,10 +9,10 @@ describe("a bot", function()
     ann:ask("start", { rounds = 1, seconds = 180 })
     ann:send("choose", 1)
     local word = ann.client:expect("you", function(you) return you.word ~= nil end).word
-    local guess = ann.client:expect("said", { tone = "guess" }, 60)
-    assert.equal("Robo", guess.by)
-    assert.equal(#word, #guess.text)
-    ann.client:expect("said", { tone = "right", text = "Robo knows the word!" }, 180)
+    ann.client:expect("said", { text = "Robo knows the word!" }, 180)
+    for _, said in ipairs(ann.client:received "said") do
+      if said.tone == "guess" then assert.equal(#word, #said.text) end
+    end
     ann.client:expect("table", { phase = "over" }, 6) -- bots do not draw
     assert.is_true(helper.player(server, name, "Robo").score > 0)
   end)
