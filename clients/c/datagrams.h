@@ -43,8 +43,9 @@ typedef struct Attachment {
   const uint8_t *key;  // UDP_KEY_SIZE bytes
 } Attachment;
 
-/// Begins to request a connection: beside TCP; or, if `attachment` is NULL, alone, for
-/// a game with this protocol hash. Returns NULL if libsodium does not work.
+/// Begins to request a UDP connection: one beside TCP, with the data in `attachment`;
+/// if that is NULL, one without TCP, for a game with this protocol hash. Returns NULL
+/// if libsodium does not work.
 Datagrams *datagrams_new(const Attachment *attachment, uint64_t hash, uint64_t now_us);
 
 /// Frees the datagrams; NULL is allowed.
