@@ -320,7 +320,7 @@ local function count_good(checks, value, path, depth)
 end
 
 
--- Returns a check that a value passes at least one and at most `most` of the rules.
+-- Returns a check of the number of rules that a value satisfies: at least one, and at most `most`.
 local function alternatives(word, most)
   return function(rules, _, where, root)
     local checks = compile_list(rules, where .. "." .. word, root)

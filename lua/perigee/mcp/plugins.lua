@@ -101,7 +101,7 @@ local function size_of(set)
   return size
 end
 
--- Returns an error and its code, or nothing.
+-- Adds the tool in a TOOL_ADD. Returns an error and its code, or nothing.
 local function add(peer, entry, data)
   local given, problem = read(data)
   if not given then
