@@ -15,8 +15,8 @@ enum {
   COSTLY_MS = 1000,  // time that a source spends in the second class after it took too
                      // much
   LOOK_SOURCES = 8,  // sources tried in search of an event that may be handled now
-  // Iterations that skip the second class after a handler took many slices. Accepting,
-  // reading and answering a new connection takes this many.
+  // After a handler that took many slices, at most this many iterations skip the second
+  // class. A new connection needs as many to be accepted, read and answered.
   SKIPS_MAX = 3,
 };
 
