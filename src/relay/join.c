@@ -179,7 +179,6 @@ void join_room(Relay *relay, const Event *join) {
   if (room->state == ROOM_OPEN && !has_on_join(room)) {
     relay_admit(relay, join);
   } else {
-    make_place(relay, room, peer);
     room->queued_joins++;
     batch_await(relay, join);
   }

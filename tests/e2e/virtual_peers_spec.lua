@@ -140,9 +140,22 @@ describe("virtual peers", function()
     assert.same({ "ann", "bob" }, names(joined.members))
     local dan = perigee:client "dan"
     dan:expect_error("RoomFull", dan:ask_join "duel:1")
-    assert.equal("connect ann, join ann, join one bot, join two bot, connect bob, leave two bot Replaced, "
-      .. "join bob, connect cid, leave one bot Replaced, join cid, connect dan", run())
+    assert.equal("connect ann, join ann, join one bot, join two bot, connect bob, join bob, "
+      .. "leave two bot Replaced, connect cid, join cid, leave one bot Replaced, connect dan", run())
     assert.same({ "the room is full", "RoomFull" }, run())
+  end)
+
+  it("stay when on_join refuses the player who would take their place", function()
+    local REFUSES = "{ capacity = 2, on_join = function(_, peer) return peer.name ~= 'bad' end }"
+    local perigee, ann, run = start(REFUSES, {
+      [[room:bot { name = "one", fill = true }]],
+      [[return { room.count, room.present }]],
+    })
+    ann:join "duel:1"
+    run()
+    local bad = perigee:client "bad"
+    bad:expect_error("Rejected", bad:ask_join "duel:1")
+    assert.same({ 2, 1 }, run())
   end)
 
   it("come and go with their handler: all or nothing", function()

@@ -25,7 +25,9 @@ function Bot:act(name, value) end
 --- The module that plays the bot: `"brains.chaser"` is `brains/chaser.lua` beside the game. It returns a
 --- `perigee.Brain`, and a reload replaces it. A bot without a brain is played by the game.
 ---@field brain? string
----@field fill? boolean Whether a player who joins the full room takes the bot's place. The bot that came last leaves first.
+--- Whether a player who joins the full room takes the bot's place, after `on_join` has accepted the player. The bot
+--- that came last leaves first.
+---@field fill? boolean
 
 --- The table that a brain's module returns.
 ---@class perigee.Brain
