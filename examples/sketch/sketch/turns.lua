@@ -29,8 +29,13 @@ local function clear(room)
   tell.picture(room, room)
 end
 
+local function forget_gains(room)
+  for _, player in ipairs(room.state.players) do player.knows, player.gained = nil, 0 end
+end
+
 function turns.wait(room)
   local state = room.state
+  forget_gains(room)
   state.drawer, state.word, state.queue, state.round = nil, nil, {}, 0
   enter(room, "waiting")
   clear(room)
@@ -40,7 +45,7 @@ end
 function turns.start(room, rounds, seconds)
   local state = room.state
   state.round, state.rounds, state.seconds, state.queue = 0, rounds, seconds, {}
-  for _, player in ipairs(state.players) do player.score, player.gained = 0, 0 end
+  for _, player in ipairs(state.players) do player.score = 0 end
   turns.next(room)
 end
 
@@ -68,7 +73,7 @@ function turns.next(room)
     return enter(room, "pause", rules.pause, "next_turn")
   end
   local drawer = next_drawer(room) or next_round(room)
-  for _, player in ipairs(state.players) do player.knows, player.gained = nil, 0 end
+  forget_gains(room)
   state.drawer, state.word, state.shown = drawer and drawer.id, nil, {}
   if not drawer then
     enter(room, "over")
