@@ -10,6 +10,7 @@ enum {
   QUERY_META_MAX = 8,             // most keys of `meta` in a query
   QUERY_ANSWER_BYTES = 60 << 10,  // size of an answer at which it ends
   QUERY_WORK = 4000,  // rooms that one query visits; 256 bytes of meta count as one
+  QUERY_WORK_OF_PACKET = 100,  // visits that count as one packet for rate_limit
 };
 
 /// A key of public meta, and the value that the listed rooms must have.

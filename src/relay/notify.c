@@ -242,6 +242,7 @@ void notify_query(Relay *relay, Peer *peer, Text json, const Packet *request) {
     buf_u8(buf, '}');
     notify_peer(relay, peer, notice_of(relay, CONTROL_ROOMS_META), request);
   }
+  session_charge(relay->session, peer, query.work / QUERY_WORK_OF_PACKET);
   query_deinit(&query);
 }
 

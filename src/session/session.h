@@ -215,6 +215,10 @@ SessionStats session_stats(const Session *session);
 /// Later connections are closed at once.
 void session_shutdown(Session *session);
 
+/// Counts more packets for rate_limit, because the peer's last packet costs as much work
+/// as so many.
+void session_charge(Session *session, Peer *peer, uint32_t packets);
+
 /// Sends ERROR. It answers `request` (may be NULL) if that carries REQUEST, and is
 /// RELIABLE if the request is.
 __attribute__((cold)) void session_error(Session *session, Peer *peer,

@@ -66,20 +66,30 @@ static void slow_down(Session *session, Peer *peer) {
   deadline_arm(session, peer);
 }
 
+// Counts packets. If the peer is then over the limit, slows it down, or returns false
+// without counting if it is to be closed.
+static bool count(Session *session, Peer *peer, uint32_t packets, bool kicks) {
+  uint64_t now_ns = net_now_ms(session->net) * NS_PER_MS;
+  uint64_t limit_ns = now_ns + (uint64_t)BURST_MS * NS_PER_MS;
+  uint64_t full_ns = peer->throttle.full_ns > now_ns ? peer->throttle.full_ns : now_ns;
+  full_ns += packets * packet_ns(session);
+  if (kicks && full_ns > limit_ns) return false;
+  peer->throttle.full_ns = full_ns;
+  if (full_ns > limit_ns && peer->state == PEER_CONNECTED) slow_down(session, peer);
+  return true;
+}
+
 bool throttle_note(Session *session, Peer *peer, bool is_reliable) {
   if (session->limits.rate_limit == 0) return true;
   if (is_reliable && peer->throttle.unlimited > 0) {
     peer->throttle.unlimited--;
     return true;
   }
-  uint64_t now_ns = net_now_ms(session->net) * NS_PER_MS;
-  uint64_t limit_ns = now_ns + (uint64_t)BURST_MS * NS_PER_MS;
-  uint64_t full_ns = peer->throttle.full_ns > now_ns ? peer->throttle.full_ns : now_ns;
-  full_ns += packet_ns(session);
-  if (session->limits.rate_limit_kicks && full_ns > limit_ns) return false;
-  peer->throttle.full_ns = full_ns;
-  if (full_ns > limit_ns && peer->state == PEER_CONNECTED) slow_down(session, peer);
-  return true;
+  return count(session, peer, 1, session->limits.rate_limit_kicks);
+}
+
+void session_charge(Session *session, Peer *peer, uint32_t packets) {
+  if (session->limits.rate_limit > 0) count(session, peer, packets, false);
 }
 
 void throttle_run(Session *session, Peer *peer, uint64_t now_ms) {
