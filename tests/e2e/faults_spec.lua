@@ -104,6 +104,20 @@ describe("a fault", function()
     assert.equal(0, perigee:count_log "Cheater")
   end)
 
+  it("does not count for rollback_errors: the new version of a reload stays", function()
+    local perigee = server.start { game = GAME, watch = true }
+    local ann = perigee:client()
+    perigee:save("game.lua", GAME .. "\n-- the same, again")
+    perigee:wait_log "reloaded: version 2."
+    for _ = 1, 3 do
+      expect_fault(ann, ann:ask(0, "cheat"), "Cheater", { line = 3 })
+    end
+    assert.same({ errors = 0, failed = 0 }, ann:question(0, "errors"))
+    assert.equal(0, perigee:count_log "rolled back")
+    ann:expect_error("Internal", ann:ask(0, "raises_bad")) -- an error does count
+    perigee:wait_log "rolled back"
+  end)
+
   it("in a handler that has waited drops what came after the wait", function()
     local ann = server.start({ game = GAME }):client()
     local ref = ann:ask(0, "late")
