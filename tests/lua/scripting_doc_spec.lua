@@ -29,7 +29,8 @@ local NAMES = {
   ["perigee%.rooms%."] = { "perigee.Rooms" }, ["perigee%.to%."] = { "perigee.To" },
   ["peer[:.]"] = { "perigee.Peer" }, ["other[:.]"] = { "perigee.Peer" },
   ["room[:.]"] = { "perigee.Room" }, ["self[:.]"] = { "perigee.Room" },
-  ["bot[:.]"] = { "perigee.Bot", "perigee.Peer" }, ["timer:"] = { "perigee.Timer" }, ["event%."] = { "perigee.Event" },
+  ["bot[:.]"] = { "perigee.Bot", "perigee.Peer" },
+  ["timer:"] = { "perigee.Timer" }, ["event%."] = { "perigee.Event" },
   ["packet%."] = { "perigee.Packet" }, ["info%."] = { "perigee.Backpressure" },
   ["game%.on_"] = { "perigee.Game" }, ["duel[:.]on_"] = { "perigee.RoomKind" },
 }

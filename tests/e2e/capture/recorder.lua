@@ -232,7 +232,7 @@ function Recorder:packet_line(event, served)
   line:add(hex(event.payload:sub(line.at))) -- what no field has
   local head = table.concat({ event.channel, event.type, event.priority, event.flags, event.ref,
     #event.payload }, " ")
-  return ("%-14s %s : %s"):format(name, head, table.concat(line, " "))
+  return (("%-14s %s : %s"):format(name, head, table.concat(line, " ")):gsub(" $", ""))
 end
 
 
