@@ -61,16 +61,19 @@ bool bot_is_busy(Relay *relay, Peer *bot) {
   return true;
 }
 
+// Queues the event behind those of other peers, so that brains that answer each other for
+// ever delay nobody.
 void bot_hear(Relay *relay, Peer *bot, uint32_t room, const Command *message) {
   if (!(bot->relay.bot & BOT_LISTENS) || bot_is_busy(relay, bot)) return;
-  relay_emit(relay,
-             &(Event){.type = EVENT_BOT_MESSAGE,
-                      .flags = message->flags,
-                      .ref = message->ref,
-                      .packet_type = message->packet_type,
-                      .peer = bot->id,
-                      .room = room,
-                      .data = message->packet_type ? message->packed : message->body});
+  Text body = message->packet_type ? message->packed : message->body;
+  event_queue(relay, bot,
+              &(Event){.type = EVENT_BOT_MESSAGE,
+                       .flags = message->flags,
+                       .ref = message->ref,
+                       .packet_type = message->packet_type,
+                       .peer = bot->id,
+                       .room = room,
+                       .data = body});
 }
 
 static void hear_unless_excluded(Relay *relay, Peer *bot, uint32_t room,

@@ -268,7 +268,8 @@ static void do_act(Relay *relay, const Command *command) {
                    .ref = command->ref,
                    .length = (uint32_t)payload.size,
                    .payload = payload.data};
-  relay_packet(relay, bot, &packet);
+  Event deferred = relay_packet_event(EVENT_DEFERRED, bot, &packet);
+  event_queue(relay, bot, &deferred);
   buf_deinit(&payload);
 }
 

@@ -152,7 +152,7 @@ static bool is_prompt(const Event *event) {
   static const bool IS_SECOND[EVENT_TYPE_COUNT] = {
       [EVENT_MESSAGE] = true, [EVENT_TEXT] = true,          [EVENT_PACKET] = true,
       [EVENT_CHANNEL] = true, [EVENT_BROADCAST] = true,     [EVENT_DEFERRED] = true,
-      [EVENT_GONE] = true,    [EVENT_DEFERRED_LINE] = true,
+      [EVENT_GONE] = true,    [EVENT_DEFERRED_LINE] = true, [EVENT_BOT_MESSAGE] = true,
   };
   return event->type < EVENT_TYPE_COUNT ? !IS_SECOND[event->type]
                                         : event->order != ORDER_BACKGROUND;

@@ -230,6 +230,55 @@ describe("virtual peers", function()
     assert.equal(2, run(3))
   end)
 
+  it("come with their room, and are listed for operators", function()
+    local perigee, ann = start("{ on_create = function(room) room:bot { name = 'robo' } end }", {})
+    local _, joined = ann:join "duel:1"
+    assert.same({ "robo" }, names(joined.members))
+    local process = server.perigee { "peers", "--port", tostring(perigee.port) }
+    assert.equal(0, process:wait_exit())
+    assert.truthy(table.concat(process.out, "\n"):find "bot[^\n]*robo", table.concat(process.out, "\n"))
+  end)
+
+  it("do not flood the server when two brains answer each other", function()
+    local ECHO = "return { on_message = function(bot, name) bot:act('say', name) bot:act('say', name) end }"
+    local perigee, ann, run = start(SAYS, {
+      [[room:bot { brain = "brains.chaser" } room:bot { brain = "brains.chaser" } ]],
+      [[room:broadcast("ping", 1)]],
+      [[local dropped = room:peers()[2]:stats().dropped
+        for _, bot in ipairs { room:peers()[2], room:peers()[3] } do bot:kick() end
+        return dropped > 0]],
+    }, { brain = ECHO })
+    ann:join "duel:1"
+    run()
+    run()
+    assert.is_true(run())
+    assert.truthy(perigee:client "bob")
+  end)
+
+  it("whose on_tick runs past its deadline back off alone", function()
+    local perigee, ann, run = start("{ tick_rate = 100 }", {
+      [[room:bot { name = "robo", brand = "brains.chaser" }]],
+      [[room:bot { name = "robo", brain = "brains.chaser" } room:bot { name = "quick", brain = "brains.chaser" }]],
+      [[return room:peers()[3].state.ticks]],
+    }, { brain = [[return { on_tick = function(bot)
+      bot.state.ticks = (bot.state.ticks or 0) + 1
+      while bot.name == "robo" do end
+    end }]] })
+    ann:join "duel:1"
+    ann:expect_error("Internal", ann:ask(0, "run", 1))
+    perigee:wait_log "room:bot has no option brand; did you mean brain?"
+    run(2)
+    perigee:wait_log "brains.chaser.on_tick backs off for 1 s"
+    assert.is_true(run(3) >= 1)
+  end)
+
+  it("are refused in rooms with lockstep", function()
+    local perigee, ann = start("{ lockstep = {} }", { [[room:bot {}]] })
+    ann:join "duel:1"
+    ann:expect_error("Internal", ann:ask(0, "run", 1))
+    perigee:wait_log "a lockstep room has no bots"
+  end)
+
   it("are limited by max_bots", function()
     local _, ann, run = start("{}", { [[room:bot {} return { select(2, room:bot {}) }]] },
       { flags = { max_bots = 1 } })

@@ -85,11 +85,11 @@ static void a_bot_gets_what_a_client_gets_and_acts_as_one(void **state) {
   Event event = next_of(world, EVENT_BOT_MESSAGE, (Client){.id = bot});
   expect_text(event.data, "[\"hi\",1]");
   assert_int_equal(event.room, duel);
-  event = next_of(world, EVENT_BOT_MESSAGE, (Client){.id = bot});
-  assert_int_equal(event.room, 0);
-  event = next_of(world, EVENT_MESSAGE, (Client){.id = deaf});
+  event = next_of(world, EVENT_MESSAGE, (Client){.id = deaf});  // each bot in turn
   expect_text(event.data, "[\"act\"]");
   assert_int_equal(event.room, duel);
+  event = next_of(world, EVENT_BOT_MESSAGE, (Client){.id = bot});
+  assert_int_equal(event.room, 0);
   end(world);
 }
 
