@@ -1,8 +1,10 @@
---- The common part of the clients of perigee.client and perigee.testing: the calls, and the client's own
---- handling of events. It uses `_core` (perigee.client.core), `_scheduler` (perigee.client.loop or another
---- object that can wait), and `_publish(event)`, which passes an event to the program.
+--- The calls, which the clients of perigee.client and perigee.testing have in common. They use `_core`
+--- (perigee.client.core), `_scheduler` (perigee.client.loop or another object that can wait), and
+--- `_publish(event)`, which passes an event to the program.
 
 local channels = require "perigee.client.channel"
+local codes = require "perigee.client.codes"
+local events = require "perigee.client.events"
 local json = require "perigee.client.json"
 local lockstep = require "perigee.client.lockstep"
 local checked = require "perigee.client.options"
@@ -16,18 +18,6 @@ local calls = {}
 --- The error for an invalid name.
 calls.BAD_NAME = "names are 1 to 64 bytes of UTF-8 without control characters (Unicode Cc, Cf, Zl, Zp) "
   .. "and without spaces at the ends"
-
--- Codes that only libperigee uses, with the names and the messages that Lua's calls return.
-local OWN_CODES = {
-  Timeout = { "timeout", "timeout" },
-  TooLarge = { "PayloadTooLarge", "more payload than the server takes" },
-  QueueFull = { "QueueFull", "too much waits for the server" },
-  Over = { "ConnectionClosed", "closed" },
-  Offline = { "ConnectionReset", "the connection is lost" },
-  NotJoined = { "NotInRoom", "this client is not in that room" },
-  BadArgument = { "Protocol", "that cannot be sent" },
-}
-
 
 --- Completes the fields of a new client.
 ---@param self table
@@ -45,7 +35,7 @@ end
 -- Sending ---------------------------------------------------------------------------------------
 
 local function refusal(self, code)
-  local own = OWN_CODES[code]
+  local own = codes[code]
   if not own then return nil, code, code end
   if code == "TooLarge" and self.connected then
     return nil, ("more payload than the %d bytes that the server takes"):format(self.max_payload), own[1]
@@ -98,171 +88,10 @@ end
 
 -- Receiving -------------------------------------------------------------------------------------
 
---- The client's own handlers of some events. If a handler returns true, the program does not get the event.
-local TAKE = {}
-
-
--- Closes the connection because the server has broken the protocol.
-local function breach(self, problem)
-  self._breach = { code = "Protocol", message = "the server sent " .. problem }
-  self._core:close()
-  return true
-end
-
-
--- Sets the value of an error of the game. Returns true if the text is not JSON.
-local function read_fault(self, event)
-  if not event.fault then return false end
-  local problem
-  event.value, problem = json.decode(event.fault)
-  event.fault = nil
-  return problem and breach(self, "a fault that cannot be read")
-end
-
-
-function TAKE.failed(self, event)
-  local own = not event.fault and OWN_CODES[event.code]
-  local slot = self._slots[event.answers]
-  self._slots[event.answers] = nil
-  if read_fault(self, event) or not slot then return true end
-  if own then self._scheduler.fill(slot, nil, own[2], own[1]) end
-  self._scheduler.fill(slot, nil, event.message, event.code, event.value)
-  return true
-end
-
-
-TAKE.error = read_fault
-
-
-function TAKE.joined(self, event)
-  local room = self._rooms[event.room_id]
-  if not room then
-    room = setmetatable({ id = event.room_id, client = self }, Room)
-    self._rooms[room.id] = room
-  end
-  room.name, room.joined, room.members = event.name, true, event.members
-  event.room, event.members = room, nil
-end
-
-
-function TAKE.left(self, event)
-  if event.room then event.room.joined = false end
-  self._rooms[event.room_id] = nil
-end
-
-
-function TAKE.connected(self)
-  self:_welcome()
-  return true
-end
-
-
-function TAKE.disconnected(self)
-  self.connected, self.udp = false, false
-end
-
-
-function TAKE.resumed(self)
-  self:_welcome()
-end
-
-
--- Handles the begin of another session, which is in no room.
-function TAKE.lost(self)
-  for _, room in pairs(self._rooms) do room.joined = false end
-  channels.pause(self)
-  self:_welcome()
-end
-
-
-function TAKE.udp_up(self)
-  self.udp = true
-end
-
-
-function TAKE.udp_down(self)
-  self.udp = false
-end
-
-
-function TAKE.closed(self, event)
-  local reason = self._breach or event
-  event.code, event.message = reason.code, reason.message
-  self:_finish(event.code, event.message)
-end
-
-
-function TAKE.peer_joined(_, event)
-  if event.room then event.room.members[event.id] = event.name end
-end
-
-
-function TAKE.peer_left(_, event)
-  if event.room then event.room.members[event.id] = nil end
-end
-
-
--- Without a room, the event concerns this client itself, which no list of members contains.
-function TAKE.peer_renamed(self, event)
-  if event.room then
-    event.room.members[event.id] = event.name
-  else
-    self.name = event.name
-  end
-end
-
-
-local function read_message(self, event)
-  local problem, is_unknown = schema.read(self._schema, event)
-  if problem then return breach(self, problem) end
-  return is_unknown
-end
-
-
-TAKE.message = read_message
-
-
-function TAKE.answer(self, event)
-  return not event.channel and read_message(self, event)
-end
-
-
-function TAKE.ask(self, event)
-  if read_message(self, event) then return true end
-  local fn = self._ask_handlers[event.name]
-  if not fn then return false end
-  self._scheduler.enter(function() self:answer(event, fn(event.value, event.room)) end)
-  return true
-end
-
-
-function TAKE.packet(self, event)
-  return channels.take(self, event)
-end
-
-
-function TAKE.channel_opened(self, event)
-  if event.answers then return false end
-  channels.resume(self, event)
-  return true
-end
-
-
-function TAKE.channel_closed(self, event)
-  channels.lose(self, event)
-end
-
-
-for _, kind in ipairs { "match", "turn", "pace", "snapshot_wanted", "tree_wanted", "desync", "waiting",
-  "match_ended", "input_wanted", "input_missed" } do
-  TAKE[kind] = lockstep.take
-end
-
-
 --- Passes an event to its receiver: the client itself, the call that it answers, or the program.
 function calls:_take(event)
   event.room = event.room_id and self._rooms[event.room_id]
-  local take = TAKE[event.type]
+  local take = events[event.type]
   if take and take(self, event) then return end
   local slot = event.answers and self._slots[event.answers]
   if slot then

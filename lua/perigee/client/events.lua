@@ -1,0 +1,169 @@
+--- The client's own handling of events. Each function gets the client and an event of its type. If it returns
+--- true, the program does not get the event.
+
+local channels = require "perigee.client.channel"
+local codes = require "perigee.client.codes"
+local json = require "perigee.client.json"
+local lockstep = require "perigee.client.lockstep"
+local Room = require "perigee.client.room"
+local schema = require "perigee.client.schema"
+
+local events = {}
+
+-- Closes the connection because the server has broken the protocol.
+local function breach(self, problem)
+  self._breach = { code = "Protocol", message = "the server sent " .. problem }
+  self._core:close()
+  return true
+end
+
+
+-- Sets the value of an error of the game. Returns true if the text is not JSON.
+local function read_fault(self, event)
+  if not event.fault then return false end
+  local problem
+  event.value, problem = json.decode(event.fault)
+  event.fault = nil
+  return problem and breach(self, "a fault that cannot be read")
+end
+
+
+function events.failed(self, event)
+  local own = not event.fault and codes[event.code]
+  local slot = self._slots[event.answers]
+  self._slots[event.answers] = nil
+  if read_fault(self, event) or not slot then return true end
+  if own then self._scheduler.fill(slot, nil, own[2], own[1]) end
+  self._scheduler.fill(slot, nil, event.message, event.code, event.value)
+  return true
+end
+
+
+events.error = read_fault
+
+
+function events.joined(self, event)
+  local room = self._rooms[event.room_id]
+  if not room then
+    room = setmetatable({ id = event.room_id, client = self }, Room)
+    self._rooms[room.id] = room
+  end
+  room.name, room.joined, room.members = event.name, true, event.members
+  event.room, event.members = room, nil
+end
+
+
+function events.left(self, event)
+  if event.room then event.room.joined = false end
+  self._rooms[event.room_id] = nil
+end
+
+
+function events.connected(self)
+  self:_welcome()
+  return true
+end
+
+
+function events.disconnected(self)
+  self.connected, self.udp = false, false
+end
+
+
+function events.resumed(self)
+  self:_welcome()
+end
+
+
+-- Handles the begin of another session, which is in no room.
+function events.lost(self)
+  for _, room in pairs(self._rooms) do room.joined = false end
+  channels.pause(self)
+  self:_welcome()
+end
+
+
+function events.udp_up(self)
+  self.udp = true
+end
+
+
+function events.udp_down(self)
+  self.udp = false
+end
+
+
+function events.closed(self, event)
+  local reason = self._breach or event
+  event.code, event.message = reason.code, reason.message
+  self:_finish(event.code, event.message)
+end
+
+
+function events.peer_joined(_, event)
+  if event.room then event.room.members[event.id] = event.name end
+end
+
+
+function events.peer_left(_, event)
+  if event.room then event.room.members[event.id] = nil end
+end
+
+
+-- Without a room, the event concerns this client itself, which no list of members contains.
+function events.peer_renamed(self, event)
+  if event.room then
+    event.room.members[event.id] = event.name
+  else
+    self.name = event.name
+  end
+end
+
+
+local function read_message(self, event)
+  local problem, is_unknown = schema.read(self._schema, event)
+  if problem then return breach(self, problem) end
+  return is_unknown
+end
+
+
+events.message = read_message
+
+
+function events.answer(self, event)
+  return not event.channel and read_message(self, event)
+end
+
+
+function events.ask(self, event)
+  if read_message(self, event) then return true end
+  local fn = self._ask_handlers[event.name]
+  if not fn then return false end
+  self._scheduler.enter(function() self:answer(event, fn(event.value, event.room)) end)
+  return true
+end
+
+
+function events.packet(self, event)
+  return channels.take(self, event)
+end
+
+
+function events.channel_opened(self, event)
+  if event.answers then return false end
+  channels.resume(self, event)
+  return true
+end
+
+
+function events.channel_closed(self, event)
+  channels.lose(self, event)
+end
+
+
+for _, kind in ipairs { "match", "turn", "pace", "snapshot_wanted", "tree_wanted", "desync", "waiting",
+  "match_ended", "input_wanted", "input_missed" } do
+  events[kind] = lockstep.take
+end
+
+return events
