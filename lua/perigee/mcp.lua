@@ -167,6 +167,22 @@ local TOOL = {
   notifications = "table",
 }
 
+local ANNOTATIONS = {
+  title = "string", readOnlyHint = "boolean", destructiveHint = "boolean", idempotentHint = "boolean",
+  openWorldHint = "boolean",
+}
+
+-- Many LLM clients refuse the whole list of tools if a single annotation has the wrong type.
+local function check_annotations(given)
+  for key, value in next, given.annotations or {} do
+    if type(key) ~= "string" then
+      fault.raise("perigee.mcp.tool %s: annotations have names", given.name)
+    end
+    fault.check("perigee.mcp.tool: annotations." .. key, value, ANNOTATIONS[key] or type(value))
+  end
+  return given.annotations
+end
+
 local function check_notifications(given)
   if given.notifications and not given.channel then
     fault.raise("perigee.mcp.tool %s: notifications are those of a channel's server", given.name)
@@ -212,7 +228,7 @@ local function tool_item(given)
     notifications = check_notifications(given),
     shown = {
       name = given.name, title = given.title, description = given.description,
-      inputSchema = shown, outputSchema = shown_output, annotations = given.annotations,
+      inputSchema = shown, outputSchema = shown_output, annotations = check_annotations(given),
     },
     run = function(arguments, session, call)
       if handler then

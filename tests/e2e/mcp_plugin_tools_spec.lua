@@ -169,6 +169,8 @@ describe("a plugin", function()
       { with { input = { type = "string" } }, "input.type must be" },
       { with { input = { type = "object", pattern = "x" } }, "pattern" },
       { with { nonsense = 1 }, "there is no field nonsense" }, { with { handler = 1 }, "has no handler" },
+      { with { annotations = { readOnlyHint = "yes" } }, "annotations.readOnlyHint must be a boolean" },
+      { with { annotations = { "x" } }, "annotations have names" },
       { with { timeout = -1 }, "timeout" }, { with { notifications = { "rm" } }, "notifications are names" },
     } do
       refused(plugin, try[1], "Protocol", try[2])
