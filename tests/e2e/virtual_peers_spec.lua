@@ -258,7 +258,7 @@ describe("virtual peers", function()
   it("whose on_tick runs past its deadline back off alone", function()
     local perigee, ann, run = start("{ tick_rate = 100 }", {
       [[room:bot { name = "robo", brand = "brains.chaser" }]],
-      [[room:bot { name = "robo", brain = "brains.chaser" } room:bot { name = "quick", brain = "brains.chaser" }]],
+      [[for _, name in ipairs { "robo", "quick" } do room:bot { name = name, brain = "brains.chaser" } end]],
       [[return room:peers()[3].state.ticks]],
     }, { brain = [[return { on_tick = function(bot)
       bot.state.ticks = (bot.state.ticks or 0) + 1
