@@ -455,8 +455,8 @@ PERIGEE_API const char *perigee_member_name(const PerigeeClient *client, uint32_
 // --- Messages ------------------------------------------------------------------------------
 // All of these take effect with the next perigee_poll. They return 0, or a request where their
 // comment says so, or a negative PerigeeCode: PERIGEE_TOO_LARGE, PERIGEE_NOT_JOINED, PERIGEE_OVER,
-// PERIGEE_BAD_ARGUMENT, or PERIGEE_QUEUE_FULL while 1024 reliable packets or 8 MiB of them wait for
-// the server, or 4096 requests for their answers.
+// PERIGEE_BAD_ARGUMENT or PERIGEE_QUEUE_FULL. The queue is full while 1024 reliable packets, or
+// 8 MiB of them, wait for the server, or while 4096 requests wait for their answers.
 // `flags` are PerigeeSendFlags. Without a connection, reliable packets wait for the next one.
 
 /// Sends a message to the game's script: a name (not empty) and JSON text, NULL for `null`. The
@@ -679,8 +679,9 @@ PERIGEE_API uint32_t perigee_unconfirmed(const PerigeeClient *client);
 /// Returns the microseconds of the driver's clock, which never goes back.
 PERIGEE_API uint64_t perigee_clock_us(void);
 
-/// Returns the version of the library; 0x000100 is 0.1.0. This serves programs that load the
-/// library when they run: until 1.0 they need the major and minor version of their header.
+/// Returns the version of the library; 0x000100 is 0.1.0. A program that loads the library at run
+/// time checks it: until 1.0, the major and minor version must be those of the header that the
+/// program was compiled with.
 PERIGEE_API uint32_t perigee_version(void);
 
 /// Returns the name of a code as docs/protocol.md spells it ("NoSuchRoom"), or of one of the

@@ -214,7 +214,8 @@ bool take_peer_joined(PerigeeClient *client, const Packet *packet) {
   return true;
 }
 
-// The list of members does not include the client itself. Room 0 means its own name.
+// Handles a new name of a room's member. Room 0 means that the client itself has a new
+// name; lists of members do not include it.
 bool take_peer_renamed(PerigeeClient *client, const Packet *packet) {
   Reader reader = reader_of(packet->payload, packet->length);
   uint32_t id = reader_u32(&reader), peer = reader_u32(&reader);

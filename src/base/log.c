@@ -44,7 +44,7 @@ static pthread_mutex_t output_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
   uint64_t lines;    // lost lines that no other line has reported yet
   bool is_cut;       // the last line was written only partly
-  int64_t until_ms;  // end of the time without waiting, monotonic
+  int64_t until_ms;  // time until which has_room does not wait, monotonic
 } lost;
 
 // A log. The lock protects state and ring, and is held only briefly.

@@ -21,7 +21,8 @@ typedef enum InputEnd {
   INPUT_STAYS,  // the connection stays, because an answer is still due
 } InputEnd;
 
-/// All entries but `input` may be NULL: nothing to do, or nothing unfinished.
+/// `input` is never NULL. Other entries may be NULL if the protocol has nothing to do
+/// there, or never has unfinished bytes.
 typedef struct Protocol Protocol;
 struct Protocol {
   const char *name;  // name for people; NULL: the name of the transport

@@ -1,4 +1,5 @@
-// Evaluates a second of the clock at the first call of a later second.
+// Adds up the time of handlers in each second of the clock. The first call of
+// busiest_add or busiest_find in a later second evaluates the sums.
 #include "script/busiest.h"
 
 #include <string.h>

@@ -59,9 +59,9 @@ function loop.spawn(fn, ...)
 end
 
 
--- Calls all items that are due.
+-- Calls all items that are due, except new items that these calls add: the next run calls them.
 local function run_due(now)
-  local item, last = timers:next(), timers.added -- items that these calls add wait for the next run
+  local item, last = timers:next(), timers.added
   while item and item.due <= now and item.number <= last do
     timers:call()
     item = timers:next()

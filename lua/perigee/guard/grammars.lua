@@ -1,6 +1,6 @@
 --- Measures grammars before lpeg reads them. To find what a rule can begin with, lpeg follows each call at
---- the beginning of the rule, again and again. If rules begin with several calls of rules that also begin
---- with several calls, this takes exponential time, in C, where nothing interrupts it.
+--- the beginning of the rule, then each call at the beginning of the called rules, and so on. If every rule
+--- begins with several calls, this takes exponential time. lpeg is C code, which nothing interrupts.
 ---
 --- The *shape* of a pattern is its beginning: EATS if it begins with a byte, EMPTY if it may match nothing
 --- and begins with no call, and else a table of calls in sequences and choices.

@@ -35,7 +35,7 @@ function modules.hint(root, name, list, nearest)
   local found, plain = {}, name:gsub("%.lua$", "")
   add(found, list, root == "" and "." or root:sub(1, -2), "", 1)
   local meant
-  for _, known in ipairs(found) do -- the same file in a folder that the name lacks
+  for _, known in ipairs(found) do -- for "duel", finds "rooms.duel"
     if known == plain or known:sub(-#plain - 1) == "." .. plain then
       meant = meant or known
     end

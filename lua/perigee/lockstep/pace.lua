@@ -94,7 +94,7 @@ local function judge(self, member, slacks)
 end
 
 
---- Stores the slack of the newest input of a member, which is for `turn`.
+--- Stores the slack of a member's newest input. The input is for `turn`.
 ---@param member perigee.LockstepMember
 ---@param turn integer
 ---@param now number

@@ -60,9 +60,9 @@ local function waiting_since(waiting)
 end
 
 
--- Returns the rank of a member for requests; 0 is the best. Silent members come last, because a sleeping page
--- or a lost connection would make all others wait in vain. Members that did not answer a request come before
--- those.
+-- Returns the rank of a member for requests; 0 is the best. Rank 1 is for members that did not answer a
+-- request. Rank 2 is for silent members, because all others would wait in vain for a sleeping page or a lost
+-- connection.
 local function rank(member, now)
   return now - member.heard_at > SILENT_SECONDS and 2 or member.failed_at and 1 or 0
 end

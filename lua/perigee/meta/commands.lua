@@ -13,7 +13,8 @@
 --- | `<name:on\|off>` | one of these words |
 --- | `<name:text>` | the rest of the line; the last argument |
 ---
---- A text behind ` -- ` belongs to the usage. A wrong description is an error at the game's line.
+--- `commands:usage` also shows the text behind ` -- `. A wrong description raises an error at the line of the game
+--- that calls `perigee.commands`.
 ---
 --- The table `on` takes the handlers, which get a peer and a table of the arguments:
 --- `function commands.on.give(peer, arguments, room)`.

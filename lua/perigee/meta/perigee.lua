@@ -123,9 +123,9 @@ function perigee.events() end
 ---@return perigee.Code? code ChannelTaken (a client serves it, or has the number), Invalid, ServerFull (no number is left).
 function perigee.channel(given) end
 
---- Adds a value to the protocol hash, at the top level. Clients that were made for another value are refused; see
---- docs/schema.md.
----@param name string A name by the rules for rooms, once for each version.
+--- Adds a value to the protocol hash. Call it at the top level, not in a handler. Clients that were made for another
+--- value are refused; see docs/schema.md.
+---@param name string A name by the rules for rooms. A version may use each name only once.
 ---@param value any A value that JSON can express.
 function perigee.protocol(name, value) end
 

@@ -9,7 +9,7 @@
 ---@field text boolean Whether it is a text peer.
 ---@field connected boolean Whether it is connected, as far as the client knows.
 ---@field reason? perigee.testing.Reason The reason for the end of its connection.
----@field timeout number Seconds that a call waits without a timeout of its own. Default: 10.
+---@field timeout number Seconds that a call waits if it has no timeout of its own. Default: 10.
 ---@field server perigee.testing.Server
 local Client = {}
 

@@ -103,8 +103,8 @@ typedef struct Backlog {
   bool is_writing;
   Buf writing;  // bytes that the transport is writing
   Lane lanes[LANE_COUNT];
-  uint32_t droppable, kept;  // numbers of waiting messages that overflow may and may
-                             // not drop
+  uint32_t droppable;  // number of waiting messages that may be dropped
+  uint32_t kept;       // number of waiting messages that must not be dropped
   size_t bytes;
   NetSent counted;  // this backlog's share of net->totals
   Drop *drops;      // drops that must be reported
