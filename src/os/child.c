@@ -1,5 +1,5 @@
-// A child is over when its process has ended and its pipes are at their ends. It is
-// freed when its handles have closed.
+// A child has ended when the handles of its process and its pipes have closed. Then its
+// callback runs, and its memory is freed.
 #include "os/child.h"
 
 #include <errno.h>

@@ -11,23 +11,24 @@
 
 typedef struct Loop Loop;
 typedef struct Control Control;
-typedef uint32_t ControlToken;  // identifies a request; 0: none; stale tokens are
-                                // ignored
+typedef uint32_t ControlToken;  // id of a request; 0: none; control_reply ignores a
+                                // stale one
 
 enum {
-  CONTROL_CONNECTIONS_MAX = 8,  // connections at a time; further ones are closed at
-                                // once
+  CONTROL_CONNECTIONS_MAX = 8,  // connections at a time; further connections are
+                                // closed at once
   CONTROL_LINE_MAX = 256,       // bytes of a request with its end of line
-  // Deadline of each step: the request arrives, it is answered, the answer is read.
+  // Deadline of each step: receiving the request, answering it, sending the answer.
   CONTROL_DEADLINE_MS = 5000,
 };
 
-/// Passes up a request: a C string without its end of line, valid during the call. The
-/// callee calls control_reply, now or later.
+/// Passes a request up. `line` has no end of line and is valid during the call. The
+/// callee must call control_reply, during the call or later.
 typedef void ControlRequest(void *data, ControlToken token, const char *line);
 
-/// Listens at `path`. If the directory does not exist, creates it; otherwise it must
-/// belong to this user and be closed to others. Replaces a socket without a listener.
+/// Listens at `path`. Creates the directory of `path` if it does not exist. An existing
+/// directory must belong to this user and give no permissions to others. Replaces a
+/// socket at which no process listens.
 /// On an error, returns NULL and sets `err`: -EADDRINUSE if another process listens.
 Control *control_open(Loop *loop, const char *path, ControlRequest *on_request,
                       void *data, int *err);

@@ -8,7 +8,7 @@
 
 static const char *const LIBRARIES[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
 
-// A function's name in the library, and its place in Curl.
+// A function's name in the library, and the offset of its pointer in Curl.
 typedef struct Symbol {
   const char *name;
   size_t at;

@@ -1,7 +1,8 @@
-// libcurl, loaded with the first request. The server neither links it nor needs its
-// headers, because most games make no requests: libcurl with its dependencies is larger
-// than the server. This file declares what is used. Its numbers and types are those of
-// the binary interface libcurl.so.4, which libcurl has kept since 2006.
+// libcurl, which the first HTTP request loads. The server does not link libcurl,
+// because most games make no requests, and libcurl with its dependencies is larger than
+// the server. This file replaces libcurl's headers. It declares the functions and
+// numbers that the server uses, from the binary interface libcurl.so.4 (unchanged since
+// 2006).
 #pragma once
 
 #include <stddef.h>
@@ -15,7 +16,7 @@ typedef enum CurlOption {
   CURL_NOSIGNAL = 99,
   CURL_TIMEOUT_MS = 155,
   CURL_PROTOCOLS = 181,
-  CURL_QUICK_EXIT = 322,  // since 7.87; earlier versions refuse it
+  CURL_QUICK_EXIT = 322,  // since libcurl 7.87; earlier versions refuse it
   CURL_WRITE_DATA = 10001,
   CURL_URL = 10002,
   CURL_PROXY = 10004,
@@ -76,6 +77,6 @@ typedef struct Curl {
   int (*multi_cleanup)(CurlMulti *multi);
 } Curl;
 
-/// Returns the library, which is loaded once for the process; or NULL if this machine
-/// does not have it. May be called by any thread.
+/// Returns the library, or NULL if this machine does not have it. The process loads the
+/// library only once. Any thread may call this function.
 const Curl *curl_load(void);

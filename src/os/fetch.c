@@ -1,5 +1,6 @@
-// See fetch.h. A Fetch belongs to the list in which it is: `queued` and `ended` are
-// shared and have a lock; only the thread uses `taken`, only the loop `answered`.
+// See fetch.h. A Fetch is in one list at a time, and the list determines who may use
+// the Fetch. The loop and the thread share `queued` and `ended`, which the lock
+// protects. Only the thread uses `taken`. Only the loop uses `answered`.
 #include "os/fetch.h"
 
 #include <stdio.h>
@@ -14,18 +15,18 @@
 typedef struct Fetch {
   struct Fetch *next;
   uint32_t token;
-  uint64_t due_ms;  // end of the timeout, by now_ms
-  Buf head;         // of the request; see FetchStart
+  uint64_t due_ms;  // deadline of the request, by now_ms
+  Buf head;         // head of the request; see FetchStart
   Buf body;
   bool has_body;
   size_t answer_max;
-  size_t field_bytes;  // of all heads and trailers of the answer so far
+  size_t field_bytes;  // bytes of all heads and trailers of the answer so far
   CurlEasy *easy;
   CurlFields *fields;
   FetchAnswer answer;
-  bool is_too_large;  // the answer is
+  bool is_too_large;  // the answer is larger than allowed
   bool is_late;       // the timeout has passed
-  Code code;          // reason why there is no answer; 0: none
+  Code code;          // code of the failure; 0: the request has not failed
   char problem[CURL_ERROR_SIZE];
 } Fetch;
 
@@ -37,16 +38,17 @@ struct Fetcher {
   Loop *loop;
   FetchEnd *on_end;
   void *data;
-  Bell *bell;  // rings when `ended` has more
+  Bell *bell;  // bell for the loop; rings when `ended` gets a request
   bool has_thread;
-  uint32_t count;      // requests whose answer was not taken yet
-  size_t bytes;        // bytes of these requests
+  uint32_t count;      // number of requests that exist; see forget()
+  size_t bytes;        // bytes of all requests that exist
   FetchList answered;  // requests whose answers wait for fetcher_take
   uv_mutex_t lock;     // protects all fields below
   FetchList queued;
   FetchList ended;
-  uint32_t running;  // requests in `taken`, and answers not taken yet
-  const Curl *curl;  // NULL: the thread is not ready
+  uint32_t running;  // number of requests in `taken`, plus answers that fetcher_take
+                     // has not moved
+  const Curl *curl;  // library; NULL: the thread has not loaded it
   CurlMulti *multi;
   bool is_closed;
 };
@@ -72,7 +74,8 @@ static Fetch *pop(FetchList *list) {
   return fetch;
 }
 
-// Removes the request with this token, or the one with this handle.
+// Removes and returns the request with the handle `easy` or, if `easy` is NULL, the
+// request with this token. Returns NULL if the list has no such request.
 static Fetch *take(FetchList *list, uint32_t token, const CurlEasy *easy) {
   Fetch *found = NULL;
   FetchList left = {0};
@@ -109,7 +112,8 @@ static void fail(Fetch *fetch, Code code, const char *text) {
     snprintf(fetch->problem, sizeof fetch->problem, "%s", text);
 }
 
-// Passes a request to the loop. The bell exists until is_closed is set.
+// Passes an ended request to the loop. Does not ring the bell of a closed fetcher,
+// because fetcher_close closes the bell.
 static void hand_over(Fetcher *fetcher, Fetch *fetch) {
   uv_mutex_lock(&fetcher->lock);
   if (fetch->is_late || fetch->code != 0) fetcher->running--;
@@ -118,8 +122,8 @@ static void hand_over(Fetcher *fetcher, Fetch *fetch) {
   uv_mutex_unlock(&fetcher->lock);
 }
 
-// Drops the heads of 1xx answers, and trailers, which follow the body. They count all
-// the same, because libcurl keeps trailers in memory.
+// Drops the heads of 1xx answers, and the trailers that follow the body. Counts their
+// bytes against the limit nevertheless, because libcurl keeps trailers in memory.
 static size_t on_field(char *bytes, size_t size, size_t count, void *data) {
   Fetch *fetch = data;
   FetchAnswer *answer = &fetch->answer;
@@ -155,9 +159,9 @@ static void set_options(const Curl *curl, Fetch *fetch, uint64_t left_ms) {
   curl->easy_setopt(easy, CURL_PRIVATE, fetch);
   curl->easy_setopt(easy, CURL_URL, url);
   curl->easy_setopt(easy, CURL_PROTOCOLS, (long)CURL_HTTP_AND_HTTPS);
-  curl->easy_setopt(easy, CURL_PROXY, "");  // none, whatever the environment says
+  curl->easy_setopt(easy, CURL_PROXY, "");  // no proxy, not even the environment's
   curl->easy_setopt(easy, CURL_NOSIGNAL, 1L);
-  curl->easy_setopt(easy, CURL_QUICK_EXIT, 1L);  // no wait for a name server at the end
+  curl->easy_setopt(easy, CURL_QUICK_EXIT, 1L);  // the end waits for no name server
   curl->easy_setopt(easy, CURL_TIMEOUT_MS, (long)left_ms);
   curl->easy_setopt(easy, CURL_ERROR_TEXT, fetch->problem);
   curl->easy_setopt(easy, CURL_HEADERS, fetch->fields);
@@ -176,7 +180,7 @@ static void set_options(const Curl *curl, Fetch *fetch, uint64_t left_ms) {
     curl->easy_setopt(easy, CURL_METHOD, method);
 }
 
-// Returns whether the request runs.
+// Starts a request. Returns false if it has failed or its deadline has passed.
 static bool begin(Fetcher *fetcher, Fetch *fetch) {
   const Curl *curl = fetcher->curl;
   uint64_t now = now_ms();
@@ -241,7 +245,8 @@ static void finish_some(Fetcher *fetcher, FetchList *taken) {
   }
 }
 
-// Returns the next request to run, or NULL. Sets `is_closed`.
+// Removes and returns the next request that may run, or returns NULL. Stores in
+// `is_closed` whether the fetcher is closed.
 static Fetch *next_queued(Fetcher *fetcher, bool *is_closed) {
   uv_mutex_lock(&fetcher->lock);
   bool may_run = fetcher->running < FETCH_RUNNING_MAX && !fetcher->is_closed;
@@ -274,7 +279,7 @@ static void serve(Fetcher *fetcher) {
     release(fetcher, fetch);
 }
 
-// Fails the requests that wait when the library is missing.
+// Fails all queued requests, because the library is missing.
 static void refuse_all(Fetcher *fetcher) {
   bool is_closed;
   for (Fetch *fetch; (fetch = next_queued(fetcher, &is_closed)) != NULL;) {
@@ -337,7 +342,8 @@ static void fetcher_free(Fetcher *fetcher) {
 
 static void start_thread(Fetcher *fetcher);
 
-// Requests may have come since the thread has found no library.
+// Starts the thread again if requests came after the thread had found no library and
+// refused the earlier ones.
 static void on_thread_end(void *data) {
   Fetcher *fetcher = data;
   fetcher->has_thread = false;
@@ -368,7 +374,7 @@ Fetcher *fetcher_open(Loop *loop, FetchEnd *on_end, void *data) {
   return fetcher;
 }
 
-// Wakes the thread. The caller has the lock.
+// Wakes the thread. The caller must hold the lock.
 static void wake(const Fetcher *fetcher) {
   if (fetcher->multi != NULL) fetcher->curl->multi_wakeup(fetcher->multi);
 }

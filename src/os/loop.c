@@ -39,17 +39,17 @@ static void end_iteration(Loop *loop) {
   arm_clock(loop);
 }
 
-// While work is left, polls the sockets without waiting: scripts get one slice between
-// two polls.
+// Handles work that arose after on_check, before the loop waits. While work is left
+// (`idle` is active), does nothing, so that scripts get one slice between two polls.
 static void on_prepare(uv_prepare_t *prepare) {
   Loop *loop = prepare->data;
   if (!uv_is_active((uv_handle_t *)&loop->idle)) end_iteration(loop);
   loop->polled_ms = loop_now_ms(loop);
 }
 
-// Runs the timers that were due when the sockets were polled. After a handler that took
-// seconds, a peer whose packets have arrived meanwhile therefore counts neither as
-// silent nor as late.
+// Runs only the timers that were due before the sockets were polled. A handler may take
+// seconds while packets of a peer arrive. The loop then reads these packets before the
+// timers that end silent or late peers.
 static void on_check(uv_check_t *check) {
   Loop *loop = check->data;
   timers_run(&loop->timers, loop->polled_ms);

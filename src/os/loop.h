@@ -10,7 +10,7 @@
 #include "base/list.h"
 #include "base/timers.h"
 
-/// Ends each iteration. Returns whether work is left; the next iteration then follows
+/// Ends an iteration. Returns whether work is left; if so, the next iteration follows
 /// at once.
 typedef bool LoopEnd(void *data);
 
@@ -26,8 +26,7 @@ typedef struct Loop {
   Timers timers;
   LoopEnd *end;
   void *data;        // argument of `end`
-  bool has_program;  // this process is `perigee`, so child processes can be `perigee`,
-                     // too
+  bool has_program;  // this process is `perigee`, so child_start can run it as a child
   List children;     // running child processes; used by child.c
   List workers;      // running threads; used by worker.c
 } Loop;
@@ -38,16 +37,17 @@ int loop_init(Loop *loop, LoopEnd *end, void *data);
 /// Frees the loop. Asserts that every handle but its own is closed or closing.
 void loop_deinit(Loop *loop);
 
-/// Runs until no timer and only the loop's own handles are left.
+/// Runs until no handle keeps the loop running. Timers and the loop's own handles do
+/// not.
 void loop_run(Loop *loop);
 
 /// Runs one iteration. Waits at most `timeout_ms` for work (negative: without a limit).
 /// Returns whether anything keeps the loop running.
 bool loop_poll(Loop *loop, int timeout_ms);
 
-/// For the loop of a host program. Return a descriptor that is readable when the loop
-/// has work, and the milliseconds until loop_poll must be called in any case (-1: no
-/// limit).
+/// For host programs that wait in a loop of their own. loop_fd returns a descriptor
+/// that is readable when the loop has work. loop_timeout_ms returns the milliseconds
+/// after which the host must call loop_poll in any case (-1: no limit).
 int loop_fd(const Loop *loop);
 int loop_timeout_ms(const Loop *loop);
 

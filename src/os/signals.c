@@ -1,4 +1,4 @@
-// Three uv_signal handles share one owner, which is freed with the last of them.
+// A Signals owns three uv_signal handles. It is freed when all three have closed.
 #include "os/signals.h"
 
 #include <signal.h>

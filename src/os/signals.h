@@ -15,5 +15,6 @@ typedef struct SignalEvents {
 /// Starts to handle the signals. The handles do not keep the loop running.
 Signals *signals_open(Loop *loop, const SignalEvents *events, void *data);
 
-/// Restores the previous handlers. The loop frees the Signals. NULL is allowed.
+/// Stops handling the signals; SIGPIPE stays ignored. The loop frees the Signals. NULL
+/// is allowed.
 void signals_close(Signals *signals);

@@ -39,8 +39,8 @@ int thread_start(pthread_t *thread, const char *name, void (*run)(void *data),
   return err;
 }
 
-// The event's member for the thread is set without its name, because glibc has no name
-// for it.
+// Sets the thread's id through glibc's internal names, because glibc has no public name
+// for that member.
 int thread_timer(clockid_t clock, int signal, void *value, timer_t *timer) {
   struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID,
                            .sigev_signo = signal,

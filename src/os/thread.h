@@ -1,4 +1,5 @@
-// Threads that run no signal handlers, and timers whose signals arrive at one thread.
+// Threads that get no signals except those for their own faults, and timers whose
+// signals arrive at one thread.
 #pragma once
 
 #include <pthread.h>

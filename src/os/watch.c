@@ -1,8 +1,8 @@
 // Watches directories, not files, because a replaced file loses its watch. For each
 // file it watches the directory of every symlink on the path, the directory of the
-// file, and the parent of that directory. An event only starts a look, which compares
-// hashes. Every look opens new handles, because a handle of a directory that was moved
-// away still looks valid.
+// file, and the parent of that directory. An event only schedules `look`, which
+// compares hashes of contents. `look` always opens new handles, because a handle of a
+// directory that was moved away still looks valid.
 #include "os/watch.h"
 
 #include <errno.h>
@@ -28,8 +28,8 @@ typedef struct File {
   bool is_empty;
   uint64_t hash;
   bool has_changed;     // a change must be reported
-  uint64_t doubted_ms;  // time since which it seems to be half saved; 0: it does not
-                        // seem so
+  uint64_t doubted_ms;  // time since which the file seems to be half saved, monotonic;
+                        // 0: it seems complete
 } File;
 
 typedef struct Directory {
@@ -50,7 +50,7 @@ struct Watch {
   List directories;     // open Directory structs
   uint32_t open_count;  // handles that are not closed yet
   bool is_polling;      // a directory could not be watched, so files are polled
-  bool has_warned;      // the warning about that has been logged
+  bool has_warned;      // the warning about such a directory has been logged
   bool is_closing;
   bool has_changed;   // a change of a file must be reported
   uint64_t first_ms;  // time of the first event since the last look; 0: no event
@@ -243,7 +243,8 @@ static void watch_path(Watch *watch, const char *file) {
   if (strlen(path) + strlen(file) >= sizeof path) return;
   strcat(path, file);
   watch_symlinks(watch, path);
-  // watches the file in its directory, and the directory in its parent, if they exist
+  // Watches the file in its directory, and the directory in its parent. If one does not
+  // exist, watches the next directories above instead.
   int watched = is_folder(path) && watch_folder(watch, path);
   for (size_t size = strlen(path); watched < 2 && size > 1;
        size = parent_size(path, size))
@@ -278,7 +279,7 @@ static File file_now(const Watch *watch, const File *file) {
   File now = *file;
   int err = is_folder(file->path) ? read_names(file->path, &bytes)
                                   : file_read(file->path, &bytes);
-  if (err != -EMFILE && err != -ENFILE) {  // these errors say nothing about the file
+  if (err != -EMFILE && err != -ENFILE) {  // no descriptor was free for the check
     now.exists = err == 0;
     now.is_empty = bytes.size == 0;
     now.hash = now.exists ? hash_bytes(watch->key, bytes.data, bytes.size) : 0;
@@ -288,7 +289,7 @@ static File file_now(const Watch *watch, const File *file) {
 }
 
 // Compares a file with its last state, stores the new state, and returns whether the
-// file has changed. Skips a file that seems to be half saved until a later look.
+// file has changed. Leaves a file that seems to be half saved to a later look.
 static bool file_update(Watch *watch, File *file, uint64_t now_ms) {
   File now = file_now(watch, file);
   bool is_changed = now.exists != file->exists || now.hash != file->hash;
@@ -310,8 +311,8 @@ static bool is_doubting(const Watch *watch) {
   return false;
 }
 
-// Reports changes when no file seems to be half saved, because the others may be saved
-// only partly until then.
+// Reports changes only when no file seems to be half saved, so that one call reports
+// all files that are saved together.
 static void look(void *data, uint64_t now_ms) {
   Watch *watch = data;
   watch->first_ms = 0;

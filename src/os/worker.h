@@ -8,8 +8,8 @@
 typedef struct Loop Loop;
 typedef struct Worker Worker;
 
-/// The function, on the thread. It must not use the loop. It should return soon after
-/// its owner has cancelled it, because workers_end waits for it.
+/// The function that the thread runs. It must not use the loop. It should return soon
+/// after its owner has cancelled it, because workers_end waits for it.
 typedef void WorkerRun(void *data);
 
 /// Called by the loop, worker_wait or workers_end when the thread has ended. From then
@@ -20,8 +20,8 @@ typedef void WorkerEnd(void *data);
 /// called then.
 Worker *worker_start(Loop *loop, WorkerRun *run, WorkerEnd *on_end, void *data);
 
-/// Waits at most `us` microseconds for `run` to return. Returns true if it has;
-/// `on_end` has then been called, and the worker is freed.
+/// Waits at most `us` microseconds for `run` to return. Returns whether `run` has
+/// returned. If so, `on_end` has been called, and the loop frees the worker.
 bool worker_wait(Worker *worker, uint64_t us);
 
 /// Waits for all workers of the loop, and ends them.
