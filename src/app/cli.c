@@ -252,8 +252,8 @@ typedef struct Remote {
 } Remote;
 
 // Reads a flag with a number, such as `--port N` or `--port=N`, at `*at`. Returns false
-// without reading anything for another argument. Sets `*number` to -1 if the number is
-// outside of `least` to `most`.
+// if the argument at `*at` is not that flag. Sets `*number` to -1 if the number is
+// missing, malformed, or outside of `least` to `most`.
 static bool read_number(const char *flag, char **arguments, int *at, int least,
                         int most, int *number) {
   const char *argument = arguments[*at];
@@ -270,7 +270,7 @@ static bool read_number(const char *flag, char **arguments, int *at, int least,
   return true;
 }
 
-// Reads the flags, and up to `most` other words.
+// Reads the flags, and up to `most` other words. Returns the exit code.
 static int read_remote(const char *command, char **arguments, int most,
                        Remote *remote) {
   *remote = (Remote){.timeout_s = STOP_TIMEOUT_S};
@@ -340,7 +340,7 @@ static int command_tool(const CliCommand *command, char **arguments) {
                          luaopen_perigee_client_core);
 }
 
-// Sets the time zone to UTC, so that a test is the same on every machine.
+// Sets the time zone to UTC, so that a test has the same result on every machine.
 static int command_test(const CliCommand *command, char **arguments) {
   setenv("TZ", "UTC0", 1);
   return command_tool(command, arguments);
@@ -365,10 +365,10 @@ static bool asks_for_help(char **arguments) {
   return false;
 }
 
-// Handles `perigee --child-of PID COMMAND ...`, by which this program starts itself.
-// The child must end, as with SIGTERM, when PID, its parent, ends in any way. The child
-// itself requests that signal, because libuv runs no code of ours between fork and
-// exec. Then it checks the parent, which may have ended before the request.
+// Handles `perigee --child-of PID COMMAND ...`, by which this program starts itself as
+// a child. PID is the parent. When the parent ends in any way, the child gets SIGTERM.
+// The child itself requests this signal, because libuv runs no code of ours between
+// fork and exec. Then it checks that the parent has not ended before the request.
 static char **follow_parent(char **arguments) {
   if (arguments[0] == NULL || strcmp(arguments[0], "--child-of") != 0) return arguments;
   const char *pid = arguments[1];

@@ -146,8 +146,8 @@ int operate_kick(uint16_t port, const char *peer, const char *reason) {
 
 // --- Stopping ---
 
-// Finds the number of the server's process and opens a descriptor of the process, or
-// -1. Returns the exit code.
+// Requests the process id of the server and opens a descriptor of that process.
+// `*process` is -1 if this fails. Returns the exit code.
 static int open_process(uint16_t *port, int *pid, int *process) {
   Buf reply = {0};
   Text json;
@@ -164,7 +164,8 @@ static int open_process(uint16_t *port, int *pid, int *process) {
   return code;
 }
 
-// Waits until the process has ended. After the first second, prints that it waits.
+// Waits at most `timeout_s` seconds until the process has ended. Prints a sign of life
+// after each second. Returns whether the process has ended.
 static bool wait_for_end(int process, int timeout_s) {
   struct pollfd fd = {.fd = process, .events = POLLIN};
   for (int second = 0; second < timeout_s; second++) {

@@ -1,4 +1,5 @@
-// Searches both folders for sockets, because the environment of the server may differ.
+// Searches both folders of control_path.h for sockets, because the server may run with
+// another XDG_RUNTIME_DIR.
 #include "app/remote.h"
 
 #include <dirent.h>
@@ -28,7 +29,8 @@ typedef struct FoundList {
   size_t count;
 } FoundList;
 
-// Returns a socket connected to the server at `path`, or -1; `flags` as for socket(2).
+// Returns a socket connected to the server at `path`, or -1. `flags` are flags of
+// socket(2), such as SOCK_NONBLOCK.
 static int connect_to(const char *path, int flags) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   if (strlen(path) >= sizeof address.sun_path) return -1;
@@ -52,7 +54,8 @@ static uint16_t port_of(const char *name) {
   return strcmp(end, ".sock") == 0 && port <= UINT16_MAX ? (uint16_t)port : 0;
 }
 
-// Does not wait to connect. If the queue is full, the server hangs, but is alive.
+// Adds the server on `port` if it is alive. Does not wait to connect. If the socket's
+// queue is full (EAGAIN), the server hangs, but is alive.
 static void add_if_alive(FoundList *found, const char *directory, uint16_t port) {
   if (port == 0 || found->count == SERVERS_MAX) return;
   Found *next = &found->items[found->count];

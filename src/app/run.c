@@ -25,7 +25,7 @@ static void put_address(char text[ADDRESS_TEXT_SIZE], const char *host, uint16_t
            is_v6 ? "]" : "", port);
 }
 
-// Writes the host name by which a browser on this machine can open the server.
+// Writes the host and port at which a browser on this machine can open the server.
 static void print_host(const Server *server, char text[ADDRESS_TEXT_SIZE]) {
   const char *host = config_text(&server->engine.config, KEY_HOST);
   if (strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0) host = "localhost";

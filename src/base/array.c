@@ -1,4 +1,4 @@
-// Copies the pointer byte by byte, because its type is unknown here.
+// Copies the pointer to the items by memcpy, because its type is unknown here.
 #include "base/array.h"
 
 #include <string.h>

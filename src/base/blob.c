@@ -1,4 +1,4 @@
-// Shared bytes, which are counted by reference and in a total with a limit.
+// See blob.h.
 #include "base/blob.h"
 
 #include <assert.h>

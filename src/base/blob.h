@@ -1,5 +1,6 @@
-// Immutable bytes with several owners, such as a packet that is kept for many peers
-// until it has arrived at each. The last reference frees them.
+// Immutable bytes with several owners. An example is a packet that the server keeps
+// until every receiver has acknowledged it. The release of the last reference frees
+// the bytes.
 #pragma once
 
 #include <stddef.h>
@@ -8,7 +9,7 @@
 typedef struct Blob {
   uint32_t refs;
   uint32_t size;
-  size_t *total;  // total of blob_new
+  size_t *total;  // sum of the sizes of live blobs; the caller of blob_new owns it
   uint8_t bytes[];
 } Blob;
 

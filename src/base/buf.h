@@ -14,7 +14,7 @@ typedef struct Buf {
 /// Frees the memory. The Buf is then empty and usable again.
 void buf_deinit(Buf *buf);
 
-/// Implements buf_reserve, and allocates if necessary.
+/// Does the part of buf_reserve that may allocate.
 uint8_t *buf_grow(Buf *buf, size_t extra);
 
 /// Makes room for `extra` more bytes and returns their position. Does not change
@@ -24,7 +24,7 @@ static inline uint8_t *buf_reserve(Buf *buf, size_t extra) {
                                            : buf_grow(buf, extra);
 }
 
-/// Rounds the size of a record up, so that any type behind it is aligned.
+/// Rounds a size up to a multiple of 8, so that the next record is aligned.
 static inline size_t buf_padded(size_t size) { return (size + 7) & ~(size_t)7; }
 
 void buf_append(Buf *buf, const void *bytes, size_t size);

@@ -1,5 +1,6 @@
-// The texts of error codes. Perigee's own are in ERR_MAP. The system's errors that
-// users often see have a lower-case text here; all others have the C library's text.
+// The texts of error codes. ERR_MAP contains the texts of Perigee's codes. The table
+// below adds lower-case texts for the system's errors that users often see. All other
+// errors have the C library's text.
 #include "base/err.h"
 
 #include <errno.h>

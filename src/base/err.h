@@ -1,6 +1,6 @@
 // One error space for the whole program: 0 or a count is success, negative is failure.
 // On Unix, libuv's codes are -errno and pass through unchanged. Perigee's own codes
-// start at -20001, away from both.
+// start at -20001, far from the codes of errno and libuv.
 #pragma once
 
 // X(name, value, text)
@@ -23,5 +23,5 @@ typedef enum Err {
 } Err;
 
 /// Returns a short lower-case sentence for `err`, which is one of Perigee's codes or a
-/// negated errno. Static, never NULL.
+/// negated errno. The text is static and never NULL.
 const char *err_text(int err);

@@ -63,8 +63,8 @@ void file_signature(const char *path, char signature[FILE_SIGNATURE_SIZE]) {
 }
 
 // The kernel grants a read lease only if no process has the file open for writing. A
-// process that then opens it for writing waits until the lease ends. The signal that
-// this process gets in that case has no effect without a handler.
+// process that then opens it for writing waits until the lease ends. In that case, the
+// kernel sends SIGURG to the process with the lease, which ignores it by default.
 bool file_is_being_written(const char *path) {
 #ifdef F_SETLEASE
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

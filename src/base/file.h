@@ -12,13 +12,13 @@ enum { FILE_SIZE_MAX = 16 << 20 };
 /// FILE_SIZE_MAX bytes.
 int file_read(const char *path, Buf *bytes);
 
-/// Does the same, but treats a missing file as empty.
+/// Works like file_read, but treats a missing file as empty.
 int file_read_if_any(const char *path, Buf *bytes);
 
 enum { FILE_SIGNATURE_SIZE = 128 };
 
-/// Writes a text that changes when the file at `path` is replaced or written, as far as
-/// the file system shows it: inode number, size and times. The text is "" if the file
+/// Writes a text that changes when the file at `path` is replaced or written. It
+/// contains the file's device, inode number, size and times. The text is "" if the file
 /// does not exist.
 void file_signature(const char *path, char signature[FILE_SIGNATURE_SIZE]);
 

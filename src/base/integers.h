@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/// Write a value and return the position behind it.
+/// The functions put_* write a value and return the position behind it.
 static inline uint8_t *put_u8(uint8_t *at, uint8_t value) {
   *at = value;
   return at + 1;
@@ -29,7 +29,7 @@ static inline uint8_t *put_u64(uint8_t *at, uint64_t value) {
   return put_u32(at + 4, (uint32_t)(value >> 32));
 }
 
-/// Return a value.
+/// The functions get_* read a value.
 static inline uint16_t get_u16(const uint8_t *at) {
   return (uint16_t)(at[0] | at[1] << 8);
 }

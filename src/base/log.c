@@ -2,13 +2,14 @@
 // several processes on one terminal do not mix. Text is for people: local time,
 // `key=value`, quotes only if needed. JSON is for machines: UTC, one object a line.
 //
-// A slow reader does not block the server. If a line finds no room after a short wait,
-// it is lost and counted. Standard error is not made non-blocking, because other
-// processes share it. Instead poll(2) reports whether it has room; a pipe with room
-// takes PIPE_BUF bytes.
+// A slow reader does not block the server. If standard error has no room for a line
+// after a short wait, the line is lost and counted. Standard error is not made
+// non-blocking, because other processes share it. Instead, poll(2) reports whether it
+// has room. A pipe that has room accepts PIPE_BUF bytes without blocking.
 //
-// Any thread may log. While one thread waits for the reader, only threads that want to
-// write a line wait, too, because a separate lock protects the settings.
+// Any thread may log. While one thread waits for the reader, other threads that want to
+// write a line wait, too. Threads that change settings do not wait, because a separate
+// lock protects the settings.
 #define _GNU_SOURCE
 #include "base/log.h"
 
@@ -33,8 +34,8 @@
 #define INDENT "    "
 
 enum {
-  PATIENCE_MS = 100,     // time in which a slow reader may make room
-  IMPATIENT_MS = 1000,   // time without waiting, after a reader has not made room
+  PATIENCE_MS = 100,     // longest wait for a slow reader to make room
+  IMPATIENT_MS = 1000,   // time after a failed wait in which no line waits
   PIPE_BYTES = 1 << 20,  // size of a pipe that the kernel grants to every user
                          // (pipe(7))
 };
@@ -51,13 +52,13 @@ static struct {
 struct Log {
   pthread_mutex_t lock;
   LogState state;
-  _Atomic int level;  // level of `state`, which is read without the lock
+  _Atomic int level;  // copy of state.level that is read without the lock
 };
 
 static Log process_log = {.lock = PTHREAD_MUTEX_INITIALIZER,
                           .state = {.level = LOG_INFO, .format = LOG_TEXT},
                           .level = LOG_INFO};
-static _Thread_local Log *used;  // log of this thread; NULL: that of the process
+static _Thread_local Log *used;  // log that this thread uses; NULL: process_log
 
 static const char *const level_names[] = {"debug", "info", "warn", "error", "off"};
 static const char *const level_colours[] = {"\x1b[36m", "\x1b[32m", "\x1b[33m",
@@ -213,8 +214,8 @@ static void append_hidden(Buf *buf, uint32_t code) {
   }
 }
 
-// Appends one character and returns its size. In JSON, a byte that is not UTF-8 becomes
-// the replacement character.
+// Appends one character and returns its size in `text`. A byte that is not UTF-8
+// becomes the replacement character in JSON, and \xNN in text.
 static size_t append_char(Buf *buf, LogFormat format, const char *text, size_t size) {
   uint32_t code;
   size_t length = text_read_char(text, size, &code);
@@ -297,8 +298,8 @@ static void append_text_head(Buf *buf, LogLevel level, const struct timespec *no
              level_names[level], is_coloured ? RESET : "");
 }
 
-// Writes the fields behind the first line, where readers expect them. `version` may be
-// NULL.
+// Appends a message and its fields. The fields follow the message's first line, where
+// readers expect them. `version` contains the script version to append; NULL: none.
 static void append_text(Buf *buf, const char *message, const LogField *fields,
                         const LogState *version) {
   size_t size = strcspn(message, "\n");
@@ -348,7 +349,7 @@ static int64_t clock_ms(void) {
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-// Waits for room, which a slow reader makes in a moment.
+// Returns whether standard error has room. May wait PATIENCE_MS for a slow reader.
 static bool has_room(void) {
   struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
   if (poll(&out, 1, 0) > 0) return true;
@@ -415,7 +416,8 @@ static void give_to_sink(const LogState *state, LogLevel level, const char *mess
   buf_deinit(&buf);
 }
 
-// Uses the current ring, because that of `state` may be freed already.
+// Copies a line to the log's current ring. Does not use state->ring, because it may be
+// freed already.
 static void keep(const LogState *state, LogLevel level, const char *message,
                  const LogField *fields) {
   Buf buf = {0};

@@ -1,6 +1,6 @@
-// The log: for each event one line to standard error, with a message and fields, as
-// text (coloured on a terminal) or JSON. Level, format, script version, sink and ring
-// belong to a Log: that of the process, or the one that the calling thread uses
+// The log writes one line to standard error for each event. A line has a message and
+// fields, as text (coloured on a terminal) or JSON. Level, format, script version, sink
+// and ring belong to a Log. The process has a Log, and a thread can use another one
 // (log_use). Any thread may call these functions; signal handlers may not.
 #pragma once
 
@@ -12,7 +12,7 @@ typedef enum LogLevel { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR, LOG_OFF } LogL
 typedef enum LogFormat { LOG_TEXT, LOG_JSON } LogFormat;
 
 enum {
-  LOG_VALUE_MAX = 1024,  // bytes of a text value; longer ones are cut
+  LOG_VALUE_MAX = 1024,  // bytes of a text value; a longer value is cut
   LOG_HASH_MAX = 16,     // bytes of a version's hash
 };
 
@@ -30,7 +30,7 @@ Log *log_new(void);
 void log_free(Log *log);
 
 /// Makes the functions below use `log` when this thread calls them. NULL: the log of
-/// the process. Returns the log that they used before.
+/// the process. Returns the log that this thread used before.
 Log *log_use(Log *log);
 
 /// Returns the log that the calling thread uses; NULL: the log of the process.
@@ -41,8 +41,8 @@ void log_set_level(LogLevel level);
 void log_set_format(LogFormat format);
 
 /// Sets the script version of later lines, as in `v=3.1a2b3c4`. `number` is 0 before
-/// the first version. `hash` is that of the loaded game, cut at LOG_HASH_MAX bytes; ""
-/// if unknown.
+/// the first version. `hash` is the hash of the loaded game, cut at LOG_HASH_MAX bytes;
+/// "" if unknown.
 void log_set_version(uint32_t number, const char *hash);
 
 /// Receives each line instead of standard error: its text in the form of LOG_TEXT,
@@ -59,10 +59,10 @@ typedef struct LogRing LogRing;  // log_ring.h
 void log_widen_pipe(void);
 
 /// Makes the log also copy later lines to a ring; see log_ring.h. The caller owns the
-/// ring, and must not touch it until it sets another one. NULL: no ring.
+/// ring, and must not touch it until it sets another ring or NULL. NULL: no ring.
 void log_set_ring(LogRing *ring);
 
-/// The settings of the functions above.
+/// The settings that the functions above change.
 typedef struct LogState {
   LogLevel level;
   LogFormat format;
@@ -73,8 +73,8 @@ typedef struct LogState {
   LogRing *ring;
 } LogState;
 
-/// Applies `state` and returns the previous one, for servers that alternate in one
-/// process.
+/// Applies `state` and returns the previous state. Simulated servers that alternate in
+/// one process use this.
 LogState log_swap(LogState state);
 
 /// Returns the level with the name "debug", "info", "warn", "error" or "off"; -1 for
@@ -94,8 +94,8 @@ LogField log_str(const char *key, const char *text);
 LogField log_bytes(const char *key, const char *text, size_t size);
 LogField log_num(const char *key, int64_t number);
 
-// Use: log_info("connected", log_num("peer", id), log_str("name", name)); with at least
-// one field. log_plain writes lines without fields.
+// Example: log_info("connected", log_num("peer", id), log_str("name", name));
+// At least one field is required. log_plain writes lines without fields.
 #define LOG_AT(level, message, ...)                                    \
   do {                                                                 \
     if (log_is_on(level))                                              \

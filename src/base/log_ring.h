@@ -7,7 +7,7 @@
 
 enum {
   LOG_RING_LINES = 200,
-  LOG_RING_BYTES = 2048,  // bytes of a line's text; longer ones are cut
+  LOG_RING_BYTES = 2048,  // bytes of a line's text; a longer text is cut
 };
 
 typedef struct LogLine {
@@ -25,17 +25,18 @@ struct LogRing {
   uint64_t count;  // number of all lines so far
 };
 
-/// Copies a line into the ring, in place of the oldest one if the ring is full.
+/// Copies a line into the ring. If the ring is full, the line replaces the oldest one.
 void log_ring_put(LogRing *ring, const LogLine *line);
 
-/// Returns the line that has `back` newer ones, or NULL; valid until the next line.
+/// Returns the line after which `back` newer lines were put into the ring, or NULL if
+/// the ring does not contain it. The result is valid until the next log_ring_put.
 const LogLine *log_ring_at(const LogRing *ring, uint32_t back);
 
 void log_ring_deinit(LogRing *ring);
 
-/// Returns the number of lines so far in the ring of log_set_ring; 0 without a ring.
+/// Returns the count of the ring that log_set_ring has set; 0 without a ring.
 uint64_t log_kept(void);
 
-/// Copies the line with that number (from 0 on), and its text to `text`. Returns false
-/// if the ring does not contain the line yet, or no longer.
+/// Copies the line with index `number`, counted from 0, to `line`, and its text to
+/// `text`. Returns false if the ring does not contain the line yet, or no longer.
 bool log_read_kept(uint64_t number, LogLine *line, char text[LOG_RING_BYTES + 1]);

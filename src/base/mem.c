@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Count of the whole process, because the heap belongs to the process.
+// Number of live allocations of the whole process, because all threads share the heap.
 static _Atomic size_t live;
 
 void *mem_check(void *memory, size_t size) {

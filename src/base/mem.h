@@ -1,6 +1,6 @@
 // Allocation that never returns NULL. If memory is exhausted, the process aborts with a
-// message, so callers need no branch that no test can reach. Sizes that a peer can
-// influence must be checked before.
+// message, so callers need no error branch, which no test could reach. Callers must
+// check a size that a peer can influence before they allocate.
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // A map from byte strings to numbers of 32 bits other than 0. The hash has a random
-// key, so that peers who choose the names cannot choose collisions.
+// key, so that peers that choose the names cannot choose collisions.
 #pragma once
 
 #include <stddef.h>
@@ -25,7 +25,7 @@ void names_deinit(Names *names);
 /// Returns the value of a name, or 0.
 uint32_t names_find(const Names *names, const char *text, size_t size);
 
-/// Sets the value of a name, which must not be 0. The text is copied.
+/// Sets the value of a name. The value must not be 0. Copies the text.
 void names_set(Names *names, const char *text, size_t size, uint32_t value);
 
 /// Adds `change` to the value of a name and returns the result. Removes the name if the

@@ -1,7 +1,7 @@
-// Objects with generation-tagged ids. Free slots form a queue. The slot that was freed
-// longest ago is used first, but only if RESTING others wait behind it, or if no unused
-// slot is left. Therefore an id is used again after at least 4096 * RESTING uses, and
-// ids stay small for a long time.
+// Objects with generation-tagged ids. Free slots form a queue. A new object gets the
+// slot that was freed longest ago if the queue has at least RESTING slots, or if no
+// unused slot is left. Therefore an id comes back only after about 4096 * RESTING other
+// ids, unless the table is nearly full. Ids stay small for a long time.
 #include "base/slots.h"
 
 #include <assert.h>

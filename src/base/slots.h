@@ -11,8 +11,8 @@ enum { SLOTS_INDEX_BITS = 20, SLOTS_MAX = (1 << SLOTS_INDEX_BITS) - 1 };
 
 typedef struct Slot {
   void *value;    // object; NULL: the slot is free
-  uint32_t id;    // id of the object, or the next id of a free slot
-  uint32_t next;  // next free index, for a free slot
+  uint32_t id;    // id of the object; in a free slot: id of its next object
+  uint32_t next;  // in a free slot: index of the next free slot
 } Slot;
 
 typedef struct Slots {

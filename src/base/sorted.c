@@ -28,7 +28,8 @@ int sorted_compare(const SortedNode *node, const char *name, size_t size) {
   return node->size < size ? -1 : node->size > size;
 }
 
-// Sets ahead[level] to the link to the first node that is not before the name.
+// For each level, sets ahead[level] to the link to the first node of the level that is
+// not before the name.
 static void find(Sorted *sorted, const char *name, size_t size,
                  SortedNode **ahead[SORTED_LEVELS]) {
   SortedNode **links = sorted->first;
@@ -39,7 +40,8 @@ static void find(Sorted *sorted, const char *name, size_t size,
   }
 }
 
-// Each level contains every fourth node of the level below.
+// Returns the number of levels of a node. On average, each level contains a quarter of
+// the nodes of the level below.
 static uint32_t levels_of(const Sorted *sorted, const char *name, size_t size) {
   uint64_t bits = hash_bytes(sorted->key, name, size);
   uint32_t levels = 1;

@@ -41,7 +41,8 @@ size_t text_cut(const char *text, size_t size, size_t max);
 /// Returns the value of a hexadecimal digit, or -1 for any other character.
 int text_hex_digit(char c);
 
-/// Returns whether the bytes are well-formed UTF-8 (RFC 3629: no surrogates, no overlong forms).
+/// Returns whether the bytes are well-formed UTF-8 (RFC 3629: no surrogates, no
+/// overlong forms).
 bool text_is_utf8(const char *text, size_t size);
 
 /// Returns an upper bound of the number of values in JSON text. For other text, the
@@ -57,6 +58,6 @@ bool text_is_name(const char *text, size_t size);
 bool text_is_peer_name(const char *text, size_t size);
 
 /// Returns the entry of `words` (NULL-terminated) with the least edit distance from
-/// `word`. Returns NULL if that distance is too large for a misspelling: more than a
-/// third of the length (but at least 2), or more than half of it.
+/// `word`. Returns NULL if that distance is too large for a misspelling: more than half
+/// of the length of `word`, or more than 2 and more than a third of the length.
 const char *text_nearest(const char *word, const char *const *words);

@@ -59,9 +59,9 @@ static void settle(Timers *timers, uint32_t index, TimersEntry entry) {
 
 void timers_set(Timers *timers, Timer *timer, uint64_t due_ms, TimerCallback *callback,
                 void *data) {
-  // Raises the time to that of the current run. Otherwise a timer that a callback sets
-  // for the past would precede older timers that are due in this run, and timers_run
-  // could not distinguish old from new timers.
+  // Raises the time to the time of the current run. Otherwise a timer that a callback
+  // sets for the past would precede older timers that are due in this run, and
+  // timers_run could not distinguish old from new timers.
   timer->due_ms = due_ms > timers->run_ms ? due_ms : timers->run_ms;
   timer->callback = callback;
   timer->data = data;

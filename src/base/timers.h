@@ -10,7 +10,7 @@ typedef struct Timer Timer;
 typedef void TimerCallback(void *data, uint64_t now_ms);
 
 struct Timer {
-  uint64_t due_ms;  // time at which it fires; unchanged afterwards
+  uint64_t due_ms;  // time at which the timer fires; stays set afterwards
   TimerCallback *callback;
   void *data;
   uint32_t place;  // 1 + index in the heap; 0: not set
@@ -34,7 +34,8 @@ typedef struct Timers {
 void timers_deinit(Timers *timers);
 
 /// Sets `timer` to call `callback(data, now_ms)` once at `due_ms`. The timer may
-/// already be set. In a callback, a time before that of the run is raised to it.
+/// already be set. If a callback passes a `due_ms` before the `now_ms` of its run, the
+/// timer is set to `now_ms`.
 void timers_set(Timers *timers, Timer *timer, uint64_t due_ms, TimerCallback *callback,
                 void *data);
 
@@ -46,6 +47,6 @@ static inline bool timers_is_set(const Timer *timer) { return timer->place != 0;
 /// Returns the time of the next timer, or UINT64_MAX.
 uint64_t timers_next_ms(const Timers *timers);
 
-/// Calls every timer due at `now_ms`, in the order of time. Timers that a callback sets
+/// Calls every timer due at `now_ms`, the earliest first. Timers that a callback sets
 /// for `now_ms` or earlier wait for the next call, so that this call always ends.
 void timers_run(Timers *timers, uint64_t now_ms);
