@@ -1,4 +1,4 @@
---- The calls, which the clients of perigee.client and perigee.testing have in common. They use `_core`
+--- Methods that the clients of perigee.client and perigee.testing share. The methods use `_core`
 --- (perigee.client.core), `_scheduler` (perigee.client.loop or another object that can wait), and
 --- `_publish(event)`, which passes an event to the program.
 
@@ -25,7 +25,7 @@ calls.BAD_NAME = "names are 1 to 64 bytes of UTF-8 without control characters (U
 ---@param known? perigee.schema.Schema
 function calls.init(self, scheduler, known)
   self._scheduler, self._schema = scheduler, known
-  self._rooms = {} -- by number
+  self._rooms = {} -- rooms by number
   self._slots = {} -- request -> future of the call that waits for the answer
   self._ask_handlers = {}
   self._channels = channels.table() -- channels that this client serves
@@ -45,7 +45,8 @@ local function refusal(self, code)
 end
 
 
---- Calls a method of the core; if the core refuses, returns nil, message, code. `_flush` sends the output.
+--- Calls a method of the core, without sending the core's output; `_flush` sends it. If the core refuses the
+--- call, returns nil, message, code.
 function calls:_begin(method, ...)
   local core = self._core
   if not core then return refusal(self, "Over") end
@@ -58,7 +59,7 @@ function calls:_begin(method, ...)
 end
 
 
---- Does the same and sends the output.
+--- Calls a method of the core like `_begin`, then sends the output.
 function calls:_call(method, ...)
   local result, message, code = self:_begin(method, ...)
   if not result then return nil, message, code end
@@ -114,7 +115,7 @@ end
 
 -- Messages --------------------------------------------------------------------------------------
 
--- Returns the number of a call's room; 0: none.
+-- Returns the number of the room that a call concerns; 0 if the call names no room.
 local function room_number(call, room)
   if room == nil then return 0 end
   if getmetatable(room) == Room then return room.id end
@@ -141,9 +142,9 @@ function calls:send(name, value, options)
 end
 
 
---- Sends a request to the server's script and waits for the answer. Returns the answer's value; or nil,
---- message, code; or nil, "timeout" if no answer arrives in time. If the game answers with an error of its
---- own (perigee.fault), the code is that of the error, and its value follows.
+--- Sends a request to the server's script and waits for the answer. Returns the answer's value. If the
+--- request fails, returns nil, message, code; without an answer in time, the message is "timeout". If the
+--- game answers with its own error (perigee.fault), also returns the value of that error.
 ---@param name string
 ---@param value? any
 ---@param timeout? number seconds
@@ -175,8 +176,8 @@ function calls:answer(event, value)
 end
 
 
---- Answers the server's requests of the name `name` with the result of `fn(value, room)`. Requests without a
---- handler are events of type "ask", for `answer`.
+--- Answers the server's requests of the name `name` with the result of `fn(value, room)`. A request without a
+--- handler becomes an event of type "ask", which the program answers with `answer`.
 ---@param name string
 ---@param fn? fun(value: any, room: perigee.client.Room?): any
 function calls:on_ask(name, fn)
@@ -201,8 +202,8 @@ local function to_json(call, what, value)
 end
 
 
---- Joins a room and waits for the server's decision. The game gets the options; `password` opens a room
---- that has a password. A new session that joins the room again gives the same options.
+--- Joins a room and waits for the server's decision. The game gets the options. The option `password` opens a
+--- room that has a password. When a new session joins the room again, it sends the same options.
 ---@param name string
 ---@param options? table values that JSON can express
 ---@return perigee.client.Room?, string? message, string? code, any fault
@@ -228,8 +229,8 @@ end
 
 
 --- Returns the rooms that match a query, sorted by name, each as { name, kind, count, present, capacity,
---- locked, password, meta }. If the list goes on, also returns the `after` of the next query. The server
---- looks at some thousand rooms for one query, so the result may be empty although the list goes on.
+--- locked, password, meta }. If more rooms may follow, also returns the `after` of the next query. The server
+--- visits at most 4000 rooms for one query, so the result may be empty although more rooms follow.
 ---@param query? { kind: string?, open: boolean?, meta: table?, limit: integer?, after: string? }
 ---@return table[]? rooms, string? next_or_message, string? code
 function calls:list(query)
@@ -244,7 +245,7 @@ function calls:list(query)
 end
 
 
---- Returns the room of that name that this client is in, or nil.
+--- Returns the room `name` if this client is in it, or nil.
 ---@param name string
 ---@return perigee.client.Room?
 function calls:room(name)
@@ -263,7 +264,8 @@ function calls:_leave(room)
 end
 
 
---- Sends bytes to all other clients, where the server has `client_broadcast`. Options as in `room:broadcast`.
+--- Sends bytes to all other clients, if the setting `client_broadcast` is on. The options are those of
+--- `room:broadcast`.
 ---@param data string
 ---@param options? table
 ---@return true? sent, string? message, string? code
@@ -296,8 +298,8 @@ function calls:channel(name)
 end
 
 
---- Sends a packet on a channel of the game or of a plugin. Options: `priority`, `reliable`;
---- `answers` (the event of type "packet" that it answers).
+--- Sends a packet on a channel of the game or of a plugin. Options: `priority`, `reliable`, and `answers`.
+--- The option `answers` is the event of type "packet" to which this packet is the answer.
 ---@param channel integer
 ---@param number integer type of the packet
 ---@param data? string
@@ -341,7 +343,7 @@ function calls:ping(timeout)
 end
 
 
---- Waits until the server has received all reliable packets that were sent.
+--- Waits until the server has received all reliable packets that this client has sent.
 ---@return true? flushed, string? message, string? code
 function calls:flush()
   local event, message, code = self:_ask("sync", math.huge)
@@ -350,7 +352,7 @@ function calls:flush()
 end
 
 
---- Sets the fields that the beginning of a session determines.
+--- Sets the fields of the client that each session determines.
 function calls:_welcome()
   for name, value in pairs(self._core:info()) do self[name] = value end
   self.connected, self.udp = true, self._transport == "udp"

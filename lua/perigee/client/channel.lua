@@ -9,9 +9,9 @@ local json = require "perigee.client.json"
 local CLOSED = "the channel is closed"
 
 ---@class perigee.client.Channel
----@field id integer may change after a session was lost
+---@field id integer number of the channel; may change when a new session begins
 ---@field name string
----@field open boolean false when it is closed, and while a new session requests it again
+---@field open boolean false once the channel is closed, and while a new session requests it again
 ---@field client perigee.Client
 local Channel = {}
 Channel.__index = Channel
@@ -19,7 +19,7 @@ Channel.__index = Channel
 local channel = {}
 
 
---- The channels that a client serves.
+--- Returns an empty table for the channels that a client serves.
 function channel.table()
   return { by_name = {}, by_id = {} }
 end
@@ -73,7 +73,7 @@ function channel.lose(client, event)
 end
 
 
-local CALL = 1 -- type of the packet with an LLM's call of a tool
+local CALL = 1 -- type of the packet with which the server calls a tool for an LLM
 
 -- Asks the server to add a tool of the channel. Returns true; or nil, message, code.
 local function offer(self, description)
@@ -86,7 +86,7 @@ local function offer(self, description)
 end
 
 
--- Answers the call of a tool. Returns false for any other packet.
+-- Answers the call of a tool. Returns false if the packet does not call a tool of this channel.
 local function call_tool(self, event)
   if event.sender ~= 0 or event.number ~= CALL or not event.request then return false end
   local call = json.decode(event.payload)
@@ -118,8 +118,8 @@ function channel.resume(client, event)
 end
 
 
---- Handles a packet on a channel that the client serves. Returns false if the program must get it as an
---- event.
+--- Handles a packet on a channel that the client serves. Returns false if the program must get the packet as
+--- an event.
 ---@param client table
 ---@param event table
 ---@return boolean
@@ -139,8 +139,9 @@ function channel.take(client, event)
 end
 
 
---- Calls `fn(peer, number, bytes)` for each packet; `peer` is an id, or 0 for the server's script. The result
---- of `fn` answers a request. `fn` may wait. Without a handler, packets are events of type "packet".
+--- Calls `fn(peer, number, bytes)` for each packet; `peer` is an id, or 0 for the server's script. If the
+--- packet is a request, the result of `fn` answers it. `fn` may wait. Without a handler, the program gets
+--- packets as events of type "packet".
 ---@param fn? fun(peer: integer, number: integer, bytes: string): string?
 ---@return perigee.client.Channel self
 function Channel:on_packet(fn)

@@ -18,7 +18,8 @@ local function breach(self, problem)
 end
 
 
--- Sets the value of an error of the game. Returns true if the text is not JSON.
+-- Decodes the value of an error that the game sent. If the text is not JSON, closes the connection and
+-- returns true.
 local function read_fault(self, event)
   if not event.fault then return false end
   local problem
@@ -75,7 +76,7 @@ function events.resumed(self)
 end
 
 
--- Handles the begin of another session, which is in no room.
+-- Handles the beginning of a new session, which is in no room.
 function events.lost(self)
   for _, room in pairs(self._rooms) do room.joined = false end
   channels.pause(self)
@@ -110,7 +111,7 @@ function events.peer_left(_, event)
 end
 
 
--- Without a room, the event concerns this client itself, which no list of members contains.
+-- A list of members does not contain this client itself, so an event without a room renames this client.
 function events.peer_renamed(self, event)
   if event.room then
     event.room.members[event.id] = event.name

@@ -1,6 +1,6 @@
---- JSON for messages. lua-cjson decodes, with null as nil. json_text encodes: it keeps every digit of a
---- number, and turns a table such as `{ [1000] = true }` into an object. A host without lua-cjson, such as
---- LÖVE, provides its own functions (`json.use`).
+--- JSON for messages. lua-cjson decodes JSON; null becomes nil. perigee.util.json_text encodes values: it
+--- keeps every digit of a number, and turns a table such as `{ [1000] = true }` into an object. A host
+--- without lua-cjson, such as LÖVE, provides its own functions (`json.use`).
 
 local dependency = require "perigee.client.dependency"
 local json_text = require "perigee.util.json_text"

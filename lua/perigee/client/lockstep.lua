@@ -1,13 +1,13 @@
---- Lockstep (docs/lockstep.md) for a client. The engine is libperigee's (clients/c/lockstep.c); its events
---- call the functions of a game here.
+--- Lockstep (docs/lockstep.md) for a client. The engine is in libperigee (clients/c/lockstep.c). This file
+--- passes its events to the functions of a game.
 
 local _, bit = pcall(require, "bit") -- LuaJIT has `bit`; only trees of hashes need it
 local describe = require "perigee.util.describe"
 local json = require "perigee.client.json"
 
 local WATCHES, GIVES_SNAPSHOTS, GIVES_INPUTS = 1, 2, 4 -- PerigeeLockstepFlags
-local TREES = 64 -- trees that are kept
-local TREE_BYTES = 16 * 1024 -- bytes of one tree as JSON
+local TREES = 64 -- number of newest trees that a match keeps
+local TREE_BYTES = 16 * 1024 -- largest size of a tree as JSON
 local NO_SEAT = ("\0"):rep(16)
 
 --- The functions of a game for lockstep. Only `step` is required.
@@ -16,27 +16,27 @@ local NO_SEAT = ("\0"):rep(16)
 ---@field start? fun(match: perigee.client.Lockstep) creates the state before turn 1 from `match.seed`
 ---@field hash? fun(): integer|table returns a number of 32 bits, or a tree of such numbers
 ---@field snapshot? fun(): string returns the state as bytes
----@field restore? fun(bytes: string, match: perigee.client.Lockstep) replaces the state by that of `snapshot`
----@field input? fun(turn: integer): string? returns the input for a turn; without it, `send` gives inputs
----@field on_missed? fun(missed: table) turn, data: the result of `input` came too late for its turn
----@field on_desync? fun(report: table) turn, is_odd, slots
----@field on_waiting? fun(report: table) turn, slots
+---@field restore? fun(bytes: string, match: perigee.client.Lockstep) restores the result of `snapshot`
+---@field input? fun(turn: integer): string? returns the input for a turn; a game without it calls `send`
+---@field on_missed? fun(missed: table) reports { turn, data } of an input that came too late for its turn
+---@field on_desync? fun(report: table) reports { turn, is_odd, slots }: hashes of a turn differ
+---@field on_waiting? fun(report: table) reports { turn, slots }: the match waits for slots
 ---@field on_pace? fun(match: perigee.client.Lockstep)
----@field on_end? fun(message: string?, code: string?) with a reason if the server has not ended the match
----@field watches? boolean true: only watch, without a slot
+---@field on_end? fun(message: string?, code: string?) ends; has a reason if the match failed
+---@field watches? boolean true: the client only watches and has no slot
 ---@field seat? string `seat` of an earlier match object, to get the same slot again
 
 --- A match in which this client takes part.
 ---@class perigee.client.Lockstep
----@field id integer 0: the match has not begun
----@field slot integer? nil: the client only watches
+---@field id integer number of the match; 0 before the match begins
+---@field slot integer? slot of this client; nil if it only watches
 ---@field seat string
 ---@field seed integer
 ---@field turn integer newest simulated turn
----@field delay integer turns from an input to its turn
----@field speed number 0: paused
+---@field delay integer number of turns between sending an input and its turn
+---@field speed number factor of the pace; 0 while the match is paused
 ---@field interval number seconds between two turns at speed 1
----@field is_ready boolean whether the state exists
+---@field is_ready boolean whether the state of the match exists
 local Lockstep = {}
 Lockstep.__index = Lockstep
 
@@ -74,7 +74,7 @@ function Lockstep:enter()
 end
 
 
--- Ends the match object, which does nothing from now on.
+-- Detaches the match object from its room; its methods do nothing from now on.
 function Lockstep:_close()
   self.is_ready = false
   if self._room._match == self then self._room._match = nil end
@@ -89,15 +89,15 @@ function Lockstep:exit()
 end
 
 
--- Ends the match for any reason other than END from the server.
+-- Detaches the match object and reports the end of the match to the game.
 function Lockstep:_lose(message, code)
   self:_close()
   if self._game.on_end then self._game.on_end(message, code) end
 end
 
 
---- Sends an input in the next turn without one. If it arrives too late for that turn, a later turn gets it.
---- Each input needs a turn of its own.
+--- Sends an input for the next turn that has none. If the input arrives too late for that turn, a later turn
+--- gets it. Each input uses one turn.
 ---@param data string
 function Lockstep:send(data)
   if self.id ~= 0 and #data > self._max_input then
@@ -140,7 +140,8 @@ function lockstep.hash_of(value)
 end
 
 
--- Returns the hash of the state after a turn; 0 if the turn's hashes are not compared.
+-- Returns the hash of the state after a turn. Returns 0 if the server does not compare the hashes of that
+-- turn.
 local function hash_at(self, turn)
   local hash = self._game.hash
   if not hash or turn % self._hash_interval ~= 0 then return 0 end
@@ -153,7 +154,8 @@ local function hash_at(self, turn)
 end
 
 
--- Reports the state after a turn, unless the game has left the match meanwhile.
+-- Reports that the game has simulated a turn, with the hash of its state, unless the game has left the match
+-- meanwhile.
 local function done(self, turn)
   if self.is_ready then self:_call("done", turn, hash_at(self, turn)) end
 end

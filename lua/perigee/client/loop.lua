@@ -1,6 +1,6 @@
---- Waiting: one loop for all clients of the process, timers, and descriptors of tools. A call that waits
---- outside of coroutines runs the loop itself. A call in a coroutine yields while the loop runs, so that one
---- process can have any number of clients.
+--- The loop on which all clients of the process wait. It also runs timers and watches one descriptor for a
+--- tool. While the loop does not run, a call that waits runs it. While the loop runs, a call that waits
+--- yields its coroutine, so that one process can have any number of clients.
 
 local core = require "perigee.client.dependency" "perigee.client.core"
 local checked = require "perigee.client.options"
@@ -9,12 +9,12 @@ local new_timers = require("perigee.client.timers").new
 local loop = { now = core.now }
 
 local set, timers = core.loop(), new_timers()
-local clients, count = {}, 0 -- the open clients, by the keys that `set` gives them
-local watched, descriptor -- a function, and the descriptor for which it waits
+local clients, count = {}, 0 -- the open clients, by the keys that `set` gives them; their number
+local watched, descriptor -- function and descriptor of `loop.watch`
 local is_running = false
-local filled = 0 -- slots so far
+local filled = 0 -- number of futures filled so far
 
---- Errors raised in coroutines, until the function that runs the loop raises them again.
+--- Errors of coroutines. The function that runs the loop raises them again.
 local failures = {}
 
 
@@ -41,7 +41,7 @@ local function due_in(seconds)
 end
 
 
---- Calls `fn` on the loop after `seconds`; returns a function that cancels it.
+--- Calls `fn` on the loop after `seconds`; returns a function that cancels the call.
 ---@param seconds number
 ---@param fn function
 ---@return fun()
@@ -59,7 +59,7 @@ function loop.spawn(fn, ...)
 end
 
 
--- Calls all items that are due, except new items that these calls add: the next run calls them.
+-- Calls all items that are due. New items that these calls add stay for the next run.
 local function run_due(now)
   local item, last = timers:next(), timers.added
   while item and item.due <= now and item.number <= last do
@@ -71,7 +71,7 @@ end
 
 -- The loop --------------------------------------------------------------------------------------
 
---- Drives a client, which has `_core` and `_drain`, until `remove`.
+--- Adds a client to the loop until `remove`. The client has the fields `_core` and `_drain`.
 ---@param client table
 function loop.add(client)
   client._key, count = set:add(client._core), count + 1
@@ -88,8 +88,8 @@ end
 
 
 --- Calls `fn()` in each iteration, and begins an iteration when the descriptor `fd` can be read. Only one
---- descriptor can be watched. `fn` returns the seconds until its next call; nil: until the descriptor can be
---- read.
+--- descriptor can be watched. `fn` returns the seconds until its next call, or nil to wait for the descriptor
+--- alone.
 ---@param fd integer
 ---@param fn fun(): number?
 function loop.watch(fd, fn)
@@ -106,7 +106,7 @@ local function iterate(limit)
   local before = filled
   run_due(loop.now())
   limit = math.min(limit, watched and watched() or math.huge)
-  -- Does not wait, because the expected result may already exist, or errors must be raised.
+  -- The iteration must not wait if a result may have arrived or an error must be raised.
   if filled > before or #failures > 0 then limit = 0 end
   local item = timers:next()
   if item then limit = math.min(limit, math.max(item.due - loop.now(), 0)) end
@@ -133,7 +133,7 @@ function loop.update()
 end
 
 
--- Runs the loop until the slot is filled, or nothing is left to wait for.
+-- Runs the loop until the future has its results, or nothing is left to wait for.
 local function drive(slot)
   if is_running then
     error("this call waits, and the loop runs already: wrap the code in client.spawn", 0)
@@ -154,7 +154,8 @@ function loop.slot()
 end
 
 
---- Fills a slot, once: later calls do nothing. The coroutines that wait go on at once.
+--- Sets the results of a future and resumes the coroutines that wait for it. Later calls for this future do
+--- nothing.
 ---@param slot perigee.client.Slot
 function loop.fill(slot, ...)
   if slot.is_filled then return end
@@ -165,14 +166,14 @@ function loop.fill(slot, ...)
 end
 
 
---- Returns whether a call may wait here.
+--- Returns whether the caller may wait: the loop does not run, or the caller is in a coroutine.
 ---@return boolean
 function loop.can_wait()
   return not is_running or coroutine.running() ~= nil
 end
 
 
---- Returns whether the loop is running. If so, output leaves in its next iteration.
+--- Returns whether the loop is running. A running loop sends output in its next iteration.
 ---@return boolean
 function loop.is_running()
   return is_running
@@ -184,8 +185,8 @@ local function time_out(slot)
 end
 
 
---- Waits for the results of a future and returns them. Returns nil, "timeout" if they have not come after
---- `seconds` (nil: no limit).
+--- Waits for the results of a future and returns them. Returns nil, "timeout" if they do not arrive within
+--- `seconds` (nil: no limit), and nil, "closed" if nothing is left to wait for.
 ---@param slot perigee.client.Slot
 ---@param seconds? number
 function loop.wait(slot, seconds)
@@ -214,8 +215,8 @@ function loop.sleep(seconds)
 end
 
 
---- Runs `fn` in a coroutine, and the loop until `fn` returns. Returns the results of `fn`. Without `fn`, runs
---- the loop until no work is left. Raises the error of any coroutine.
+--- Runs `fn` in a coroutine, and runs the loop until `fn` returns. Returns the results of `fn`. Without `fn`,
+--- runs the loop until no work is left. Raises the error of any coroutine.
 ---@param fn? function
 function loop.run(fn, ...)
   local slot = loop.slot()

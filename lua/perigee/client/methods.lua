@@ -2,7 +2,7 @@
 
 local describe = require "perigee.util.describe"
 
-local names = {} ---@type table<table, string> of classes, which are the metatables of their objects
+local names = {} ---@type table<table, string> name by class; a class is the metatable of its objects
 
 
 local function checked(name, key, method)

@@ -8,7 +8,7 @@ local OPTIONS = { priority = true, reliable = true, room = true, answers = true 
 
 local TEXT = { what = "a text", string = true }
 local SECONDS = { what = "a number of seconds", number = true }
--- The options of client.connect, with their allowed types.
+-- Options of client.connect, with their allowed types.
 local CONNECT = {
   name = TEXT, token = TEXT, timeout = SECONDS,
   protocol_hash = { what = "16 hexadecimal digits", string = true },
@@ -71,7 +71,7 @@ function options.connect(where, given)
 end
 
 
---- Checks the handler of an event; nil removes one.
+--- Checks the handler of an event. The handler may be nil, which removes the present one.
 ---@param call string
 ---@param name any
 ---@param fn any
@@ -117,7 +117,7 @@ function options.flags(call, given, hint)
 end
 
 
---- Checks the bytes to send; nil means no bytes.
+--- Returns the bytes to send; raises an error if they are not a string.
 ---@param call string
 ---@param data? string
 ---@param hint? string

@@ -14,7 +14,7 @@ Room.__index = Room
 
 
 local function with_room(room, options)
-  -- a mistake that Client:send reports
+  -- Client:send reports this mistake
   if options ~= nil and type(options) ~= "table" then return options end
   local copy = { room = room }
   for key, value in pairs(options or {}) do copy[key] = value end

@@ -1,11 +1,11 @@
---- The schema of the game, for a client with the option `schema`. The client sends the messages that the
---- schema names in binary form, and all others as JSON.
+--- The schema of the game, for a client with the option `schema`. The client sends messages that the schema
+--- declares in binary form, and all other messages as JSON.
 
 local json = require "perigee.client.json"
 
 local schema = {}
 
-local parsed = {} -- schemas by text, because a test has many clients
+local parsed = {} -- parsed schemas by text, because the many clients of a test share them
 
 local function read_file(path)
   local file, problem = io.open(path, "rb")
@@ -36,7 +36,8 @@ function schema.load(given)
 end
 
 
---- Returns the number and the body of a message. Raises an error for a wrong value.
+--- Returns the number and the body of a message; the number is 0 if the body is JSON. Raises an error if the
+--- value does not fit.
 ---@param of? perigee.schema.Schema
 ---@param name string
 ---@param value any
@@ -51,8 +52,9 @@ function schema.write(of, name, value, is_answer)
 end
 
 
---- Decodes the message of an event and adds `name` and `value` to the event. Returns an error, or nil. For a
---- message that this client does not know, because it is older than the server, returns nil, true.
+--- Decodes the message of an event and sets `name` and `value` of the event. Returns an error, or nil. If the
+--- schema of this client does not contain the message, returns nil, true: the server is newer than the
+--- client.
 ---@param of? perigee.schema.Schema
 ---@param event table
 ---@return string? problem, boolean? is_unknown

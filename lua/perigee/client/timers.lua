@@ -1,7 +1,7 @@
---- Functions with the times of their calls, in a heap with the next one on top.
+--- Timers in a heap. Each timer has a function and the time of its call. The next timer is on top.
 
 ---@class perigee.client.Timers
----@field added integer calls so far
+---@field added integer number of items added so far
 local Timers = {}
 Timers.__index = Timers
 
@@ -42,7 +42,7 @@ local function sift_down(heap, count, at)
 end
 
 
--- Removes the cancelled items when they are the majority.
+-- Removes the cancelled items if they number at least 64 and are half of the heap.
 local function shrink(self)
   if self._cancelled < 64 or 2 * self._cancelled < self._count then return end
   local kept = {}
@@ -89,7 +89,7 @@ function Timers:take()
 end
 
 
---- Returns the next item; nil if none is set.
+--- Returns the next item, or nil if the heap has none.
 ---@return table?
 function Timers:next()
   while self._count > 0 and not self._heap[1].fn do
