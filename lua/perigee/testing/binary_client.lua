@@ -1,6 +1,6 @@
---- A client that speaks packets: perigee.client on a simulated network, with the same calls. libperigee
---- implements the protocol, without sockets (perigee.client.core). A failed call such as `join` fails the
---- spec; `try_join` and similar calls return nil, message, code, as in perigee.client.
+--- A simulated client that speaks packets and has the calls of perigee.client. libperigee implements its
+--- protocol without sockets (perigee.client.core). `join` fails the spec if the server refuses it. All other
+--- calls, such as `try_join`, return nil, message, code, as in perigee.client.
 
 local calls = require "perigee.client.calls"
 local Client = require "perigee.testing.client"
@@ -12,7 +12,7 @@ local Room = require "perigee.client.room"
 local strict = require "perigee.testing.strict"
 
 local HUGE = math.huge
-local CLOSE_SECONDS = 1 -- seconds that the server has to answer a BYE
+local CLOSE_SECONDS = 1 -- seconds; limit for the server's answer to BYE
 local CODES = { ConnectionClosed = 0, ConnectionReset = 1 }
 
 ---@class perigee.testing.BinaryClient: perigee.testing.Client, perigee.client.Calls
@@ -124,7 +124,7 @@ function BinaryClient:_work()
   if output ~= "" then self._link:send(output) end
   if self._is_draining then return end
   drain(self)
-  -- Adds the output that the events have caused.
+  -- Sends the output that the events have caused.
   output = self._core and self._core:output(now) or ""
   if output ~= "" then self._link:send(output) end
   arm(self)
@@ -134,8 +134,8 @@ end
 BinaryClient._flush = BinaryClient._work
 
 
---- Connects again, as real clients do by themselves. Returns true if the session still waits and continues;
---- false if a new session begins. The event "resumed" or "lost" reports the same.
+--- Connects again, which real clients do automatically. Returns true if the old session continues, or false
+--- if a new session begins. The event "resumed" or "lost" also reports this.
 ---@return boolean? resumed, string? message, string? code, integer? retry
 function BinaryClient:reconnect()
   if not self._ended.is_filled then
@@ -185,12 +185,13 @@ end
 
 -- Events -----------------------------------------------------------------------------------------
 
---- Handlers that differ from those of a client that connects again by itself.
+--- Handlers of events that this client treats differently from perigee.client, which connects again by
+--- itself.
 local TAKE = {}
 
 
--- Reports the loss of a session that could not be resumed, because the core then treats this client as a new
--- one.
+-- Reports the loss of a session that the server could not resume. The core does not report this loss, because
+-- it treats this client as a new one.
 function TAKE.connected(self)
   if self.session then self:_publish { type = "lost", dropped = 0 } end
 end
@@ -227,7 +228,7 @@ end
 function BinaryClient:_take(event)
   local take = TAKE[event.type]
   if take and take(self, event) then return end
-  if event.answers then self:_tell() end -- reports events that came before the answer first
+  if event.answers then self:_tell() end -- first reports the events that came before the answer
   calls._take(self, event)
 end
 

@@ -16,7 +16,7 @@ local TIMEOUT = 10 -- seconds, for a call without a timeout
 local IS_MESSAGE = { message = true, ask = true, line = true }
 
 ---@class perigee.testing.Client
----@field id integer its peer id
+---@field id integer peer id
 ---@field name string
 ---@field text boolean whether the client is a text peer
 ---@field connected boolean whether the client considers itself connected
@@ -27,7 +27,7 @@ local Client = {}
 Client.__index = Client
 
 
---- Sets the fields with which both kinds begin. For `server_end`, see link.new.
+--- Sets the fields that both kinds of clients share. For `server_end`, see link.new.
 ---@param self table
 ---@param server perigee.testing.Server
 ---@param options table name, and network conditions
@@ -46,7 +46,7 @@ function Client.init(self, server, options, server_end, decode)
 end
 
 
---- Attaches the first or the next connection. The previous connection delivers nothing any more.
+--- Attaches a new connection. From now on, the previous connection delivers nothing.
 function Client:_attach(server_end, network)
   local own
   self._opening, self._ended = clocks.slot(), clocks.slot()
@@ -92,7 +92,8 @@ function Client:_tell()
 end
 
 
---- Handles the end of the connection, whose reason is already known.
+--- Handles the end of the connection. If the client already knows a reason, that reason replaces the
+--- arguments.
 function Client:_finish(code, message)
   if self._ended.is_filled then return end
   self.connected = false
@@ -139,9 +140,9 @@ end
 
 -- Expectations ----------------------------------------------------------------------------------
 
---- An expectation: its topic, the events that it concerns, and words for reports.
+--- An expectation: its topic, the events that it accepts, and its description for reports.
 ---@class perigee.testing.Wish
----@field topic string topic; expectations of the same topic check events in order
+---@field topic string expectations with the same topic check events in order
 ---@field what string
 ---@field is_candidate fun(event: table): boolean whether the expectation concerns an event
 ---@field value any the expected value
@@ -190,8 +191,9 @@ local function message_wish(name, value)
 end
 
 
---- Waits for a message of that name with the expected value. Only the fields that `value` names are compared;
---- a function decides about the value. Skips earlier messages of that name.
+--- Waits for a message `name` with the expected value. If `value` is a table, only its fields are compared.
+--- If `value` is a function, it returns whether it accepts the value of the message. Skips earlier messages
+--- `name`.
 ---@param name string
 ---@param value? any nil: any value
 ---@param seconds? number default 5
@@ -202,10 +204,10 @@ function Client:expect(name, value, seconds)
 end
 
 
---- Fails if such a message has arrived unread, or arrives within some seconds.
+--- Fails the spec if a message that `expect` would return has arrived already, or arrives within `seconds`.
 ---@param name string
 ---@param value? any
----@param seconds? number default 1; may also replace the argument `value`
+---@param seconds? number default 1; may also be the second argument
 function Client:expect_nothing(name, value, seconds)
   if type(value) == "number" and seconds == nil then value, seconds = nil, value end
   expect_nothing(self, message_wish(name, value), seconds)
@@ -267,8 +269,8 @@ function Client:_expect_line(line, seconds)
 end
 
 
---- Returns the values of all messages of that name that have arrived since `clear`, read or unread. For a
---- message without a value, the list contains false.
+--- Returns the values of all messages `name` that have arrived since `clear`, including those that `expect`
+--- has returned. For a message without a value, the list contains false.
 ---@param name string
 ---@return any[]
 function Client:received(name)
@@ -292,7 +294,8 @@ end
 
 -- Events, as in perigee.client ------------------------------------------------------------------
 
---- Returns the next event without a handler; nil, "timeout"; or nil, "closed" after the last event.
+--- Returns the next event that has no handler. Returns nil, "timeout" if none arrives in time, and nil,
+--- "closed" after the last event.
 ---@param timeout? number seconds
 ---@return table? event, string? reason
 function Client:recv(timeout)
@@ -309,8 +312,9 @@ function Client:recv(timeout)
 end
 
 
---- Calls `fn(event)` for every event of a type, in a task, so that it may wait. "*" means all types without
---- their own handler. Waiting events of that type go to the new handler at once. nil removes the handler.
+--- Calls `fn(event)` for every event of a type, in a task, so that `fn` may wait. The type "*" means all
+--- types without their own handler. Events of that type that `recv` has not returned yet go to the new
+--- handler at once. Without `fn`, removes the handler.
 ---@param kind string
 ---@param fn? fun(event: table)
 function Client:on(kind, fn)
@@ -397,7 +401,7 @@ function Client:kill()
 end
 
 
---- The fields, other than methods, of both kinds of clients.
+--- Names of the fields, other than methods, of both kinds of clients.
 Client._FIELDS = {
   "id", "name", "text", "connected", "reason", "timeout", "server", "session", "max_payload", "ping_interval",
   "tick_rate",

@@ -8,7 +8,7 @@ local OPTIONS = {
 }
 for _, key in ipairs(link.KEYS) do OPTIONS[key] = "number" end
 
--- Seconds, for clients without their own conditions, when timing varies.
+-- Largest values in seconds, if timing varies, for clients without their own conditions.
 local FUZZ_LATENCY, FUZZ_JITTER = 0.08, 0.04
 
 local client_options = {}
@@ -24,7 +24,7 @@ local function take_network(server, options)
   end
   if server._fuzz and not has_own then
     local numbers = server:_new_random()
-    if numbers:pick(4) > 1 then -- all other clients act in the same instant
+    if numbers:pick(4) > 1 then -- one client in four gets no latency and acts at once
       network.latency = numbers:fraction() * FUZZ_LATENCY
       network.jitter = numbers:fraction() * FUZZ_JITTER
     end
@@ -34,9 +34,10 @@ local function take_network(server, options)
 end
 
 
---- Returns the options of a client: name, token, text, address, and network with the conditions.
+--- Returns the options of a client: name, token, text, address, schema, and network. The option `network`
+--- contains the network conditions.
 ---@param server perigee.testing.Server
----@param options? string|table the spec's argument: a name alone, or a table
+---@param options? string|table a name, or a table of options
 ---@return table
 function client_options.complete(server, options)
   if type(options) == "string" then options = { name = options } end

@@ -1,14 +1,14 @@
---- Virtual time: timed events, and the tasks that wait. The real clock is never used. Time is in milliseconds
---- and moves only while a task or the spec waits.
+--- Virtual time, timed events, and waiting tasks. Nothing uses the real clock. Time is in milliseconds and
+--- moves only while a task or the spec waits.
 ---
---- A call that waits outside a coroutine moves time from one due event to the next until its result exists. A
---- task (a coroutine started by `spawn`) that waits yields to that call, so any number of tasks run at the
---- same time.
+--- If a call outside a coroutine waits, it moves time from one due event to the next until its result exists.
+--- If a task (a coroutine that `spawn` started) waits, it yields to that call. So any number of tasks can run
+--- at the same time.
 
 local failure = require "perigee.testing.failure"
 local timers = require "perigee.client.timers"
 
-local ROUNDS_MAX = 20000 -- rounds in one instant and one wait; with more, time would never advance
+local ROUNDS_MAX = 20000 -- limit of rounds in one instant; without a limit, time might never advance
 local HUGE = math.huge
 
 ---@class perigee.testing.Clock
@@ -19,8 +19,8 @@ Clock.__index = Clock
 local clock = {}
 
 
---- `turn(now)` makes the server do its due work; `due()` returns the time of its next work. `random`, if
---- given, decides the order of events with the same time.
+--- Returns a clock. `turn(now)` makes the server do its due work; `due()` returns the time of the server's
+--- next work. `random`, if given, decides the order of events with the same time.
 ---@param turn fun(now: integer)
 ---@param due fun(): integer?
 ---@param random? perigee.testing.Random
@@ -35,7 +35,7 @@ function clock.new(turn, due, random)
     _tasks = {}, -- coroutine -> task
     _task_count = 0,
     _failures = {},
-    _rounds = 0, -- rounds in this instant
+    _rounds = 0, -- rounds in the current instant
   }, Clock)
 end
 
@@ -59,7 +59,7 @@ function Clock:cancel(entry)
 end
 
 
--- Counts an event in this instant; raises an error after too many.
+-- Counts a round in the current instant; raises an error after too many rounds.
 local function count_round(self)
   self._rounds = self._rounds + 1
   if self._rounds <= ROUNDS_MAX then return end
@@ -71,7 +71,7 @@ end
 local function run_due(self)
   local entry, last = self._timers:next(), self._timers.added
   while entry and entry.due <= self.now do
-    -- earlier entries are limited in number, but entries that they cause need not be
+    -- counts only entries that were added meanwhile, because each may add another without end
     if entry.number > last then count_round(self) end
     self._timers:call()
     entry = self._timers:next()
@@ -79,8 +79,8 @@ local function run_due(self)
 end
 
 
---- If an event is due before `limit`, moves time to it, runs the event, and returns true. Otherwise moves
---- time to `limit` and returns false.
+--- If an event is due at `limit` or before, moves time to that event, runs it, and returns true. Otherwise
+--- moves time to `limit` and returns false.
 ---@param limit integer
 ---@return boolean
 function Clock:step(limit)
@@ -107,7 +107,7 @@ end
 ---@class perigee.testing.Slot
 ---@field is_filled boolean
 
---- Returns a slot for a result that tasks wait for.
+--- Returns a future for a result that a task waits for.
 ---@return perigee.testing.Slot
 function clock.slot()
   return { is_filled = false }
@@ -126,7 +126,8 @@ local function resume(self, task, ...)
 end
 
 
---- Fills a slot once, and resumes the waiting tasks.
+--- Sets the results of a future and resumes the task that waits for it. Later calls for this future do
+--- nothing.
 ---@param slot perigee.testing.Slot
 function Clock:fill(slot, ...)
   if slot.is_filled then return end
@@ -147,7 +148,7 @@ local function wake(task)
 end
 
 
---- Waits until the slot is filled and returns its values; nil, "timeout" if it is not filled in time.
+--- Waits for the results of a future and returns them. Returns nil, "timeout" if they do not arrive in time.
 ---@param slot perigee.testing.Slot
 ---@param milliseconds number
 function Clock:wait(slot, milliseconds)
@@ -189,7 +190,7 @@ end
 
 --- Starts a task: runs `fn(...)` in a coroutine until it first waits.
 ---@param fn function
----@return perigee.testing.Slot ended filled with the results of `fn`
+---@return perigee.testing.Slot ended future of the results of `fn`
 function Clock:spawn(fn, ...)
   local ended = clock.slot()
   local co = coroutine.create(function(...) self:fill(ended, fn(...)) end)
@@ -201,7 +202,7 @@ function Clock:spawn(fn, ...)
 end
 
 
---- Returns the error of a task that has not been reported yet.
+--- Removes the oldest error of a task from the list of unreported errors and returns it, or nil.
 ---@return any problem
 function Clock:take_failure()
   return table.remove(self._failures, 1)

@@ -1,5 +1,5 @@
---- Failures of expectations. They name the line of the spec, not a line of Perigee's code, and count as
---- failures of the test, not as errors in it.
+--- Failures of expectations. A failure names the line of the spec, not a line of Perigee's code. It counts as
+--- a failure of the test, not as an error in the test.
 
 local sorted_keys = require "perigee.util.sorted_keys"
 local describe = require "perigee.util.describe"
@@ -7,7 +7,7 @@ local describe = require "perigee.util.describe"
 local failure = {}
 
 
---- Fails the spec, with a text that names the line.
+--- Fails the spec with a text that already names the line of the spec.
 ---@param text string
 function failure.throw(text)
   local busted = package.loaded["busted"]
@@ -59,7 +59,7 @@ end
 --- Raises an error if an option is unknown or has a wrong type.
 ---@param what string the owner of the options
 ---@param options table
----@param known table<string, string> types by name
+---@param known table<string, string> type of each option, by name
 function failure.check_options(what, options, known)
   for key, value in pairs(options) do
     if not known[key] then

@@ -1,5 +1,5 @@
---- Everything that a client has received, with the times. Items are decoded only when they are read, because
---- most messages of a match are never read.
+--- Everything that a client has received, with the time of each item. An item is decoded only when it is
+--- read, because specs never read most messages of a match.
 
 ---@class perigee.testing.Inbox
 ---@field count integer
@@ -11,7 +11,7 @@ Inbox.__index = Inbox
 local inbox = {}
 
 
---- `decode(raw)` makes an event of a pushed string.
+--- Returns an inbox. `decode(raw)` converts a pushed string to an event.
 ---@param decode fun(raw: string): table
 ---@return perigee.testing.Inbox
 function inbox.new(decode)
@@ -22,13 +22,13 @@ function inbox.new(decode)
     _decode = decode,
     _items = {},
     _times = {},
-    _passed = {}, -- topic of expectations -> index up to which they have checked
+    _passed = {}, -- topic -> index up to which expectations of the topic have checked events
   }, Inbox)
 end
 
 
 ---@param at integer milliseconds
----@param item string|table raw, or an event
+---@param item string|table raw bytes, or an event
 function Inbox:push(at, item)
   local count = self.count + 1
   self.count, self._items[count], self._times[count] = count, item, at
@@ -63,8 +63,7 @@ function Inbox:find(topic, accept, from)
 end
 
 
---- Marks a found event as read: no later search finds it, and expectations of the same topic continue behind
---- it.
+--- Marks a found event as read. No later search finds it, and later expectations of the topic start after it.
 ---@param topic string
 ---@param index integer
 ---@return table event

@@ -1,6 +1,6 @@
---- The library that specs, and the modules of a game that they require, get from `require "perigee"`. It has
---- no server. Functions that only compute work; declarations are accepted; calls of all others raise an error
---- that names the cause.
+--- The library that `require "perigee"` returns in specs, and in modules of a game that specs require. It has
+--- no server. Functions that only compute work as usual. Declarations do nothing. All other functions raise
+--- an error that names the cause.
 
 local annotations = require "perigee.tools.check.annotations"
 local commands = require "perigee.api.commands"

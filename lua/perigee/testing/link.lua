@@ -1,11 +1,11 @@
 --- The network between one client and the server: latency, loss, bandwidth, and the end of the connection.
---- Bytes of one direction never overtake each other, as in any stream; jitter varies the time between them.
+--- Bytes in one direction arrive in order, as in any stream; jitter varies the time between them.
 
 local failure = require "perigee.testing.failure"
 local wire = require "perigee.testing.wire"
 
 local HUGE = math.huge
-local WINDOW_MIN = 512 -- least bytes that a slow client's side accepts at a time
+local WINDOW_MIN = 512 -- bytes; smallest window of a slow client
 local WINDOW_DEFAULT = 256 * 1024
 
 --- The conditions of a network. Each may change at any time.
@@ -74,7 +74,7 @@ end
 ---@param random perigee.testing.Random
 ---@param server_end table
 ---@param client_end table
----@param is_packets boolean whether the stream is one of packets
+---@param is_packets boolean whether the stream consists of packets
 ---@return perigee.testing.Link
 function link.new(clock, random, server_end, client_end, is_packets)
   return setmetatable({
@@ -90,7 +90,7 @@ function link.new(clock, random, server_end, client_end, is_packets)
     _up_at = 0, _down_at = 0, -- arrival times of the newest operations
     _up_free = 0, _down_free = 0, -- times at which the line has sent everything so far
     _held = {}, -- operations of a stalled client
-    _rest = "", -- an incomplete packet, if packets are recognised
+    _rest = "", -- incomplete packet at the end of a stream of packets
   }, Link)
 end
 
@@ -153,7 +153,7 @@ local function send(self, operation)
 end
 
 
--- Removes lost packets from the stream; keeps an incomplete packet for later.
+-- Decides which packets are lost. Returns the other packets, and the incomplete packet at the end of `data`.
 local function lose(self, data)
   local kept, at = {}, 1
   while true do
@@ -181,7 +181,8 @@ end
 
 -- To the client ---------------------------------------------------------------------------------
 
--- Delivers bytes and end. After an orderly end, the client may still close its own side.
+-- Delivers bytes and the end of the stream to the client. After an orderly end, the client may still close
+-- its own side.
 local function deliver(self, bytes, ending)
   if self.state == "vanished" or self.state == "over" then return end
   if bytes ~= "" then self._client.on_bytes(bytes) end
@@ -207,7 +208,8 @@ local function pull_later(self)
 end
 
 
--- Keeps the line busy for the time of the bytes, so that output fills the server's side meanwhile.
+-- Keeps the line busy while it carries `size` bytes, so that later output waits in the server. Returns the
+-- time at which the line is free again.
 local function slow_down(self, size)
   if self._down_rate == HUGE or size == 0 then return self._clock.now end
   self._down_free = math.ceil(self._clock.now + size / self._down_rate * 1000)
@@ -295,7 +297,8 @@ function Link:kill()
 end
 
 
---- Resets the connection. Only bytes that the client sent before still arrive.
+--- Resets the connection. The server still receives the bytes that the client sent earlier, except those of a
+--- stall.
 function Link:reset()
   self._held = {}
   finish(self, RESET)

@@ -1,12 +1,13 @@
---- Compares values with the values that a spec expects: tables only by the fields that the spec names,
---- functions by calling them, other values by equality. Also converts values to short text.
+--- Compares values with the values that a spec expects. Of a table, only the fields that the spec names are
+--- compared. A function is called with the value. Other values must be equal. Also converts values to short
+--- text.
 
 local match = {}
 
-local TEXT_MAX = 240 -- bytes of a value in a text
+local TEXT_MAX = 240 -- bytes; a longer text of a value is cut
 
 
--- Numbers come first, then texts, in the order in which fields are compared and shown.
+-- Orders keys for comparing and showing fields: first numbers, then texts.
 local function is_before(a, b)
   if type(a) == type(b) and (type(a) == "number" or type(a) == "string") then return a < b end
   return type(a) == "number" and type(b) ~= "number"
@@ -107,8 +108,9 @@ local function compare(expected, actual, path)
 end
 
 
---- Compares a value with the expected one (nil: any). Returns whether they agree, the first difference, and a
---- score. With the score, the closest of several values can be found.
+--- Compares a value with the expected value (nil: any value). Returns whether they agree, the first
+--- difference, and a score. The score is higher if more fields agree, so that a caller can find the closest
+--- of several values.
 ---@param expected any
 ---@param actual any
 ---@return boolean ok, perigee.testing.Difference? difference, integer score
@@ -119,7 +121,8 @@ function match.compare(expected, actual)
 end
 
 
---- Returns whether a value is as expected. Faster than `compare`, because it finds no difference.
+--- Returns whether a value is as expected. Faster than `compare`, because it does not describe the
+--- difference.
 ---@param expected any
 ---@param actual any
 ---@return boolean

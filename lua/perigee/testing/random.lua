@@ -1,5 +1,5 @@
---- Pseudo-random numbers from a seed, for the conditions of the simulated network. Every user has a separate
---- generator, so that another client does not change the conditions of the others.
+--- Pseudo-random numbers from a seed, for the conditions of the simulated network. Each connection has its
+--- own generator, so that an additional client does not change the conditions of the other clients.
 
 local bit = require "bit"
 

@@ -1,5 +1,5 @@
---- Reports of failed expectations: the expected event, the events that came instead with their times, the
---- closest one, and the errors in the game's log.
+--- Reports of failed expectations. A report shows the expected event, the closest event, the last events with
+--- their times, and the errors in the game's log.
 
 local match = require "perigee.testing.match"
 

@@ -1,5 +1,5 @@
 --- A server with simulated sockets, clock and randomness. Everything else is as in production: the host loads
---- the game, and clients' bytes pass through session and relay. The server exists until the end of its test.
+--- the game, and session and relay handle the clients' bytes. The server exists until the end of its test.
 
 local binary_client = require "perigee.testing.binary_client"
 local client_options = require "perigee.testing.client_options"
@@ -20,10 +20,10 @@ local traces = require "perigee.testing.trace"
 local web = require "perigee.testing.web"
 
 local HUGE = math.huge
-local RUN_SECONDS = 24 * 60 * 60 -- longest time of a task
+local RUN_SECONDS = 24 * 60 * 60 -- seconds; limit for `run` without a function
 local PATIENCE = 60 -- seconds for which a client tries again after Unavailable
-local PAUSE = 0.25 -- shortest pause between two tries
-local STOP_SECONDS = 2 -- seconds for notifying all clients of the stop
+local PAUSE = 0.25 -- seconds; shortest pause between two tries
+local STOP_SECONDS = 2 -- seconds that pass after a stop, in which all clients receive the notice
 local NAMES = { "ann", "bob", "cid", "dan", "eve", "fay", "gil", "hal", "ida", "jon", "kim", "leo" }
 
 local OPTIONS = {
@@ -33,7 +33,7 @@ local OPTIONS = {
 
 --- A line of the game's log.
 ---@class perigee.testing.LogEntry
----@field at number seconds
+---@field at number virtual seconds since the start
 ---@field level string
 ---@field text string
 
@@ -62,8 +62,9 @@ local function folder_of(game)
 end
 
 
--- Returns the main file of a game given as texts. The texts replace files of the game under test. Modules
--- that they require are found in the game's folder, independent of the working directory.
+-- Returns the path of the main file of a game whose files are texts in the spec. The path is in the folder of
+-- the game under test, so that these texts can require the modules there, independent of the working
+-- directory.
 local function main_of(game)
   return folder_of(game) .. "game.lua"
 end
@@ -98,7 +99,8 @@ local function new_clock(self)
 end
 
 
---- Loads a game and starts it. `defaults` has game, seed and fuzz, for missing options.
+--- Loads a game and starts it. `defaults` has `game` and `seed` for missing options, and `fuzz` and `echo`.
+--- The option `fuzz = false` overrides `defaults.fuzz`.
 ---@param options table
 ---@param defaults table
 ---@return perigee.testing.Server
@@ -118,7 +120,7 @@ function servers.open(options, defaults)
     _clients = {},
     _links = {},
     _written = {}, -- connections with input since the last iteration
-    _streams = 0, -- streams of random numbers
+    _streams = 0, -- number of generators that _new_random has returned
     _echo = defaults.echo,
     _asked = {}, -- patterns of errors that the spec expects
     _waiters = {},
@@ -141,7 +143,7 @@ function servers.open(options, defaults)
 end
 
 
---- Returns whether text peers are greeted.
+--- Returns whether the server greets text peers.
 ---@return boolean
 function Server:_greets_text()
   local given = self._config.text_commands
@@ -149,7 +151,8 @@ function Server:_greets_text()
 end
 
 
---- Returns the schema for clients, with the game's declarations in its hash; nil if the game has neither.
+--- Returns the schema for clients. The schema's hash includes the game's declarations. Returns nil if the
+--- game has neither a schema nor declarations.
 ---@return perigee.schema.Schema?
 function Server:_schema()
   local text = self._files and self._files["schema.perigee"]
@@ -162,7 +165,7 @@ function Server:_schema()
 end
 
 
---- Returns a separate generator for each caller.
+--- Returns a new generator of random numbers.
 ---@return perigee.testing.Random
 function Server:_new_random()
   self._streams = self._streams + 1
@@ -176,7 +179,7 @@ function Server:_check_open()
 end
 
 
---- Ends the server at once, without on_stop. The end of a test also does this.
+--- Closes the server at once, without calling on_stop. The end of a test also closes its server.
 function Server:close()
   if self._is_closed then return end
   self._is_closed = true
@@ -184,8 +187,8 @@ function Server:close()
 end
 
 
---- Returns a report of unexpected errors, at the end of a test. If a task has an error that was not reported
---- yet, raises that.
+--- Returns a report of the errors that the spec did not expect, or nil. testing.lua calls this at the end of
+--- each test. Raises the error of a task if nothing has reported it yet.
 ---@return string? problem
 function Server:_verdict()
   local raised, unasked = self._clock:take_failure(), {}
@@ -224,7 +227,7 @@ function Server:_take_logs()
 end
 
 
--- Shuffles the order of the clients' input, because games must not depend on it.
+-- Shuffles the order of the clients' input, because games must not depend on that order.
 local function mix_order(self)
   local written = self._written
   if #written > 1 then
@@ -265,8 +268,8 @@ end
 
 
 --- Connects a client. The argument is its name, or a table of options: name, token, text (a text peer),
---- address, and the conditions of its network. If the server refuses the client, returns nil, message, code;
---- with Unavailable also the seconds after which the client may try again.
+--- address, schema, and the conditions of its network. If the server refuses the client, returns nil,
+--- message, code. With the code Unavailable, also returns the seconds after which the client may try again.
 ---@param options? string|table
 ---@return perigee.testing.Client?, string? message, string? code, integer? retry
 function Server:try_client(options)
@@ -306,7 +309,7 @@ end
 
 --- Connects several clients: ann, bob, cid, dan, ...
 ---@param count integer
----@param options? table the common options
+---@param options? table options of all these clients
 ---@return perigee.testing.Client ...
 function Server:clients(count, options)
   failure.check("how many clients", count, "number")
@@ -335,7 +338,7 @@ function Server:_pass(seconds)
 end
 
 
---- Lets time pass; everything that is due in this time happens.
+--- Lets time pass and runs everything that is due meanwhile.
 ---@param seconds number
 function Server:advance(seconds)
   failure.check_seconds("server:advance(seconds)", seconds)
@@ -343,7 +346,7 @@ function Server:advance(seconds)
 end
 
 
---- Does the same as `advance`, under the name that clients use.
+--- Lets time pass, like `advance`. The name is that of a client's method.
 ---@param seconds number
 function Server:sleep(seconds)
   failure.check_seconds("server:sleep(seconds)", seconds)
@@ -351,7 +354,7 @@ function Server:sleep(seconds)
 end
 
 
---- Starts a task: `fn(...)` runs beside the spec. While the task waits, others continue.
+--- Starts a task that runs `fn(...)`. While the task waits, the spec and other tasks continue.
 ---@param fn function
 function Server:spawn(fn, ...)
   failure.check("a task", fn, "function")
@@ -359,8 +362,8 @@ function Server:spawn(fn, ...)
 end
 
 
---- With a function, runs it as a task, waits until it ends, and returns its results. Without a function,
---- waits until all tasks have ended.
+--- Runs `fn` as a task, waits until the task ends, and returns its results. Without `fn`, waits until all
+--- tasks have ended.
 ---@param fn? function
 function Server:run(fn, ...)
   if fn then return self._clock:wait(self:spawn(fn, ...), HUGE) end
@@ -401,7 +404,7 @@ function Server:state()
 end
 
 
---- Returns a copy of perigee.world: `entities` by number, each with its components by name; `singletons`; and
+--- Returns a copy of perigee.world: `entities` (components by name, by entity number), `singletons`, and
 --- `systems` in their order.
 ---@return table
 function Server:world()
@@ -428,7 +431,7 @@ local function peer_stat(self, client, name)
 end
 
 
---- Returns the number of messages for a client that were dropped because the client was too slow.
+--- Returns the number of messages for a client that the server dropped because the client was too slow.
 ---@param client perigee.testing.Client
 ---@return integer
 function Server:dropped(client)
@@ -462,7 +465,7 @@ end
 
 -- Reload ----------------------------------------------------------------------------------------
 
--- Later files replace earlier ones of the same name.
+-- Merges two tables of files. A newer file replaces an older one of the same name.
 local function merge(files, newer)
   if not newer then return files end
   local merged = {}
@@ -472,9 +475,9 @@ local function merge(files, newer)
 end
 
 
---- Reloads the game, while all clients stay connected. The source is the text of its main file, or texts by
---- file name; without a source, the files on the disk. Returns a report; or nil and an error if the game does
---- not load.
+--- Reloads the game, while all clients stay connected. `source` is the text of the main file, or a table of
+--- texts by file name. These texts replace files also in later reloads. All other files come from the disk.
+--- Returns a report; or nil and an error if the game does not load.
 ---@param source? string|table<string, string>
 ---@return any report, string? problem
 function Server:try_reload(source)
@@ -490,7 +493,7 @@ function Server:try_reload(source)
 end
 
 
---- Does the same as try_reload. Fails the spec if the new version does not load.
+--- Reloads the game like `try_reload`. Fails the spec if the new version does not load.
 ---@param source? string|table<string, string>
 ---@return any report
 function Server:reload(source)

@@ -1,4 +1,4 @@
---- The server's side of a client's link (see link.new). The trace contains all bytes that pass it.
+--- The server's side of a client's link (see link.new). Records all bytes in the trace.
 
 local sim = require "perigee.sim"
 

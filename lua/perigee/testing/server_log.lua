@@ -22,7 +22,8 @@ local function find_log(self, pattern, from, level)
 end
 
 
--- Waits for a line of the log behind the last line that an expectation found.
+-- Returns the first entry of the log that matches, and waits for one if none exists. Returns nil if none
+-- arrives in time.
 local function await_log(self, pattern, seconds, level)
   failure.check("what the log is to say", pattern, "string")
   local limit, from = self._clock.now + (seconds or LOG_SECONDS) * 1000, 1
@@ -38,7 +39,7 @@ local function await_log(self, pattern, seconds, level)
 end
 
 
---- Adds the methods.
+--- Adds the methods to the class.
 ---@param Server table the class
 return function(Server)
   --- Returns the errors in the log.
@@ -61,8 +62,8 @@ return function(Server)
   end
 
 
-  --- Waits for an error of the game whose text contains `pattern`, literally or as a Lua pattern. All similar
-  --- errors are expected and do not fail the test.
+  --- Waits until the log has an error whose text contains `pattern`, literally or as a Lua pattern. Errors
+  --- that match `pattern` do not fail the test.
   ---@param pattern string
   ---@param seconds? number default 5
   ---@return string text
@@ -76,7 +77,7 @@ return function(Server)
   end
 
 
-  --- Waits for a line of the log.
+  --- Waits until the log has a line that contains `pattern`.
   ---@param pattern string part of the line, literally or as a Lua pattern
   ---@param seconds? number
   ---@return perigee.testing.LogEntry

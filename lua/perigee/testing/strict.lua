@@ -1,11 +1,11 @@
---- Makes reading an unknown name of an object an error that suggests the nearest name. Otherwise a misspelt
---- method would only be "a nil value".
+--- Makes an object raise an error when a spec reads an unknown name. The error suggests the nearest name.
+--- Without this, Lua's error for a misspelt method would only mention "a nil value".
 
 local failure = require "perigee.testing.failure"
 local sorted_keys = require "perigee.util.sorted_keys"
 
 
--- Returns the names that specs may use, of a class and of the classes that it inherits from.
+-- Returns the names that specs may use: `fields`, and the public names of a class and of its parent classes.
 local function names_of(class, fields)
   local names = {}
   for _, field in ipairs(fields) do names[field] = true end
@@ -22,8 +22,8 @@ end
 
 --- Completes a class, which is the metatable of its objects and may inherit from another.
 ---@param class table
----@param name string the name of its objects in errors
----@param fields string[] fields, other than methods, that objects may have, even if sometimes nil
+---@param name string name of its objects in errors
+---@param fields string[] fields of objects other than methods; a field may be nil
 return function(class, name, fields)
   local names, meta = names_of(class, fields), getmetatable(class)
   local parent = meta and meta.__index

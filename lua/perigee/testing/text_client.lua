@@ -1,5 +1,5 @@
---- A text peer, like netcat with a real server. It has the same calls as the other clients. `line` and
---- `expect_line` send and receive raw lines.
+--- A simulated text peer, which behaves like netcat connected to a real server. It has the common calls of
+--- all clients, `send` and `close`. `line` and `expect_line` send and receive raw lines.
 
 local Client = require "perigee.testing.client"
 local check_methods = require "perigee.client.methods"
@@ -9,7 +9,7 @@ local sim = require "perigee.sim"
 local strict = require "perigee.testing.strict"
 
 local CLOSE_SECONDS = 1
-local ANSWER = "answer to a command" -- topic of the expectations of answers
+local ANSWER = "answer to a command" -- topic of expectations that wait for answers
 
 ---@class perigee.testing.TextClient: perigee.testing.Client
 local TextClient = setmetatable({}, { __index = Client })
@@ -28,7 +28,7 @@ TextRoom.__index = TextRoom
 
 -- Receiving ---------------------------------------------------------------------------------------
 
--- Converts a line to an event, with `name` and `value` if it may be a message.
+-- Converts a line to an event. If the line may be a message, the event has `name` and `value`.
 local function decode(line)
   local event = { type = "line", line = line }
   local name, rest = line:match "^([^%s*!][^%s]*) ?(.*)$"
@@ -107,7 +107,7 @@ end
 
 -- Connecting ------------------------------------------------------------------------------------
 
--- Waits until the game has accepted this client, if it gets no greeting.
+-- Waits until the game has accepted this client, on a server that does not greet text peers.
 local function await_silently(self, server, before)
   local until_ms = self._clock.now + self.timeout * 1000
   local id, name
@@ -124,7 +124,7 @@ local function await_silently(self, server, before)
 end
 
 
---- Connects, waits for the greeting, and takes its name.
+--- Connects, waits for the greeting, and requests the name in `options`.
 ---@param server perigee.testing.Server
 ---@param options table name (nil: the name that the server gives), network
 ---@param server_end table see link.new

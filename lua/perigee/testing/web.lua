@@ -1,4 +1,5 @@
---- The other servers that a game asks with perigee.http: a function of the test answers in their place.
+--- Simulates the servers to which a game sends requests with perigee.http. A function of the test gives their
+--- answers.
 
 local failure = require "perigee.testing.failure"
 local sim = require "perigee.sim"
@@ -6,7 +7,7 @@ local sim = require "perigee.sim"
 local FIELDS = { status = "number", headers = "table", body = "string", delay = "number" }
 
 
--- Returns the answer as the game gets it, and the seconds until then.
+-- Returns the answer in the form that the game gets, and its delay in seconds.
 local function complete(answer)
   if answer == nil then return nil, 0 end
   failure.check("the answer to an HTTP request", answer, "table")
@@ -36,7 +37,7 @@ end
 
 
 return function(Server)
-  --- Answers the game's requests by a function, in place of the network.
+  --- Sets the function that answers the game's HTTP requests, which then do not use the network.
   ---@param answer fun(request: table): table?, string?, string?
   function Server:http(answer)
     self:_check_open()
@@ -46,7 +47,7 @@ return function(Server)
   end
 
 
-  --- Answers the requests since the last call.
+  --- Answers the requests that the game has made since the last call.
   function Server:_answer_requests()
     if not self._web then return end
     for _, request in ipairs((sim.inspect(self._id, "http_requests"))) do answer_request(self, request) end

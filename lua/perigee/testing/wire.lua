@@ -1,4 +1,4 @@
---- Finds the ends of packets in a stream, and the packets that may be lost, without decoding them
+--- Finds the end of each packet in a stream, and whether the network may lose the packet, without decoding it
 --- (docs/protocol.md).
 
 local bit = require "bit"
@@ -12,7 +12,7 @@ local BROADCAST_UP, BROADCAST_DOWN = 4, 132
 local wire = {}
 
 
---- Returns the fields of the header that begins at `at`; nothing if the data ends before the packet does.
+--- Returns fields of the header that begins at `at`. If the packet is incomplete, returns nil as `stop`.
 ---@param data string
 ---@param at integer
 ---@return integer? stop end of the packet
@@ -29,8 +29,8 @@ function wire.scan(data, at)
 end
 
 
---- Returns whether a packet may be lost on the way. Reliable packets, requests, answers, and packets of the
---- control channel (except relayed ones) may not.
+--- Returns whether the network may lose a packet. It may not lose reliable packets, requests, answers, and
+--- packets of the control channel (except broadcasts).
 ---@param channel integer
 ---@param number integer
 ---@param flags integer
