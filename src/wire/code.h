@@ -1,5 +1,5 @@
-// The codes of errors and disconnects: on the wire, for scripts and in the log
-// (docs/protocol.md, section 3).
+// The codes of errors and disconnects (docs/protocol.md, section 3). The wire, scripts
+// and the log use them.
 #pragma once
 
 // X(constant, number, name)

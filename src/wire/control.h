@@ -1,5 +1,5 @@
 // The control channel (docs/protocol.md, section 3): decodes the packets of clients,
-// and encodes those of a session. relay/notify.c encodes the packets about rooms.
+// and encodes the packets of a session. relay/notify.c encodes the packets about rooms.
 // Decoders return 0 or ERR_MALFORMED; a payload that is too short or too long is
 // malformed. Decoded texts point into the packet. Encoders append a payload without a
 // header.
@@ -39,7 +39,7 @@ typedef enum ControlType {
   CONTROL_WELCOME = 129,
   CONTROL_JOINED = 130,
   CONTROL_LEFT = 131,
-  CONTROL_RELAYED = 132,  // BROADCAST from the server
+  CONTROL_RELAYED = 132,  // a BROADCAST, as the server sends it to clients
   CONTROL_PEER_JOINED = 133,
   CONTROL_PEER_LEFT = 134,
   CONTROL_ERROR = 135,
@@ -74,7 +74,7 @@ typedef struct Welcome {
   uint16_t tick_rate;
   bool is_resumed;
   uint32_t reliable_received;
-  uint16_t udp_port;       // 0: no UDP beside this connection
+  uint16_t udp_port;       // 0: this connection cannot use UDP
   const uint8_t *udp_key;  // WELCOME_KEY_SIZE bytes; NULL: no key, so zeros are sent
 } Welcome;
 
@@ -106,7 +106,7 @@ void control_welcome(Buf *buf, const Welcome *welcome);
 /// Encodes PEER_RENAMED. Room 0 means the receiving peer itself.
 void control_peer_renamed(Buf *buf, uint32_t room, uint32_t peer, Text name);
 
-/// Encodes ERROR, and a part of control_ending: u16 code and str16 text.
+/// Encodes ERROR, and the beginning of REJECTED and CLOSING: u16 code and str16 text.
 void control_code_text(Buf *buf, Code code, const char *text);
 
 /// An error of the game that answers a request: a code, and a value as JSON.
@@ -124,11 +124,11 @@ typedef struct Ending {
   uint16_t retry_s;  // with CODE_UNAVAILABLE: seconds until the client may try again
 } Ending;
 
-/// Encodes REJECTED and CLOSING: code and text, and with CODE_UNAVAILABLE u16 seconds.
+/// Encodes REJECTED and CLOSING: code and text. CODE_UNAVAILABLE adds u16 retry_s.
 void control_ending(Buf *buf, const Ending *ending);
 
-/// Encodes DEV_ASSET: the path of a page's file, relative to its folder, cut at 255
-/// bytes.
+/// Encodes DEV_ASSET: the path of a page's file, cut at 255 bytes. The path is relative
+/// to the folder of the pages.
 void control_dev_asset(Buf *buf, const char *path);
 
 /// Encodes DEV_ERROR. An empty text means that the error is over.

@@ -1,5 +1,6 @@
-// Parsing a request takes three steps: a pass over the bytes that refuses what
-// http-parser would accept, then http-parser, then the rules between fields.
+// Parsing a request takes three steps. A pass over the bytes refuses malformed heads
+// that http-parser would accept. Then http-parser parses the head. Finally,
+// http_read_request checks the rules that concern several parts of the head.
 #include "wire/http.h"
 
 #include <http_parser.h>
@@ -8,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { LINE_SPARE = 32 };  // bytes of a request line without its target
+enum { LINE_SPARE = 32 };  // most bytes of a request line besides its target
 
 // --- The shape of the head ---
 
@@ -39,7 +40,7 @@ static int find_end(const uint8_t *bytes, size_t size) {
 typedef struct Parse {
   http_parser parser;
   HttpRequest *request;
-  int status;  // status of the refusal
+  int status;  // negated status of a refusal; 0: none
 } Parse;
 
 static int on_url(http_parser *parser, const char *at, size_t size) {
@@ -87,8 +88,8 @@ static int on_head(http_parser *parser) {
   return 1;
 }
 
-// Returns the status that refuses the bytes. An unknown method is refused like an
-// unsupported one.
+// Returns the negated status that refuses the bytes: -405 for an unknown method, -400
+// for anything else.
 static int refusal(const char *bytes, size_t size, enum http_errno problem) {
   size_t at = 0;
   while (at < size && ((bytes[at] >= 'A' && bytes[at] <= 'Z') || bytes[at] == '-'))
@@ -292,7 +293,7 @@ void http_put_status(Buf *buf, int status) {
 }
 
 void http_put_field(Buf *buf, const char *name, const char *format, ...) {
-  char value[HTTP_TARGET_MAX + 2];  // value of a Location field, the longest one
+  char value[HTTP_TARGET_MAX + 2];  // a Location field has the longest value
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(value, sizeof value, format, arguments);

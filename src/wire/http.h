@@ -1,6 +1,6 @@
 // HTTP/1.1 for a server: parses requests and writes heads of answers. No I/O, no clock,
 // no allocation. The parser is strict: it refuses a request that two readers could
-// understand in different ways. Only http.c depends on the library that parses.
+// understand in different ways. Only http.c depends on the library http-parser.
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 
 enum {
   HTTP_HEAD_MAX = 8 << 10,    // bytes of a request's head
-  HTTP_TARGET_MAX = 2 << 10,  // bytes of its target, such as "/game.js?v=3"
+  HTTP_TARGET_MAX = 2 << 10,  // bytes of a target, such as "/game.js?v=3"
   HTTP_FIELDS_MAX = 64,
 };
 
@@ -65,15 +65,15 @@ bool http_is_same_origin(Text origin, Text host);
 /// Returns whether the comma-separated `list` contains `origin` or "*".
 bool http_is_listed_origin(Text origin, const char *list);
 
-/// Finds the first entry in such a list that cannot be a page's origin, such as
-/// "a.example" or "https://a/" (the correct form is "https://a"). Returns whether it
-/// has found one.
+/// Finds the first entry in a comma-separated `list` that cannot be a page's origin,
+/// such as "a.example" or "https://a/" (the correct form is "https://a"). Returns
+/// whether such an entry exists.
 bool http_find_bad_origin(const char *list, Text *bad);
 
 /// Returns the text of a status, such as "Not Found".
 const char *http_reason(int status);
 
-/// Append the status line, a field, and the empty line.
+/// Append the status line, a field, and the empty line that ends the head.
 void http_put_status(Buf *buf, int status);
 void http_put_field(Buf *buf, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

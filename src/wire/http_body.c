@@ -16,7 +16,7 @@ typedef enum ChunkState {
   CHUNK_LAST_LF,
 } ChunkState;
 
-// Accepts only digits, at most nine: no sign and no list.
+// Accepts only digits: no sign and no list. Refuses a length above `limit`.
 static int read_length(Text text, uint32_t limit, uint32_t *length) {
   uint64_t value = 0;
   if (text.size == 0) return -400;
@@ -88,7 +88,7 @@ static int take_byte(HttpBody *body, char c) {
   }
 }
 
-// Takes as many of the bytes as the body or the chunk still needs.
+// Appends bytes to `out`, at most as many as the body or the chunk still needs.
 static size_t take_bytes(HttpBody *body, const char *bytes, size_t size, Buf *out) {
   size_t count = size < body->left ? size : body->left;
   buf_append(out, bytes, count);

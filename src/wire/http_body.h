@@ -1,6 +1,6 @@
 // The body of an HTTP/1.1 request, with a length or in chunks. No I/O, no clock. The
-// parser is strict, as in http.h: chunks have no extensions, and no trailer follows the
-// last one.
+// parser is strict, as in http.h: it refuses extensions of chunks, and a trailer after
+// the last chunk.
 #pragma once
 
 #include <stdbool.h>
@@ -15,9 +15,9 @@ typedef struct HttpBody {
   bool is_done;
   uint8_t state;   // state of the parser of chunks
   uint8_t digits;  // digits of the size that is being parsed
-  uint32_t left;   // bytes that must still come: of the body, or of the chunk
+  uint32_t left;   // bytes of the body, or of the chunk, that have not arrived
   uint32_t taken;  // bytes of the body so far
-  uint32_t limit;  // limit of the whole body
+  uint32_t limit;  // most bytes of the whole body
 } HttpBody;
 
 /// Begins the body of `request`, with at most `limit` bytes. A request without a body

@@ -162,7 +162,7 @@ bool http_read_date(Text text, int64_t *unix_s) {
 
 // --- Versions ---
 
-// Returns whether a list of entity tags contains this one, by weak comparison.
+// Returns whether a list of entity tags contains `tag`, by weak comparison.
 static bool has_tag(Text list, const char *tag) {
   size_t size = strlen(tag);
   if (list.size == 1 && list.bytes[0] == '*') return true;

@@ -14,10 +14,11 @@ Text http_host_name(Text host);
 /// "*.example" matches each name with exactly one label in place of the asterisk.
 bool http_is_listed_name(Text name, const char *list);
 
-/// Returns whether the address of `name` is fixed, without a name server: it is an IP
-/// address, localhost, or a name below localhost.
+/// Returns whether `name` always means the same address, whatever name servers answer:
+/// it is an IP address, localhost, or a name below localhost.
 bool http_is_fixed_name(Text name);
 
-/// Finds the first entry in such a list that no Host header can match, such as
-/// "https://game.example" or "game.example:7777". Returns whether it has found one.
+/// Finds the first entry in a comma-separated `list` that no Host header can match,
+/// such as "https://game.example" or "game.example:7777". Returns whether such an entry
+/// exists.
 bool http_find_bad_name(const char *list, Text *bad);

@@ -19,8 +19,8 @@ static Text take_name(Text *path) {
   return name;
 }
 
-// A star first matches nothing. If the rest does not match, the last star matches one
-// more byte.
+// Returns whether a pattern without slashes matches a name. A star first matches
+// nothing. If the rest does not match, the last star matches one more byte.
 static bool fits_name(Text pattern, Text name) {
   uint32_t p = 0, n = 0, after_star = 0, retry = 0;
   while (n < name.size) {
@@ -46,7 +46,8 @@ static bool fits_name(Text pattern, Text name) {
   return p == pattern.size;
 }
 
-// Does the same for paths: compares the names of path and pattern one by one.
+// Returns whether a pattern with slashes matches a path. Compares their names one by
+// one. `**` first matches no name. If the rest does not match, `**` matches one more.
 static bool fits_path(Text pattern, Text path) {
   Text after_stars = {0}, retry = {0};
   for (bool has_stars = false;;) {
@@ -112,7 +113,7 @@ static bool is_named(Text rules, Text path, bool is_folder) {
   return false;
 }
 
-// Applies the rules to the file and to each folder around it.
+// Applies the rules to the file and to each folder that contains it.
 bool ignore_has(Text rules, const char *path) {
   // Skips a byte order mark, with which some editors begin a file.
   if (rules.size >= 3 && memcmp(rules.bytes, "\xef\xbb\xbf", 3) == 0)

@@ -1,5 +1,5 @@
-// Files of a game that are never served: those that .perigeeignore names, and those
-// whose names begin with a dot.
+// Files of a game that are never served: files that .perigeeignore names, and files
+// with a dot at the beginning of their name or of a folder's name.
 #pragma once
 
 #include <stdbool.h>

@@ -158,7 +158,7 @@ static bool take_number(JsonReader *reader) {
 
 static bool take_value(JsonReader *reader, int depth);
 
-// Skips `"key":` and the spaces around it.
+// Skips `"key":`, with the spaces before the key and before the colon.
 static bool take_key(JsonReader *reader) {
   take_spaces(reader);
   if (!take_string(reader)) return false;

@@ -16,8 +16,9 @@ Text json_trim(Text text);
 /// is at most JSON_DEPTH_MAX.
 bool json_is_value(Text text);
 
-/// Reads a string behind its opening quote and appends its bytes to `out`. Returns its
-/// size including the closing quote, or 0 if it is malformed.
+/// Reads a string and appends its decoded bytes to `out`. `text` begins behind the
+/// opening quote. Returns the number of bytes read, including the closing quote, or 0
+/// if the string is malformed.
 uint32_t json_read_string(Text text, Buf *out);
 
 /// Reads the member of an object at `*at` (start at 0) and advances `*at`; returns
@@ -25,8 +26,8 @@ uint32_t json_read_string(Text text, Buf *out);
 /// json_is_value. `key` includes the quotes.
 bool json_next(Text text, uint32_t *at, Text *key, Text *value);
 
-/// Appends the bytes of a string that has quotes; returns false if `value` is not a
-/// string.
+/// Appends the decoded bytes of the string `value`, which has its quotes. Returns false
+/// if `value` is not a string.
 bool json_read_text(Text value, Buf *out);
 
 /// Appends UTF-8 bytes as a string.

@@ -42,8 +42,8 @@ static Text take_word(Text *text) {
   return word;
 }
 
-// Removes the text before the first object, and the spaces behind that text, from
-// `text`.
+// Removes the text before the first object from `text`. Returns the removed text
+// without the spaces at its end.
 static Text take_until_object(Text *text) {
   Text name = *text;
   for (uint32_t at = 1; at < text->size; at++) {

@@ -29,7 +29,7 @@ typedef struct Line {
 
 /// Parses a line without its end of line. Names may contain spaces: for JOIN, LEAVE and
 /// NAME, the word is everything behind the command, trimmed. For SEND, the word ends at
-/// a space; for JOIN_WITH, before the first `{` behind a space.
+/// a space. For JOIN_WITH, the word ends before the first `{` behind a space.
 Line line_read(const char *text, size_t size);
 
 /// Returns whether a line is the first line of an HTTP request: `METHOD target

@@ -7,7 +7,8 @@
 #include "base/buf.h"
 #include "wire/reader.h"
 
-/// Appends the body; an empty `json` means null. Returns the offset of the value.
+/// Appends the body. If `json.bytes` is NULL, the value is null. Returns the offset of
+/// the value from the start of the body.
 uint32_t message_body(Buf *buf, Text name, Text json);
 
 /// Reads a body: appends the name's bytes to `name`, and points `value` to the value's

@@ -23,7 +23,7 @@ enum Channels {
   CHANNEL_CONTROL = 0,
   CHANNEL_RESERVED = 1,
   CHANNEL_MESSAGE = 2,
-  CHANNEL_SERVED_FIRST = 3,  // channels that a client or the script may serve
+  CHANNEL_SERVED_FIRST = 3,  // first channel that a client or the script may serve
   CHANNEL_PLUGIN_FIRST = 1000,
   CHANNEL_PLUGIN_LAST = 1999,
   CHANNEL_LLM_FIRST = 2000,
@@ -54,8 +54,8 @@ void packet_write_header(uint8_t out[PACKET_HEADER_SIZE], const Packet *packet);
 /// nothing if `request` is NULL or lacks REQUEST.
 void packet_answer(Packet *packet, const Packet *request);
 
-/// Does the same, and makes the packet RELIABLE if `request` is. If the answer is lost
-/// with the connection, it then arrives on the next one.
+/// Works like packet_answer, and makes the answer RELIABLE if `request` is RELIABLE. If
+/// such an answer is lost with the connection, it arrives on the next connection.
 void packet_answer_reliably(Packet *packet, const Packet *request);
 
 /// Appends header and payload.

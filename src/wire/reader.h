@@ -29,8 +29,8 @@ static inline bool text_equals(Text a, Text b) {
   return a.size == b.size && (a.size == 0 || memcmp(a.bytes, b.bytes, a.size) == 0);
 }
 
-/// Returns a cursor at the start of `bytes`, which the caller keeps. `bytes` may be
-/// NULL if `size` is 0.
+/// Returns a cursor at the start of `bytes`, which must outlive the cursor. `bytes` may
+/// be NULL if `size` is 0.
 Reader reader_of(const void *bytes, size_t size);
 
 uint8_t reader_u8(Reader *reader);

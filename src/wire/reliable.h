@@ -1,5 +1,5 @@
-// One side of the RELIABLE stream of a session (docs/protocol.md, section 4): the
-// number of packets sent and received, and the sent packets without an acknowledgement,
+// One side of the RELIABLE stream of a session (docs/protocol.md, section 4). It counts
+// the packets sent and received, and keeps the sent packets without an acknowledgement,
 // the oldest first. No I/O and no clock.
 //
 // The wire carries no packet numbers, only counts, modulo 2^32. After a resume, each
@@ -17,7 +17,7 @@ enum {
   RELIABLE_WINDOW = 1024,        // most packets without an acknowledgement
   RELIABLE_ACK_PACKETS = 128,    // received packets that cause an immediate ACK
   RELIABLE_ACK_BYTES = 1 << 20,  // received bytes that cause an immediate ACK
-  RELIABLE_ACK_MS = 500,         // delay of the ACK for fewer packets and bytes
+  RELIABLE_ACK_MS = 500,         // delay of an ACK that is not immediate
 };
 
 /// A ring of whole packets.
@@ -30,13 +30,13 @@ typedef struct KeptRing {
 
 /// The state of one side. A zero-initialized one is the start of a session.
 typedef struct Reliable {
-  KeptRing *kept;     // sent packets without an acknowledgement; NULL: none
-  uint32_t sent;      // packets sent so far
-  uint32_t acked;     // sent packets that were acknowledged
-  uint32_t received;  // packets received so far
-  uint32_t reported;  // received packets that this side has acknowledged
-  uint32_t untold_bytes;
-  uint32_t resent;  // packets sent again
+  KeptRing *kept;         // sent packets without an acknowledgement; NULL: none
+  uint32_t sent;          // packets sent so far
+  uint32_t acked;         // sent packets that were acknowledged
+  uint32_t received;      // packets received so far
+  uint32_t reported;      // received packets that this side has acknowledged
+  uint32_t untold_bytes;  // bytes of received packets that were not acknowledged
+  uint32_t resent;        // packets sent again
 } Reliable;
 
 /// Releases the kept packets.
@@ -47,17 +47,18 @@ static inline uint32_t reliable_waiting(const Reliable *stream) {
   return stream->sent - stream->acked;
 }
 
-/// Counts a packet as sent and keeps a reference to it. Returns false without an effect
-/// if the window is full: it has RELIABLE_WINDOW packets, or would exceed `max_bytes`.
+/// Counts a packet as sent and keeps a reference to it. If the window is full, returns
+/// false without an effect. It is full if it has RELIABLE_WINDOW packets, or if the
+/// packet would make it exceed `max_bytes`.
 /// An empty window accepts a packet of any size.
 bool reliable_push(Reliable *stream, Blob *packet, size_t max_bytes);
 
-/// Releases the first `count` packets, which the other side has received. Returns
-/// ERR_MALFORMED for an impossible count: one that is lower than before or higher than
-/// the packets sent.
+/// Releases the packets that the other side has received. `count` is the number of all
+/// packets that it has received so far. Returns ERR_MALFORMED for an impossible count:
+/// a count lower than the previous one, or higher than the number of packets sent.
 int reliable_ack(Reliable *stream, uint32_t count);
 
-/// Returns whether the other side can have sent `count`.
+/// Returns whether `count` is possible; see reliable_ack.
 bool reliable_is_count(const Reliable *stream, uint32_t count);
 
 /// Returns the kept packet at `index`, counted from the oldest one; `index` must be
@@ -72,5 +73,5 @@ static inline bool reliable_owes(const Reliable *stream) {
   return stream->reported != stream->received;
 }
 
-/// Returns the count to acknowledge now, and stores that it was reported.
+/// Returns the count of received packets for an ACK, and stores that it was reported.
 uint32_t reliable_tell(Reliable *stream);

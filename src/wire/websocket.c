@@ -39,7 +39,7 @@ struct WsReader {
   uint8_t control_size;
   // The current message:
   uint8_t kind;       // opcode of the message; 0: none
-  bool is_handed_up;  // it was returned as an event, and is dropped at the next call
+  bool is_handed_up;  // the message was returned; the next call drops it
   Utf8 utf8;
   Buf message;
 };

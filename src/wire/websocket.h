@@ -36,7 +36,7 @@ typedef enum WsCode {
   WS_CODE_TOO_LARGE = 1009,
   WS_CODE_INTERNAL = 1011,
   WS_CODE_TRY_LATER = 1013,
-  WS_CODE_OWN = 4000,  // first of the codes WS_CODE_OWN + Code
+  WS_CODE_OWN = 4000,  // Perigee's codes are WS_CODE_OWN + Code
 } WsCode;
 
 // --- Reading ---
@@ -49,8 +49,7 @@ typedef enum WsEventType {
   WS_EVENT_MESSAGE,  // a whole message, assembled from its fragments
   WS_EVENT_PING,     // a PING, to be answered by a PONG with the same bytes
   WS_EVENT_CLOSE,    // the other side ends the connection with `code`
-  WS_EVENT_FAULT,    // the other side broke a rule, see `code` and `text`; nothing more
-                     // is read
+  WS_EVENT_FAULT,    // the other side broke a rule; see `code` and `text`
 } WsEventType;
 
 typedef struct WsEvent {
@@ -69,7 +68,7 @@ void ws_reader_free(WsReader *reader);
 /// of the previous call.
 void ws_reader_feed(WsReader *reader, const uint8_t *bytes, size_t size);
 
-/// Returns how many of these bytes have not been read.
+/// Returns how many bytes of ws_reader_feed have not been read.
 size_t ws_reader_unread(const WsReader *reader);
 
 /// Returns the next event. A message of more than `max_message` bytes is a fault as
@@ -107,8 +106,8 @@ void ws_accept(Text key, char accept[WS_ACCEPT_SIZE]);
 
 // --- Close codes ---
 
-/// Returns the close code for a connection that the server ends with `code`, with or
-/// without a text for people.
+/// Returns the close code for a connection that the server ends with `code`. `has_text`
+/// says whether the server also gives a text for people.
 uint16_t ws_close_code(Code code, bool has_text);
 
 /// Returns whether a close frame may carry this code.
