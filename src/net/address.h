@@ -22,7 +22,7 @@ uint16_t address_port(const SocketAddress *address);
 /// form.
 void address_text(const SocketAddress *address, char text[ADDRESS_SIZE]);
 
-/// Writes the network that limits for an address count. For IPv6 this is the first 64
-/// bits, because one subscriber has all addresses that share them. For link-local and
-/// IPv4 addresses it is the whole address.
+/// Writes the network of an address. Limits apply to networks, not to addresses. For
+/// IPv6, the network is the first 64 bits, because one subscriber has all addresses
+/// that share them. For link-local and IPv4 addresses, it is the whole address.
 void address_network(const char *text, char network[ADDRESS_SIZE]);

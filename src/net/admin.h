@@ -8,7 +8,7 @@
 #include "net/net.h"
 #include "wire/reader.h"
 
-enum { ADMIN_TOKEN_MIN = 16 };  // characters
+enum { ADMIN_TOKEN_MIN = 16 };  // characters of the shortest allowed token
 
 /// The parts of an answer. A complete answer is ANSWER_WHOLE. A stream
 /// (text/event-stream) consists of one ANSWER_OPEN, any number of ANSWER_MORE, and one
@@ -32,9 +32,10 @@ typedef enum AdminService { ADMIN_MCP, ADMIN_API, ADMIN_SERVICES } AdminService;
 
 /// Callbacks to the layer above. `data` is the argument of net_admin_serve.
 typedef struct AdminEvents {
-  /// Reports a request. `text` consists of "POST /mcp", then "name: value" for each
-  /// field that a service uses (names in lower case), an empty line, and the body. Each
-  /// line before the body ends with LF. `text` is valid during the call.
+  /// Reports a request. `text` consists of a line such as "POST /mcp", then "name:
+  /// value" for each field that a service uses (names in lower case), an empty line,
+  /// and the body. Each line before the body ends with LF. `text` is valid during the
+  /// call.
   void (*request)(void *data, ConnId conn, Text text);
   /// Reports that the connection has ended before its answer was complete. May be NULL.
   void (*gone)(void *data, ConnId conn);
@@ -42,26 +43,26 @@ typedef struct AdminEvents {
 
 typedef struct AdminOptions {
   const char *host;   // address to listen on
-  const char *token;  // token that every request must carry; NULL: none
+  const char *token;  // token that every request must carry; NULL: no token
   const char
-      *names;  // of it besides `host` and this machine's own, separated by commas
+      *names;  // names of the server besides `host` and localhost; separated by commas
 } AdminOptions;
 
 /// Returns whether only this machine can reach the address `host`.
 bool net_is_loopback(const char *host);
 
-/// Listens, at most once for a Net. If the port is 0, stores the free port that was
-/// chosen. Returns 0 or an error.
+/// Opens the listener. Call it at most once for a Net. If the port is 0, stores the
+/// free port that was chosen. Returns 0 or an error.
 int net_admin_listen(Net *net, uint16_t *port, const AdminOptions *options);
 
-/// Passes the requests of a service up from now on; before, they get 404. Does nothing
-/// without a listener. `events` must be static.
+/// Passes the requests of a service up from now on. Before this call, they get 404.
+/// Does nothing without a listener. `events` must be static.
 void net_admin_serve(Net *net, AdminService service, const AdminEvents *events,
                      void *data);
 
 /// Returns whether requests need a token.
 bool net_admin_has_token(const Net *net);
 
-/// Answers the request of `conn`. Does nothing if the connection has ended or has its
-/// answer.
+/// Answers the request of `conn`. Does nothing if the connection has ended or the
+/// request has been answered.
 void net_admin_answer(Net *net, ConnId conn, const AdminAnswer *answer);

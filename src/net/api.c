@@ -48,9 +48,9 @@ bool net_udp_figures(const Net *net, ConnId id, UdpFigures *figures) {
   return endpoint && endpoint->ops->udp_figures(endpoint, figures);
 }
 
-// An endpoint that stops again meanwhile waits for the next call, in a separate list.
-// An endpoint that ends meanwhile stays valid, because the loop or the end of the
-// iteration frees it; it does not resume.
+// Endpoints that stop again during this call enter a new list, for the next call. An
+// endpoint that ends during this call does not resume. It stays valid until the loop or
+// the end of the iteration frees it.
 bool net_resume(Net *net) {
   List list = net->resumed;
   net->resumed = (List){0};

@@ -1,4 +1,4 @@
-// Time and randomness: the machine's, or those of a simulation.
+// Time and randomness, from the machine or from a simulation.
 #include <sodium.h>
 
 #include "net/internal.h"

@@ -1,7 +1,7 @@
-// Endpoints, and of connections that this Net serves (Conn): throttling, the change of
-// the protocol, and the end. This file knows neither how bytes travel nor what they
-// mean. The end of the iteration reports that the other side has ended a connection; no
-// function reports it before.
+// Functions of endpoints. For connections that this Net serves (Conn), also throttling,
+// the change of the protocol, and the end. This file does not know how bytes travel or
+// what they mean. If the other side ends a connection, only the end of the iteration
+// reports that to the layer above.
 #include "net/conn.h"
 
 #include "base/err.h"

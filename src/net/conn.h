@@ -1,6 +1,6 @@
-// A connection, between the tables of its transport and its protocol, for the files of
-// net. The functions are grouped by file, with the lowest file first. A file calls the
-// files below it in this list only through the tables.
+// The internal header of a connection (Conn), which links a transport and a protocol.
+// The functions are grouped by file, from the lowest layer to the highest. A file calls
+// the functions of a higher layer only through tables.
 #pragma once
 
 #include "base/buf.h"
@@ -12,8 +12,8 @@
 #include "net/transport.h"
 
 enum {
-  // Most bytes in one `write` of a transport. Overflow cannot drop these bytes any
-  // more.
+  // Bytes in one `write` of a transport. The last message may exceed this number.
+  // Overflow cannot drop bytes that are being written.
   WRITE_CHUNK_BYTES = 64 << 10,
   REFUSED_MAX = 64,  // refused connections that may linger at a time
 };
@@ -26,11 +26,11 @@ typedef enum Stop {
   STOP_THROTTLED = 1,  // net_throttle
   STOP_BUSY = 2,       // the server answers a request
   STOP_SHARE = 4,      // the connection has used its share of this iteration
-  STOP_OWNER = 8,      // first of the bits for reasons of the layer above
+  STOP_OWNER = 8,      // first bit for further reasons; see io_threads/internal.h
 } Stop;
 
-/// How a connection ended that the layer above has not closed. A greater value replaces
-/// a smaller one, but END_SLOW stays until it is reported.
+/// How a connection ended, if the layer above has not closed it. A greater value
+/// replaces a smaller one, but END_SLOW stays until it is reported.
 typedef enum End {
   END_NONE,
   END_ORDERLY,
@@ -43,7 +43,7 @@ typedef enum End {
 typedef struct Inbox {
   Buf bytes;
   uint64_t since_ms;  // time at which the unfinished input began to arrive, monotonic
-  uint32_t scanned;   // bytes searched for the end of a line
+  uint32_t scanned;   // bytes already searched for the end of a line
   uint32_t counted;   // unfinished bytes counted in net->totals
   uint32_t max_payload;  // limit of a packet's payload, in bytes
   uint8_t framing;       // Framing
@@ -54,8 +54,8 @@ typedef struct Outbox {
   Source direct;  // messages to this connection alone
   GroupRef *groups;
   uint16_t group_count, group_capacity;
-  bool is_urgent;     // this iteration flushes its whole stream
-  bool is_condemned;  // the connection did not read, so it gets only CLOSING or similar
+  bool is_urgent;     // this iteration flushes all priorities
+  bool is_condemned;  // the connection did not read, so only OUT_KEEP messages follow
   Backlog *backlog;   // waiting output; owned; NULL while the connection keeps up
   NetSent sent;       // messages sent so far
 } Outbox;
@@ -69,7 +69,7 @@ struct Conn {
   ConnInfo *info;  // description for events.open; owned; NULL after that event
   Inbox in;
   Outbox out;
-  Datagrams *datagrams;  // datagrams, alone or beside the stream; NULL: none
+  Datagrams *datagrams;  // datagrams, instead of a stream or beside it; NULL: none
   Timer timer;           // deadline of the protocol, of a partly received packet, or of
                          // lingering
   int8_t close_code;     // Code of the close; -1: none given
@@ -90,8 +90,8 @@ Conn *conn_find(const Net *net, ConnId id);
 bool conn_takes_input(const Conn *conn);
 /// Adds a reason to stop reading and passing input up.
 void conn_stop(Conn *conn, unsigned reason);
-/// Removes a reason. If no other reason is left, input continues at the end of the
-/// iteration.
+/// Removes a reason to stop. If no other reason is left, input continues at the end of
+/// the iteration.
 void conn_start(Conn *conn, unsigned reason);
 /// Sets the connection's unfinished bytes, here and in the totals of the Net.
 void conn_count_unfinished(Conn *conn, uint32_t bytes);
@@ -153,6 +153,6 @@ void conn_introduce(Conn *conn, Framing framing);
 void conn_resume(Endpoint *endpoint);
 /// Ends the connection in order, as net_close does.
 void conn_close(Conn *conn);
-/// Reports the end of a conn in net->ended. If it has ended because it does not read,
-/// reports that as a fault.
+/// Reports the end of a conn in net->ended to the layer above; reports END_SLOW as a
+/// fault.
 void conn_report_end(Endpoint *endpoint);

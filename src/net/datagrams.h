@@ -1,4 +1,5 @@
-// The datagrams of a connection: packets that may be lost, beside its stream or instead of it.
+// The datagrams of a connection: packets that may be lost, beside its stream or instead
+// of it.
 #pragma once
 
 #include "net/udp.h"
@@ -6,11 +7,11 @@
 typedef struct Datagrams Datagrams;
 
 typedef struct DatagramsOps {
-  /// Returns whether a message with these flags (OutFlags) and this size can go by a
-  /// datagram now.
+  /// Returns whether datagrams can carry a message with these flags (OutFlags) and this
+  /// size now.
   bool (*carries)(const Datagrams *datagrams, uint8_t out_flags, uint32_t size);
-  /// Sends a packet, at once or after earlier ones; returns false if the packet must
-  /// wait.
+  /// Takes a packet, and sends it after earlier packets. Returns false without taking
+  /// the packet if it must wait in the backlog.
   bool (*send)(Datagrams *datagrams, const void *packet, uint32_t size, uint64_t key,
                uint32_t tag);
   /// Called after the connection has sent its part of this flush.

@@ -35,8 +35,9 @@ typedef struct EndpointOps {
   void (*leave)(Endpoint *endpoint, Group *group);
   NetSent (*sent)(const Endpoint *endpoint);
   NetSent (*queued)(const Endpoint *endpoint);
-  /// Implement net_udp_figures and net_udp_offer. The key is derived from `*local`,
-  /// `nonce` and the secret that all ports share.
+  /// Implement net_udp_figures and net_udp_offer. udp_offer stores in `*local` the id
+  /// that the connection has in the Net that serves it. The key is derived from that
+  /// id, `nonce` and the secret that all ports share.
   bool (*udp_figures)(const Endpoint *endpoint, UdpFigures *figures);
   uint16_t (*udp_offer)(Endpoint *endpoint, uint32_t peer, uint64_t nonce,
                         ConnId *local);
@@ -91,8 +92,9 @@ struct Remote {
 
 /// A part of a Net. The Net knows it only by this table, and calls parts in the order
 /// in which they were added. The part with the remotes is added before UDP for two
-/// reasons: a remote must know a client before the client's datagrams arrive, and the
-/// remotes' calls refer to proxies in UDP's table, which must exist until then.
+/// reasons. A remote must know a client before the client's datagrams arrive. Calls of
+/// the remotes refer to proxies in UDP's table, so the remotes must end before that
+/// table.
 typedef struct NetPart NetPart;
 typedef struct NetPartOps {
   /// Gives a remote the data that all connections share.
@@ -101,7 +103,7 @@ typedef struct NetPartOps {
   bool (*end_iteration)(NetPart *part);
   /// Called when the Net accepts no more connections and has closed all of them.
   void (*stop)(NetPart *part);
-  /// Ends everything else; the loop closes next.
+  /// Ends everything that `stop` has left; the loop closes next.
   void (*end)(NetPart *part);
   void (*free)(NetPart *part);
   void (*add_counters)(const NetPart *part, NetCounters *counters);
@@ -139,7 +141,7 @@ void endpoint_remove(Net *net, Endpoint *endpoint);
 void endpoint_resume_later(Net *net, Endpoint *endpoint);
 void endpoint_end_later(Net *net, Endpoint *endpoint);
 
-/// Adds to the endpoint's counter, if it has one.
+/// Adds `sent` to the endpoint's counter, if it has one.
 void counter_add(Endpoint *endpoint, NetSent sent);
 /// Adds `last` to the endpoint's counter, and removes the endpoint from that counter's
 /// list.

@@ -1,14 +1,14 @@
-// Unfinished packets, lines and messages: the deadline of each, and the limit of their
-// bytes. One connection may have one packet of the largest size. All together may have
-// UNFINISHED_TOTAL.
+// Unfinished packets, lines and messages: their deadlines, and the limit of their
+// bytes. Each connection may have one unfinished packet of the largest size. All
+// connections together may have UNFINISHED_TOTAL bytes.
 //
-// Beyond the total, the connections with the highest cost end first. The cost of a
+// If the total is exceeded, the connections with the highest cost end. The cost of a
 // connection is its unfinished bytes times the milliseconds since they began to arrive.
 // A player's cost is small even on a slow line, because a player sends small packets,
 // or a large one for a short time. An attacker must hold many bytes to fill the total.
 // To keep a lower cost than a player, it would have to send all these bytes again
-// within that short time. Simpler orders would help the attacker: the latest packet is
-// always a player's, and the oldest or slowest one often belongs to a player with a bad
+// within that short time. Simpler orders would help the attacker. The latest packet is
+// usually a player's. The oldest or slowest packet often belongs to a player with a bad
 // line.
 #include <stdlib.h>
 
@@ -17,8 +17,8 @@
 
 enum {
   UNFINISHED_TOTAL = 64 << 20,
-  // Bytes to which the total falls when it is exceeded, so that the search for
-  // connections to end is rare.
+  // Connections end until the total is at most this number of bytes. It is below the
+  // limit, so that the search for connections to end is rare.
   UNFINISHED_AFTER = UNFINISHED_TOTAL / 8 * 7,
 };
 
@@ -29,8 +29,8 @@ typedef struct Candidate {
 
 // --- Beyond the total ---
 
-// Each thread ends its own connections. A thread within its share of the total ends
-// none, because the other threads end theirs in their next iterations.
+// Returns whether this thread must end connections, because both the total and this
+// thread's share of it are exceeded. Other threads end theirs in their next iterations.
 static bool is_over(const Net *net, uint64_t total) {
   return net->totals->unfinished_bytes > total &&
          (uint64_t)net->unfinished_bytes * net->totals->threads > total;

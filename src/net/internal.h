@@ -30,7 +30,7 @@ enum {
 typedef struct NetTotals {
   _Atomic uint64_t backlog_packets, backlog_bytes;  // bytes and packets in all backlogs
   _Atomic uint64_t unfinished_bytes;  // bytes of unfinished packets, lines and messages
-  _Atomic uint64_t udp_bytes;         // bytes in streams by UDP that wait for a gap
+  _Atomic uint64_t udp_bytes;         // received bytes of UDP streams behind a gap
   _Atomic uint32_t refused;           // refused connections that still linger
   uint32_t threads;                   // number of threads that serve connections
 } NetTotals;
@@ -67,7 +67,7 @@ struct Net {
   uint64_t accept_warned_ms;
   uint64_t descriptors;  // descriptors that this process may open
   NetTotals own_totals,
-      *totals;              // `totals` is of the Net that it serves for, or its own
+      *totals;              // own_totals, or the totals of the Net behind `home`
   size_t unfinished_bytes;  // this Net's share of totals->unfinished_bytes
   NetPart *parts;           // list in the order of adding
   Remote **remotes;  // remotes that serve this Net's connections; none: the Net serves
@@ -81,10 +81,10 @@ struct Net {
   uint16_t (*udp_offer)(Conn *conn, uint32_t peer, uint64_t nonce);
   /// Copies the counters of an open, known Conn to its proxy; NULL: no proxies
   void (*publish)(const Conn *conn);
-  Web *web;          // part for the site, as the next three; NULL: not used yet
-  TlsServer *tls;    // NULL: no certificate was given
-  AdminPort *admin;  // NULL: no admin listener
-  UdpServer *udp;    // NULL: no UDP
+  Web *web;                         // part for the site; NULL: not used yet
+  TlsServer *tls;                   // part for TLS; NULL: not used yet
+  AdminPort *admin;                 // part for the admin listener; NULL: none
+  UdpServer *udp;                   // part for UDP; NULL: no UDP
   uint64_t hashes[NET_HASHES_MAX];  // argument of net_set_hashes
   uint32_t hash_count;
   bool is_stopping;

@@ -137,7 +137,7 @@ static void on_linger_over(void *data, uint64_t now_ms) {
   conn_destroy(data);
 }
 
-// Makes the layer above forget the connection.
+// Makes the id stale first; then writes the rest of the output and lingers.
 void conn_close(Conn *conn) {
   Net *net = conn->net;
   flush_conn(conn, PRIORITIES_ALL);
@@ -180,8 +180,8 @@ void conn_report_end(Endpoint *endpoint) {
   bool is_reset = conn->end == END_BROKEN || conn->end == END_CUT;
   Code code = is_reset ? CODE_RESET : CODE_CLOSED;
   if (net->events.ending) {
-    conn->self.listed |= LISTED_ENDED;  // the connection takes no more input, and its
-                                        // end is reported once
+    conn->self.listed |= LISTED_ENDED;  // set until net_end, so that the connection
+                                        // takes no input
     net->events.ending(net->data, conn->self.data, code);
     return;
   }

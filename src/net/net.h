@@ -34,13 +34,13 @@ typedef enum Overflow { DROP_NEWEST, DROP_OLDEST, OVERFLOW_DISCONNECT } Overflow
 enum {
   ADDRESS_SIZE = 46,              // text of an IPv6 address and its NUL
   NET_BACKLOG_BYTES = 8 << 20,    // bytes that may wait for one slow connection
-  NET_BACKLOG_TOTAL = 256 << 20,  // bytes that may wait for all connections;
-  NET_BACKLOG_SHARE = 128 << 10,  // beyond that, bytes that may wait for each
-  NET_BACKLOG_KEPT = 256 << 10,   // bytes of OUT_KEEP messages beyond either limit
+  NET_BACKLOG_TOTAL = 256 << 20,  // bytes that may wait for all connections together
+  NET_BACKLOG_SHARE = 128 << 10,  // bytes for each connection once the total is full
+  NET_BACKLOG_KEPT = 256 << 10,   // bytes that OUT_KEEP messages may add to a limit
   NET_OUTBUF_BYTES = 512 << 10,   // pending bytes of a source that cause an early flush
   NET_LINGER_MS = 2000,  // time in which a closing connection may read the rest
   NET_PACKET_DEADLINE_MS = 10000,  // time from the first byte of a packet to its last
-  NET_TYPED_BYTES = 1 << 10,       // bytes of a line before that deadline applies to it
+  NET_TYPED_BYTES = 1 << 10,       // bytes that a line may have without a deadline
 };
 
 typedef struct NetLimits {
@@ -48,7 +48,8 @@ typedef struct NetLimits {
   uint32_t channel_capacity;  // messages that may wait for one connection
   Overflow overflow;          // rule for messages beyond the capacity
   uint32_t batch_hz;          // flushes a second; 0: one in each iteration of the loop
-  uint32_t handshake_timeout_ms;  // time for the head of an HTTP request; 0: no limit
+  uint32_t handshake_timeout_ms;  // time for the first bytes, the TLS handshake or an
+                                  // HTTP head; 0: no limit
   bool allows_plain_udp;          // whether the Net accepts unencrypted datagrams
 } NetLimits;
 
@@ -67,8 +68,9 @@ typedef struct ConnInfo {
 /// any net function; if it closes a connection, that connection gets no further
 /// callback.
 typedef struct NetEvents {
-  /// May be NULL. Returns whether a connection to a listener of the game may stay, before
-  /// anything is read from it, or a request by UDP alone. With false it gets no answer.
+  /// Returns whether a new connection to a listener of the game, or a request by UDP
+  /// alone, may stay. Called before anything is read from the connection. After false,
+  /// the other side gets no answer. May be NULL.
   bool (*accept)(void *data, const char *address, uint16_t port);
   /// Reports a connection that may become a peer: it has sent nothing yet, or speaks
   /// HTTP. Returns NULL, or a static reason to refuse the connection. After NULL,
@@ -127,7 +129,7 @@ void net_unlisten(Net *net);
 /// Runs until net_stop has been called and all handles are closed.
 void net_run(Net *net);
 
-/// Run one iteration, as loop_poll, loop_fd and loop_timeout_ms do (os/loop.h).
+/// Call loop_poll, loop_fd and loop_timeout_ms of the Net's loop (os/loop.h).
 bool net_poll(Net *net, int timeout_ms);
 int net_fd(const Net *net);
 int net_timeout_ms(const Net *net);
@@ -167,20 +169,20 @@ Loop *net_loop(Net *net);
 /// Queues `out` for one connection.
 void net_write(Net *net, ConnId conn, const Out *out);
 
-/// Ends a connection. The net reads no more from it, gives it NET_LINGER_MS to take
+/// Ends a connection. The Net ignores its further input, gives it NET_LINGER_MS to read
 /// waiting output, then closes its socket. The id is stale at once, and `close` does
 /// not follow.
 void net_close(Net *net, ConnId conn);
 
-/// Does the same, and sends the reason if the protocol can, as WebSocket's can. `text`
-/// may be NULL.
+/// Ends a connection like net_close. If the protocol can send a reason (WebSocket can),
+/// also sends `code` and `text`. `text` may be NULL.
 void net_end(Net *net, ConnId conn, Code code, const char *text);
 
 /// Replaces the `conn_data` of the connection's callbacks.
 void net_set_data(Net *net, ConnId conn, void *conn_data);
 
-/// Stop reading and passing input up until net_unthrottle. Input that has arrived is
-/// kept.
+/// net_throttle stops reading and passing input up, until net_unthrottle is called.
+/// Input that has arrived is kept.
 void net_throttle(Net *net, ConnId conn);
 void net_unthrottle(Net *net, ConnId conn);
 
@@ -198,15 +200,16 @@ typedef struct NetSent {
   uint64_t bytes;
 } NetSent;
 
-/// Returns what a connection was sent so far; zeros if the connection is gone. The
-/// counters of connections on other threads, here and below, may lag a moment.
+/// Returns the messages sent to a connection so far; zeros if the connection has ended.
+/// For connections on other threads, this function and the functions below may return
+/// counters that are slightly old.
 NetSent net_sent(const Net *net, ConnId conn);
 
 /// Sum of the messages sent to ended connections, including their last words. The owner
 /// zeroes it.
 typedef struct NetCounter {
   NetSent sent;
-  struct Endpoint *endpoints;  // connections that net adds when they end
+  struct Endpoint *endpoints;  // open connections, which are added when they end
 } NetCounter;
 
 /// Makes net add the connection's messages to `counter` when it ends. A connection has
@@ -216,7 +219,7 @@ void net_set_counter(Net *net, ConnId conn, NetCounter *counter);
 /// Stops adding to a counter.
 void net_close_counter(NetCounter *counter);
 
-/// Returns what all connections were sent, including ended ones.
+/// Returns the messages sent to all connections, including ended connections.
 NetSent net_sent_in_all(const Net *net);
 
 /// Returns the messages and bytes that wait for a connection which does not read fast
@@ -230,7 +233,7 @@ NetSent net_queued_in_all(const Net *net);
 /// `tag`.
 GroupId net_group_open(Net *net, uint32_t tag);
 
-/// Closes a group after delivering what was written to it.
+/// Flushes the messages that were written to a group, then closes the group.
 void net_group_close(Net *net, GroupId group);
 
 /// Adds or removes a member. A connection may be in many groups, once in each. It

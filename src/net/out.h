@@ -5,8 +5,8 @@
 #include <string.h>
 
 enum OutFlags {
-  OUT_KEEP = 1,    // overflow does not drop it; too many of these end the connection
-                   // (SlowConsumer)
+  OUT_KEEP = 1,    // overflow does not drop the message; too many such messages end the
+                   // connection (SlowConsumer)
   OUT_URGENT = 2,  // keeps its place, but makes this iteration flush the whole stream
   OUT_UNRELIABLE = 4,  // one packet that may be lost; uses UDP if the connection has it
 };
@@ -18,7 +18,8 @@ typedef struct Out {
   uint32_t sizes[3];
   uint8_t priority;  // Priority
   uint8_t flags;     // OutFlags
-  uint64_t key;  // not 0: replaces the waiting message of its stream with the same key
+  uint64_t key;  // key; the message replaces a waiting message of the same connection
+                 // or group with the same key; 0: none
 } Out;
 
 static inline uint32_t out_size(const Out *out) {

@@ -1,5 +1,5 @@
-// A Protocol interprets the bytes of a connection. It has no state of its own; its
-// state for a connection is `conn->speech`.
+// A Protocol interprets the bytes of a connection. The table is static. The state of
+// the protocol for one connection is `conn->speech`.
 //
 // Any call of net may close the connection, and conn_speak frees the speech. After such
 // a call, a protocol checks conn_speaks before it continues.

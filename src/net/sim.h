@@ -20,8 +20,8 @@ enum {
 /// The state of the server's side of a connection.
 typedef enum SimEnding { SIM_OPEN, SIM_ENDED, SIM_RESET } SimEnding;
 
-/// Makes a simulated Net; the arguments are those of net_new. All functions of net.h
-/// work except those for the loop and for listening.
+/// Makes a simulated Net; the first three arguments are as for net_new. All functions
+/// of net.h work except those for the loop and for listening.
 Net *net_new_simulated(const NetLimits *limits, const NetEvents *events, void *data,
                        uint64_t seed);
 
@@ -55,7 +55,8 @@ void net_sim_window(Net *net, SimId id, size_t bytes);
 void net_sim_order(Net *net, const SimId *ids, size_t count);
 
 /// Sets the clock to `now_ms`, unless that time has passed, and iterates until nothing
-/// is left to do at that time. Returns false if that never ends.
+/// is left to do at that time. Returns false if work is left after very many
+/// iterations.
 bool net_sim_iterate(Net *net, uint64_t now_ms);
 
 /// Returns the time of the next work: now, the time of the next timer, or UINT64_MAX.

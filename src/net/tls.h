@@ -1,7 +1,7 @@
-// TLS 1.2 and 1.3 on ports where the first bytes choose the protocol: the certificate,
-// and counters. Unencrypted clients use the same ports. If a connection begins with a
-// TLS hello, TLS becomes a transport around its transport (transport/tls.c). The layers
-// above see no difference.
+// TLS 1.2 and 1.3: the certificate and counters. Clients with TLS and unencrypted
+// clients use the same ports. If a connection begins with a TLS hello, TLS becomes a
+// transport around the connection's transport (transport/tls.c). The layers above see
+// no difference.
 #pragma once
 
 #include <stdbool.h>
@@ -24,12 +24,12 @@ typedef struct TlsStats {
   uint64_t handshakes;  // completed handshakes
   uint64_t resumed;     // completed handshakes that resumed a session by a ticket
   uint64_t failed;      // handshakes that failed because of the other side
-  uint64_t refused;     // hellos that arrived without a certificate
+  uint64_t refused;     // hellos refused because the server had no certificate
 } TlsStats;
 
 /// Serves later connections with the certificate, its chain, and the key from these PEM
-/// files. Does nothing if the files have not changed. On an error, returns false with
-/// the sentence, and keeps the previous certificate.
+/// files. Does nothing if the files have not changed. On an error, stores it in
+/// `problem`, keeps the previous certificate, and returns false.
 bool net_tls_load(Net *net, const char *cert, const char *key, TlsProblem *problem);
 
 /// Makes a self-signed certificate for localhost, 127.0.0.1 and ::1, in memory only;

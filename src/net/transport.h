@@ -1,5 +1,5 @@
-// A Transport carries the bytes of one connection. It reports to its user: the
-// connection, or the transport around it (TLS).
+// A Transport carries the bytes of one connection. It reports events to its user, which
+// is the connection or the transport around this transport (TLS).
 #pragma once
 
 #include <stdbool.h>

@@ -25,7 +25,7 @@ typedef struct UdpTotals {
   uint64_t received, received_bytes;  // received datagrams and their bytes
   uint64_t refused;  // received datagrams that were unknown, not authentic, or repeated
   uint64_t sent, sent_bytes;  // sent datagrams and their bytes
-  uint64_t unsent;            // sent datagrams that the kernel did not take
+  uint64_t unsent;            // datagrams in `sent` that the kernel did not take
   uint64_t lost;              // sent datagrams without an acknowledgement
   uint64_t resent_bytes;      // bytes of streams that were sent again
   uint64_t moved;             // changes of a connection's address
@@ -45,17 +45,17 @@ typedef struct UdpFigures {
 /// besides 0.
 void net_set_hashes(Net *net, const uint64_t *hashes, uint32_t count);
 
-/// Serves UDP at `host` on `count` ports from `*port` on; 0 becomes a free port. Each
-/// remote of the Net also gets a port, behind these, for clients that attach to a
-/// stream which the remote serves. Call it once, for a Net that is not simulated.
-/// Returns 0; or an error, its port in `*port` (ERR_INVALID: beyond 65535), and no
-/// change.
+/// Serves UDP at `host` on `count` ports from `*port` on. If `*port` is 0, stores the
+/// free port that was chosen. Each remote of the Net also gets a port, after these, for
+/// the connections that the remote serves. Call it once, for a Net that is not
+/// simulated. Returns 0 or an error. After an error, nothing has changed, and `*port`
+/// is the port that failed (ERR_INVALID: it would be above 65535).
 int net_udp_open(Net *net, const char *host, uint16_t *port, uint32_t count);
 
-/// Lets the client of a connection, now peer number `peer`, attach with a new key,
-/// which replaces the previous one. A client by UDP alone may fill the window of its
-/// stream from now on. Returns the port to attach to, or 0 without a key if none is
-/// offered.
+/// Lets the client of a connection, now peer number `peer`, attach by UDP. Stores a new
+/// key, which replaces the previous key. If the client already uses UDP alone, stores
+/// no key, but lets the client fill the window of its stream. Returns the port to
+/// attach to, or 0 if the client cannot attach.
 uint16_t net_udp_offer(Net *net, ConnId conn, uint32_t peer,
                        uint8_t key[NET_UDP_KEY_SIZE]);
 

@@ -20,11 +20,10 @@ typedef struct WebOptions {
   const char *folder;   // folder of the served files; NULL: none
   const char *origins;  // origins of pages, besides the server's own, that may open a
                         // WebSocket; separated by commas; "*": all
-  const char
-      *hosts;  // names of the server besides localhost, its addresses and those in
-               // its certificate, separated by commas; "*": all
-  const WebModule *modules;  // modules that pages import, ended by one without a name;
-                             // may be NULL
+  const char *hosts;    // names of the server besides localhost, its addresses and the
+                        // names in its certificate; separated by commas; "*": all
+  const WebModule *modules;  // modules that pages import, ended by an entry without a
+                             // name; may be NULL
   bool is_watched;  // the files are being edited, so browsers check for changes before
                     // each use
 } WebOptions;
