@@ -1,4 +1,5 @@
---- Events of the admin listener: requests of operators and LLMs, and events that these requests have caused.
+--- Events of the admin listener: requests from operators and LLMs, the loss of their connections, and the end
+--- of child processes that these requests started.
 
 local core = require "perigee.core"
 local live = require "perigee.host.live"

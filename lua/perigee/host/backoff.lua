@@ -1,16 +1,16 @@
---- Suspends ticks and repeating timers that ran past their deadline, for a while, because each such call
---- delays all others by the whole deadline, and would do so again and again.
+--- Suspends ticks, systems and repeating timers for a while after they ran past their deadline. Without the
+--- pause, each further call would delay all other handlers by the whole deadline.
 
 local core = require "perigee.core"
 local live = require "perigee.host.live"
 
-local FIRST, MOST = 1, 30 -- seconds; each pause is twice as long as the one before
+local FIRST, MOST = 1, 30 -- shortest and longest pause, seconds; each next pause is twice as long
 
 local backoff = {}
 
-local tried -- time of the last call that a pause allowed again
+local tried -- time of the last call that followed a pause, by core.now
 
-local pauses = setmetatable({}, { __mode = "k" }) -- by room id or timer's entry
+local pauses = setmetatable({}, { __mode = "k" }) -- pauses, by room id (its tick), timer's entry, or task
 
 
 --- Suspends a tick or timer whose call ran past its deadline.

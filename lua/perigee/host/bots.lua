@@ -20,9 +20,9 @@ local bots = {}
 ---@class perigee.BotEntry
 ---@field room integer
 ---@field brain string? name of the brain's module
----@field where string place of the room:bot that made it, such as "game.lua:12: "
----@field on_tick table? task of the brain's on_tick, for errors and pauses; nil: it has none
----@field on_message table?
+---@field where string place of the call of room:bot that made it, such as "game.lua:12: "
+---@field on_tick table? task of the brain's on_tick, for errors and pauses; nil: the brain has no on_tick
+---@field on_message table? task of the brain's on_message
 
 -- The bots that exist, by peer id.
 local all = {} ---@type table<integer, perigee.BotEntry>
@@ -44,7 +44,7 @@ local function problem_of(name, brain)
   end
 end
 
--- Gives a bot the tasks for the brain of a version.
+-- Sets a bot's tasks to the handlers that its brain has in a version.
 local function set_tasks(entry, version)
   local brain = entry.brain and version.modules[entry.brain]
   for _, handler in ipairs(HANDLERS) do
@@ -115,7 +115,7 @@ function bots.is_deaf(id)
 end
 
 
---- Forgets a bot that has ended; returns whether the peer was one.
+--- Forgets a bot that has ended; returns whether the peer was a bot.
 ---@param id integer
 ---@return boolean
 function bots.forget(id)
@@ -158,8 +158,8 @@ end
 
 local on = {}
 
--- Returns the brain's function for an event, as a task; nil if the brain has none. A function of another
--- version's brain may still be waiting.
+-- Returns the task of a bot's handler, and marks it as the running code; returns nil if the brain has no such
+-- handler. A task of an older version may still be waiting in the same handler.
 local function begin(peer, handler)
   local task = all[peer] and all[peer][handler]
   live.task, ran[1] = task, task and task.fn

@@ -1,6 +1,6 @@
---- The game's table `channels`: which peers may serve a plugin channel in a game without on_channel_open
---- (every peer, or those whose token is the value of an environment variable), and which numbers its name may
---- have.
+--- Reads and applies the rules in the game's table `channels`. In a game without on_channel_open, a rule
+--- decides which peers may serve a plugin channel: every peer, or only peers whose token is the value of an
+--- environment variable. A rule can also name the numbers that the channel may have.
 
 local channels = require "perigee.api.channels"
 local core = require "perigee.core"
@@ -19,7 +19,7 @@ local channel_rules = {}
 ---@class perigee.ChannelRuleEntry
 ---@field token string? variable whose value the peer's token must equal
 ---@field first integer? first of the channel's numbers
----@field last integer?
+---@field last integer? last of the channel's numbers
 ---@field has_no_tools boolean whether its client may offer no tools to LLMs
 
 local unset = {} -- variables that were already reported as unset
@@ -51,7 +51,7 @@ local function read_rule(rule, fail, where)
   return { token = rule.token, first = first, last = last, has_no_tools = rule.tools == false }
 end
 
--- Numbers of two channels may not overlap.
+-- Raises an error if the numbers of two channels overlap.
 local function check_spans(rules, fail)
   local names = {}
   for name, rule in next, rules do
@@ -85,7 +85,7 @@ function channel_rules.read(declared, fail)
 end
 
 
---- Returns whether a version declares or serves a number.
+--- Returns whether a rule includes a channel number, or a channel of the script has it.
 ---@param rules table<string, perigee.ChannelRuleEntry>
 ---@param number integer
 ---@return boolean
@@ -99,7 +99,8 @@ function channel_rules.uses(rules, number)
 end
 
 
---- Exports the numbers that a version declares. Warns of channels that have others.
+--- Exports the channel numbers that a version declares. Warns of each channel whose present number is not
+--- among its declared numbers.
 ---@param rules table<string, perigee.ChannelRuleEntry>
 function channel_rules.export(rules)
   local list = {}
@@ -120,7 +121,8 @@ end
 
 -- Checking ------------------------------------------------------------------------------------
 
--- Explains a refusal to the designer, in the log and in the error that the refused client gets.
+-- Refuses a channel. While files are watched, explains the refusal to the designer, in the log and in the
+-- client's error.
 local function refuse(text, ...)
   if not core.limits().is_watched then
     return false, REFUSED, UNAUTHORIZED
@@ -147,15 +149,15 @@ local function refuse_unset(name, variable)
 end
 
 
--- Returns the rule for the part of the name before ':', if that rule has a range of numbers: such a rule also
--- applies to names that begin with its name and ':'.
+-- Returns the rule for the part of the name before ':', if that rule has several numbers. Such a rule for
+-- "bot" also applies to "bot:1" and "bot:2".
 local function rule_of_family(name)
   local rule = live.channels[name:match "^[^:]*"]
   return rule and rule.first and rule.first < rule.last and rule or nil
 end
 
 
---- Returns true; or false, the message of the refusal, and its code.
+--- Returns whether a peer may serve a channel. If not, also returns the message of the refusal and its code.
 ---@param peer integer
 ---@param name string name of the channel
 ---@return boolean

@@ -1,4 +1,4 @@
---- Reports the errors of handlers: one line in the log for each, and a report for on_error.
+--- Reports the errors of handlers: in the log, and to the game's on_error.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
@@ -18,7 +18,7 @@ local EVENTS, LEVELS = core.events, core.levels
 -- Least and longest interval between two lines of the same error, in seconds. The interval doubles with each
 -- line while the error continues.
 local LOG_INTERVAL, LOG_INTERVAL_MAX = 1, 60
-local SEEN_MAX = 200 -- different errors that are remembered
+local SEEN_MAX = 200 -- most different errors whose states are stored
 local REPORTS_MAX = 100 -- reports that may wait for on_error
 local TEXT_MAX = 8192 -- bytes of an error in the log and in reports
 
@@ -27,14 +27,14 @@ for name, number in next, EVENTS do
   event_names[number] = name
 end
 
--- State of each error: { at = time of the last line, last = time of the last occurrence, interval, count =
--- occurrences since that line }
+-- State of each error: { at = time of its last log line, last = time of its last occurrence, interval =
+-- seconds between its log lines, count = occurrences since its last log line }
 local seen, seen_count = {}, 0
 local reports, last_report, waiting = {}, 0, 0
 
 -- Texts ------------------------------------------------------------------------------------
 
--- Restores the long file names that Lua cuts in messages.
+-- Restores the long file names that Lua shortens in messages.
 local function with_whole_names(text)
   for _, path in ipairs(live.attempt and live.attempt.files or {}) do
     local short = getinfo(load("", "@" .. path), "S").short_src
@@ -75,11 +75,11 @@ function errors.shorten(text)
 end
 
 
--- The files that call the game's functions, and the files of host/.
+-- Files that call the game's functions. All files of host/ do so as well.
 local CALLERS = { tasks = true, errors = true, reload = true, systems = true }
 
--- Removes the host's line from an error that C raises in a handler which ends with `return f()`, because Lua
--- then names the line that called the handler.
+-- Removes the host's line from an error. Lua names that line if a handler ends with `return f()` and f is a C
+-- function that raises the error, because f has then replaced the handler on the stack.
 local function without_caller(text, traceback)
   local caller, rest = text:match "^lua/perigee/([%l/]+)%.lua:%d+: (.*)$"
   local is_caller = caller and (CALLERS[caller] or caller:find "^host/")
@@ -95,8 +95,8 @@ local function split(text)
   return text:match "^([^\n]-):(%d+): (.*)$"
 end
 
--- Returns the lines about the script's own functions. LuaJIT does not always know the line of the innermost
--- one; in that case the error has the line.
+-- Returns the traceback's lines about the script's own functions. LuaJIT does not always know the line of the
+-- innermost function; in that case the line comes from the error's text.
 local function clean_traceback(traceback, text)
   local file, number = split(text)
   local lines = {}
@@ -112,15 +112,15 @@ local function clean_traceback(traceback, text)
   return lines
 end
 
--- Adds the script's line before a line of Perigee's own, because the script called that code.
+-- If an error names a line of Perigee's own code, adds the script's line that called that code.
 local function at_script(text, lines)
   local own, rest = text:match "^(lua/perigee/[^\n]-:%d+): (.*)$"
   local file, line = split(lines[1] or "")
   return own and file and ("%s:%s: %s (in %s)"):format(file, line, rest, own) or text
 end
 
--- Returns the error of a load as text. If it says more than the place in the error, the chain of require and
--- calls at the top level follows.
+-- Returns the error of a load as text. Appends the traceback (the chain of require and calls), unless the
+-- traceback only repeats the place that the error names.
 local function load_report(text, problem, traceback)
   local attempt = live.attempt
   if attempt and attempt.trace and rawequal(attempt.problem, problem) then
@@ -137,7 +137,7 @@ end
 
 -- The failed handler -----------------------------------------------------------------------
 
--- Returns the handlers of a room's kind, if the game names the kind.
+-- Returns the handlers of a room's kind (nil if the game does not declare the kind), and the room's object.
 local function kind_of(room)
   local object = registry.peek_room(room)
   return object and live.kinds[object.kind], object
@@ -192,8 +192,8 @@ local function know(key)
   return seen[key]
 end
 
--- Returns the number of equal texts that were not logged since the last line; nil if this one must not be
--- logged either.
+-- Returns how many equal texts were suppressed since the last log line; nil if this text must be suppressed
+-- too.
 local function count_unlogged(key)
   local now, known = core.now(), seen[key] or know(key)
   local was_quiet = now - known.last >= known.interval
@@ -209,13 +209,13 @@ local function count_unlogged(key)
 end
 
 
---- Logs a text at most once a second, and less often while it recurs. The line includes the number of times
---- that the text was not logged.
+--- Logs a text at most once a second, and less often while it recurs. The line includes the number of
+--- repetitions that were suppressed.
 ---@param level integer
 ---@param text string
 ---@param details string? further lines
 ---@param version integer? version of the code that failed; the live one if not given
----@param what string? key of equal texts; by default the version and the text
+---@param what string? texts with the same key count as equal; default: the version and the text
 function errors.log(level, text, details, version, what)
   local unlogged = count_unlogged(what or (version or live.number) .. text)
   if unlogged then
@@ -255,8 +255,8 @@ function errors.call_on_error(number)
 end
 
 
--- Suspends a tick, timer or system that ran past its deadline. Returns whether this is the first time since a
--- successful call of it.
+-- Suspends a tick, timer or system that ran past its deadline. Returns whether this is its first pause since
+-- its last successful call.
 local function suspend(event, room, task, handler)
   local key = event == EVENTS.tick and room
     or event == EVENTS.timer and type(task) == "table" and (task.interval and task or task.backoff_key)
@@ -278,7 +278,7 @@ end
 ---@param room integer
 ---@param problem any the error value
 ---@param traceback string
----@param is_over boolean whether the handler exceeded its budget
+---@param is_over boolean whether the handler ran past its deadline
 ---@return string
 function errors.failed(event, peer, room, problem, traceback, is_over)
   journal.run()
@@ -287,7 +287,7 @@ function errors.failed(event, peer, room, problem, traceback, is_over)
   end
   local text = with_whole_names(without_caller(errors.shorten(errors.text(problem)), traceback))
   if event == EVENTS.load or event == EVENTS.reload then
-    live.loading = nil -- a yield at the top level has stopped loader.run half-way
+    live.loading = nil -- after a yield at the top level, loader.run has not cleared it
     return load_report(text, problem, traceback)
   end
   local task = live.task
@@ -313,7 +313,7 @@ function errors.failed(event, peer, room, problem, traceback, is_over)
   if type(task) == "table" and task.on_failure then
     task.on_failure(text)
   end
-  -- The first time is not shown to developers, because the machine may have been busy with other work.
+  -- A first overrun is not shown to developers, because the machine may have been busy with other work.
   if not (is_over and suspend(event, room, task, handler)) then
     core.report_failure(handler .. " failed: " .. text .. details)
   end
@@ -329,7 +329,7 @@ function errors.failed(event, peer, room, problem, traceback, is_over)
 end
 
 
--- Events whose sender or joiner gets the fault of their handler.
+-- Events that answer a peer's request: that peer gets the fault of the handler.
 local IS_ANSWERED = {}
 for _, name in ipairs { "accept", "connect", "create", "join", "rename", "channel_open", "broadcast",
   "message", "text", "packet", "channel" } do
@@ -337,8 +337,8 @@ for _, name in ipairs { "accept", "connect", "create", "join", "rename", "channe
 end
 
 
---- Handles a fault that ends a handler: rolls back the handler's changes in the Lua half. C answers with the
---- code and the JSON. If no request waits for an answer, the fault is logged.
+--- Handles a fault that ends a handler: rolls back the handler's changes in the Lua half. C answers the
+--- request with the returned code and JSON. If no request waits for an answer, logs the fault.
 ---@param event integer
 ---@param room integer
 ---@param problem perigee.Fault

@@ -12,7 +12,7 @@ local faults = {}
 ---@field code string
 ---@field value any
 ---@field json string
----@field place string "file:line: " of perigee.fault, or ""
+---@field place string "file:line: " of the call of perigee.fault, or ""
 
 local held = setmetatable({}, { __mode = "k" }) ---@type table<perigee.Fault, perigee.FaultEntry>
 local FIELDS = { "code", "value" }

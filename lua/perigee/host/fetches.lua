@@ -1,5 +1,5 @@
---- Requests of the game to other servers: handlers that wait for answers, and the answers. C makes the
---- requests (src/os/fetch.h). In a simulated server the test answers them.
+--- The game's HTTP requests to other servers. The requesting handler waits for the answer. C makes the
+--- requests (src/os/fetch.h). In a simulated server, the test answers them.
 
 local core = require "perigee.core"
 local live = require "perigee.host.live"
@@ -21,17 +21,17 @@ local fetches = { on = {} }
 
 local waiting = setmetatable({}, { __mode = "v" }) -- entries by token
 local last_token = 0
-local simulated = nil ---@type table[]? requests for the test of a simulated server; nil: it answers none
+local simulated = nil ---@type table[]? requests that the test has not taken yet; nil: the test answers none
 
 
 -- Returns method, URL and header fields, with a NUL after each.
 local function head_of(request)
-  local parts = { request.method, request.url, "Expect:" } -- no wait for "100 Continue"
+  local parts = { request.method, request.url, "Expect:" } -- libcurl does not wait for "100 Continue"
   for name, value in next, request.headers do
-    parts[#parts + 1] = value == "" and name .. ";" or name .. ": " .. value -- as libcurl has them
+    parts[#parts + 1] = value == "" and name .. ";" or name .. ": " .. value -- libcurl's notation of a field
   end
   if not request.headers["content-type"] then
-    parts[#parts + 1] = "Content-Type:" -- libcurl's default would be the type of a form
+    parts[#parts + 1] = "Content-Type:" -- otherwise libcurl sends the type of a form
   end
   return table.concat(parts, "\0") .. "\0"
 end
@@ -95,13 +95,13 @@ end
 -- Simulated servers ------------------------------------------------------------------------
 
 
---- Begins to keep requests for take_requests.
+--- From now on, stores requests for take_requests.
 function fetches.serve()
   simulated = simulated or {}
 end
 
 
---- Returns the requests since the last call.
+--- Returns the requests that the game has made since the last call of this function.
 ---@return table[]
 function fetches.take_requests()
   local taken = simulated or {}

@@ -55,7 +55,7 @@ function on.error(_, _, _, number)
 end
 
 
-local REPORTED_MAX = 200 -- findings in states that are logged for one version, each once
+local REPORTED_MAX = 200 -- most findings in states that are logged for one version
 
 local reported, reported_count, reported_of = {}, 0, nil -- `reported_of`: the version with these findings
 

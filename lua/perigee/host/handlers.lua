@@ -107,7 +107,7 @@ local function read_handlers(source, names, where, prefix)
   return found
 end
 
--- The form of names of the game's own constants.
+-- Names of this form are the game's own constants.
 local CONSTANT = "^[A-Z][A-Z0-9_]*$"
 
 -- Warns of keys that look like handlers or settings, but are never read.
@@ -129,7 +129,8 @@ local function check_keys(source, known, where, prefix, warnings)
   end
 end
 
--- Warns of inherited handlers, which are not found, because all handlers must be known at the load.
+-- Warns of a table with a metatable: inherited handlers are not found, because all handlers must be known at
+-- the load.
 local function check_inheritance(source, where, name, warnings)
   local meta = getmetatable(source)
   if meta and rawget(meta, "__index") ~= nil then
@@ -283,7 +284,7 @@ end
 
 -- Hooks ------------------------------------------------------------------------------------
 
--- Hooks whose handler's name is not "on_" and the name of the hook.
+-- Handlers of the hooks whose handlers are not named "on_" plus the name of the hook.
 local BY_HOOK = {
   room_create = { "on_room_create", "on_create" },
   room_delete = { "on_room_delete", "on_delete" },

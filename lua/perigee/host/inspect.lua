@@ -68,7 +68,7 @@ function inspect.world()
 end
 
 
---- Returns the id of a text peer by its name, which the game's on_connect has given it.
+--- Returns the id of the connected text peer that has a name.
 ---@param name string
 ---@return integer?
 function inspect.text_peer(name)
@@ -95,7 +95,7 @@ function inspect.greets_text()
 end
 
 
---- Returns the text peer that has connected last.
+--- Returns the text peer that connected last.
 ---@return integer id 0: none
 ---@return string? name
 function inspect.last_text_peer()

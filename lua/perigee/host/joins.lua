@@ -1,5 +1,5 @@
---- Reports the outcomes of joins that the script requested, either to the handler that waits for the outcome,
---- or to the log if the refusal would otherwise be lost.
+--- Reports the outcome of each join that the script requested to the handler that waits for it. If no handler
+--- waits, logs a refusal while files are watched.
 
 local core = require "perigee.core"
 local errors = require "perigee.host.errors"
@@ -8,17 +8,17 @@ local registry = require "perigee.host.registry"
 local tasks = require "perigee.host.tasks"
 local journal = require "perigee.host.journal"
 
-local FOR_EVER = 1e9 -- seconds; the wait ends with on_join
-local QUIET = "ConnectionClosed" -- code of a peer that has gone, which is not a refusal
+local FOR_EVER = 1e9 -- seconds; the outcome of the join ends the wait
+local QUIET = "ConnectionClosed" -- code of a join that ended because the peer is gone; it is no refusal
 
 local joins = {}
 
--- Joins by token: `entry` waits for the outcome, or a refusal is logged with the `line` of the call;
--- `options` are those for on_join.
+-- Joins by token: { entry = entry of the handler that waits, line = place of the call for the log of a
+-- refusal, call = name of the called function, options = options for on_join }.
 local pending = {}
 local last_token = 0
 
--- Returns the token of a join whose outcome `join` describes.
+-- Stores a join under a new token; returns the token.
 local function expect(join)
   last_token = last_token % 0xffffffff + 1
   journal.set(pending, last_token, join)
@@ -75,7 +75,7 @@ function joins.wait(peer, room, options)
 end
 
 
---- Returns the options of a join by the script for on_join.
+--- Returns the options for on_join of a join that the script requested.
 ---@param token integer
 ---@return any
 function joins.options(token)

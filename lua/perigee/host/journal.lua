@@ -9,7 +9,7 @@ local core = require "perigee.core"
 local journal = {}
 
 local steps, count = {}, 0
-local held = 0 -- number of steps of the handlers before the running one
+local held = 0 -- number of steps of earlier handlers, which journal.run keeps
 local transaction = -1
 
 local function renew()

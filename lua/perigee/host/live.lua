@@ -10,7 +10,7 @@ local live = {
   path = nil,  -- path of the game, as the user gave it
   number = 0,  -- number of the live version
   loading = nil, -- number of the version whose top level is running; nil: none
-  upgrading = nil, -- true while a handler runs whose effects a failed reload rolls back
+  upgrading = nil, -- true while on_upgrade runs; a failed reload rolls back its effects
   version = nil,  -- perigee.Version; see loader.lua
   attempt = nil,  -- files and texts of the version loaded last, live or not
   -- Description of the running code if the event does not describe it: the name of a message, or a table with
@@ -25,7 +25,7 @@ live.game = {}
 --- The rules for plugin channels (channel_rules.lua).
 live.channels = {}
 
--- Handlers for rooms by kind, and for rooms of undeclared kinds.
+-- Handlers of rooms: by kind, and for rooms of undeclared kinds.
 live.kinds = {}
 live.fallback = {}
 
@@ -65,7 +65,7 @@ function live.version_of(fn)
 end
 
 
---- Removes the hashes of versions that are not in the set.
+--- Removes the hashes of all versions except the live version and the needed versions.
 ---@param needed table<integer, true>
 function live.forget_hashes(needed)
   for number in next, hashes do
@@ -84,7 +84,7 @@ function live.name(number)
 end
 
 
---- Sets the hash of a version, when all its files are known.
+--- Sets the hash of a version. Call it when all files of the version are known.
 ---@param number integer
 ---@param hash string
 function live.set_hash(number, hash)
@@ -133,7 +133,7 @@ function live.label()
 end
 
 
---- Returns the number of the running code's version, if it is known.
+--- Returns the number of the version that is being loaded; otherwise the number of the live version.
 ---@return integer
 function live.running()
   return live.loading or live.number

@@ -6,8 +6,8 @@ local json_values = require "perigee.schema.json_values"
 local schema = require "perigee.schema"
 local to_js = require "perigee.schema.to_js"
 
-local KNOWN_MAX = 16 -- schemas that clients may have at a time
-local SLICE = 0.004 -- seconds that live_schema.prepare takes
+local KNOWN_MAX = 16 -- most schemas that clients may use at a time
+local SLICE = 0.004 -- seconds after which a call of live_schema.prepare ends
 
 local live_schema = {
   invalid = 0, -- number of messages from peers that did not fit the schema
@@ -16,9 +16,11 @@ local live_schema = {
 local current -- perigee.schema.Schema of the live version; nil: no schema
 local by_name, by_number = {}, {}
 local is_careful -- whether unknown fields are errors
-local known = {} -- schemas that clients may have, the live version's first: { hash, lines }
+local known = {} -- schemas that clients may use, the live one first: { hash, lines, declared }
 
-local making -- the schema being made, with its encoders and module: { text, found, writer, made }
+-- The schema whose encoders are being made: { text, found = the schema, writer = writer of its JavaScript
+-- module, made = number of its messages that have encoders }.
+local making
 
 local function begin_making(text, path)
   making = { text = text, found = schema.parse(text, path), writer = to_js.writer(), made = 0 }
@@ -95,8 +97,8 @@ function live_schema.conflict(new, config)
   end
 end
 
--- Keeps the schemas that are compatible with the new one. If they are too many, drops those that no client
--- has first.
+-- Keeps the schemas that are compatible with the new schema. If there are too many, first drops schemas that
+-- no client uses.
 local function remember(new)
   local before = known
   known = { new and { hash = new.hash, lines = new.lines, declared = new.declared } }
@@ -111,7 +113,7 @@ local function remember(new)
 end
 
 
---- Starts to use a schema. Disconnects the clients that know an incompatible one.
+--- Starts to use a schema. Disconnects the clients that know an incompatible schema.
 ---@param new perigee.schema.Schema?
 function live_schema.take(new)
   is_careful = core.is_simulated or core.limits().is_watched
@@ -129,15 +131,16 @@ function live_schema.take(new)
 end
 
 
---- Returns the canonical form of the live schema, with what the game declares beside it; nil without both.
+--- Returns the canonical text of the live schema and of the game's declarations; nil if the game has neither.
 ---@return string?
 function live_schema.text()
   return current and current.text
 end
 
 
---- Returns the number and the bytes of a message that the schema names. Raises an error at the script's line
---- for a wrong value; during development, also for fields that would not be sent.
+--- Returns the number and the bytes of a message; nothing if the schema does not name the message. Raises an
+--- error at the script's line for a wrong value. During development, fields that the schema does not name are
+--- errors as well.
 ---@param name string
 ---@param value any
 ---@return integer? number
@@ -154,7 +157,7 @@ function live_schema.encode(name, value)
 end
 
 
---- Encodes an answer in the same way.
+--- Encodes the answer to a request, as live_schema.encode encodes a message.
 ---@param name string
 ---@param value any
 ---@return integer? number

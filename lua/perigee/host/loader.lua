@@ -18,7 +18,7 @@ local loader = {}
 local EXTENSION = "%.lua$"
 local SCHEMA = "schema.perigee"
 local HASH_DIGITS = 7 -- digits of a hash that are shown
-local LINES_MAX = 1000 -- printed lines that may wait
+local LINES_MAX = 1000 -- most printed lines that wait for the version's hash
 local OUTSIDE = { ["perigee.client"] = true, ["perigee.connect"] = true }
 
 --- One load of a game.
@@ -30,10 +30,10 @@ local OUTSIDE = { ["perigee.client"] = true, ["perigee.connect"] = true }
 ---@field files string[] paths in the order of loading, including missing ones
 ---@field texts table<string, string> texts of the existing files, by path
 ---@field signatures table<string, string> state of a file when it was read (core.file_signature), by path
----@field environment table its globals
+---@field environment table globals of its code
 ---@field require fun(name: string): any
 ---@field modules table<string, any> results of its modules, by name
----@field table table what the main file returned
+---@field table table result of the main file
 ---@field game table<string, function|table> its handlers
 ---@field fallback table<string, function> its handlers for rooms of undeclared kinds
 ---@field kinds table<string, table> handlers of room kinds
@@ -43,12 +43,13 @@ local OUTSIDE = { ["perigee.client"] = true, ["perigee.connect"] = true }
 ---@field warnings string[]
 ---@field api table result of `require "perigee"`
 ---@field schema perigee.schema.Schema? schema in schema.perigee beside the main file
----@field protocol perigee.schema.Schema? its schema with the game's declarations in the hash
+---@field protocol perigee.schema.Schema? its schema, whose hash includes the game's declarations
 ---@field declared table<string, string> the declarations; see api/protocol.lua
 ---@field parses "load"|"ahead"|"now" time at which its files are parsed, see core.parse
 ---@field has_unparsed boolean? its load required a file that was not parsed ahead
 
--- Reads a file once for each version. Takes the signature first, so that a change between the two is noticed.
+-- Reads a file once for each version. Takes the file's signature before it reads the text, so that a change
+-- during the read is noticed.
 local function read(version, path)
   local text, problem = version.texts[path], version.problems[path]
   if not version.signatures[path] then
@@ -84,7 +85,7 @@ local function run(version, path, text)
   error(problem, 0)
 end
 
--- Returns the game's file for a module name, or the searched paths.
+-- Returns the path and the text of a module's file; or nil and the searched paths.
 local function find(version, name)
   local stem = version.root .. name:gsub("%.", "/")
   local tried = {}
@@ -141,8 +142,8 @@ local function make_require(version)
   end
 end
 
--- Logs a line of the version. Lines printed before all files are known wait, because each line shows the
--- hash.
+-- Logs a line that a version printed. Lines wait until all files of the version are known, because each log
+-- line shows the version's hash.
 local function log(version, text)
   local waiting = version.lines
   if waiting and #waiting < LINES_MAX then
@@ -324,7 +325,7 @@ end
 
 --- Makes another thread parse code files.
 ---@param texts table<string, string> by path
----@return boolean is_parsed false: the reload continues when they are
+---@return boolean is_parsed false: the reload continues after the parsing
 function loader.parse_ahead(texts)
   local code = {}
   for path, text in next, texts do
@@ -334,7 +335,7 @@ function loader.parse_ahead(texts)
 end
 
 
---- Makes a part of the schema among the files, before the reload that takes it.
+--- Makes the next part of the encoders of the schema among the files, before the new version is loaded.
 ---@param texts table<string, string> by path
 ---@return boolean is_done false: the reload continues with the next part
 function loader.prepare_schema(texts)

@@ -16,9 +16,9 @@ local is_utf8, weigh, charge = core.is_utf8, core.weigh, core.charge
 
 local messages = {}
 
-local NAMES_MAX = 1000 -- quoted names that are kept
-local DEPTH_MAX = 64 -- depth of nested tables
-local SHORT = 4096 -- bytes without a charge
+local NAMES_MAX = 1000 -- most quoted names in the cache
+local DEPTH_MAX = 64 -- most levels of nested tables
+local SHORT = 4096 -- bytes up to which a binary message costs no charge
 local ALL = core.targets.all
 local CHECKS = { pairs = iterate, is_utf8 = is_utf8 } -- functions for explaining why a value cannot be sent
 
@@ -29,8 +29,8 @@ json.encode_sparse_array(true) -- a list with holes becomes an object, not an er
 
 local encode_json, decode_json, NULL = json.encode, json.decode, json.null
 
-local WIDE = 1e14 -- least number of which cjson loses digits
-local WEIGHT_MAX = 4 * 2 ^ 20 -- least bytes of JSON that are too heavy; max_payload is never more
+local WIDE = 1e14 -- smallest number of which cjson loses digits
+local WEIGHT_MAX = 4 * 2 ^ 20 -- bytes of JSON that are too many for a value; max_payload is never more
 local VALUE_STEPS = 100 -- charge for writing a value with all digits
 
 local function special_text(value)
@@ -54,15 +54,16 @@ local encode_sorted = core.is_simulated and json_text.encoder(encode_json, funct
   return special_text(value)
 end)
 
--- Returns whether the text has an object whose keys could have another order.
+-- Returns whether a JSON text may contain an object with several keys, whose order could differ.
 local function has_order(text)
   local at = find(text, "{", 1, true)
   at = at and find(text, ":", at, true)
   return at and find(text, ":", at + 1, true) ~= nil
 end
 
--- Weighs the value first, because the encoders do not stop half-way, and refuses a value that is too heavy
--- for any message. Also refuses peers and rooms, because cjson would send some of their fields.
+-- Returns a value as JSON. Weighs the value first, because the encoders cannot stop half-way. Refuses a value
+-- that is too large for any message. Also refuses peers and rooms, because cjson would send some of their
+-- fields.
 local function encode_value(value, has_empty_list)
   local wrong, has_wide = weigh(value, DEPTH_MAX, WEIGHT_MAX, WIDE)
   if wrong == "peer" or wrong == "room" then
@@ -146,7 +147,7 @@ function messages.encode(name, value, target, id)
 end
 
 
---- Does the same for the answer to a request.
+--- Encodes the answer to a request, as messages.encode encodes a message.
 ---@param name string
 ---@param value any
 ---@param target integer
@@ -231,7 +232,7 @@ end
 
 
 --- Returns the value of a JSON text; nil and the reason if the text is not valid, or has a number that is too
---- large. Nulls are nil.
+--- large. JSON's null becomes nil.
 ---@param text string
 ---@return any value
 ---@return string? problem
@@ -249,7 +250,7 @@ function messages.decode_json(text)
 end
 
 
---- Returns the table of an object's JSON; nil if a number in it is too large.
+--- Returns the table of a JSON object; nil if the text is no object, or a number in it is too large.
 ---@param text string
 ---@return table?
 function messages.decode_object(text)

@@ -84,8 +84,8 @@ local function no_handler(peer, name, flags, ref)
   core.error(peer, CODES.Unsupported, flags, ref, ('no handler for message "%s"'):format(name))
 end
 
--- Calls the handler of a message: the room kind's, otherwise the game's. Returns whether a handler exists,
--- and its results.
+-- Calls the handler of a message: the handler of the room's kind, otherwise the handler of the game. Returns
+-- whether a handler exists, and its results.
 local function call_handler(peer, room, name, value)
   local object = room ~= 0 and room_objects[room] or nil
   local handler = object and of_room[room].on_message

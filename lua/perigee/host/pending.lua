@@ -17,9 +17,9 @@ local REF_MAX = 65535
 ---@field fn function|string?
 ---@field label string name in error messages
 ---@field interval number? seconds between two firings; nil: it fires once
----@field what string? "timer" or "task"; nil: the host's own
+---@field what string? "timer" or "task"; nil: an entry of the host
 ---@field args table? arguments of fn, with their number in n
----@field co thread? waiting coroutine; the other fields are then the results of core.wait
+---@field co thread? waiting coroutine; such an entry also has the results of core.wait as fields
 ---@field is_awaited boolean? whether it waits for values, not only for a time
 ---@field requested integer? the peer whose answer it waits for
 ---@field request_ref integer? the number of the request
@@ -86,7 +86,7 @@ function pending.cancel(entry)
 end
 
 
---- Returns the ids of the entries that end with a room. No entries can be added for the room afterwards.
+--- Returns the ids of the entries that end with a room, and forgets this set of ids.
 ---@param room integer
 ---@return table<integer, true>? ids
 function pending.take_room(room)
@@ -113,7 +113,7 @@ function pending.take_ref(peer)
 end
 
 
---- Makes the answer to the request find this entry, until the entry is removed.
+--- Registers an entry for the answer to its request, until the entry is removed.
 ---@param entry perigee.TimerEntry with requested and request_ref
 function pending.listen(entry)
   requests[entry.requested] = requests[entry.requested] or {}
@@ -149,7 +149,7 @@ function pending.peers_requested()
 end
 
 
---- Returns two numbers: set timers and tasks that have not begun; and waiting handlers and tasks.
+--- Returns the number of timers and tasks that have not begun, and the number of waiting handlers and tasks.
 ---@return integer timers
 ---@return integer waiting
 function pending.count()

@@ -12,10 +12,10 @@ registry.peer_class = { __metatable = "peer" }
 registry.bot_class = { __metatable = "peer" }
 registry.room_class = { __metatable = "room" }
 
---- Timers that call functions by their names. They may be in states.
+--- Timers that call functions by their names. States may contain such timers.
 registry.named_timers = setmetatable({}, { __mode = "k" }) ---@type table<perigee.Timer, true>
 
--- Objects of peers and rooms that are gone, which running handlers may still use.
+-- Objects of peers and rooms that no longer exist. Running handlers may still use them.
 local gone_peers = setmetatable({}, { __mode = "v" })
 local gone_rooms = setmetatable({}, { __mode = "v" })
 

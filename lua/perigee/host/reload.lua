@@ -22,8 +22,8 @@ local tasks = require "perigee.host.tasks"
 local versions = require "perigee.host.versions"
 local world = require("perigee.world").host
 
--- The states. Each names the transition for each of its inputs: a function below, which returns the next
--- state. Inputs that a state does not name have no effect.
+-- The states. Each state names the transitions for its inputs. A transition is a function below, which
+-- returns the next state. An input that neither the state nor ALWAYS names has no effect.
 local STATES = {
   -- No reload is in progress.
   idle = { request = "go_on", force = "go_on", change = "go_on" },
@@ -47,9 +47,9 @@ local RUNS = {
 
 local RETRY_MS = 40 -- time until files that are being written are read again
 local PAUSE_MS = 1  -- time for other events between two parts of a large schema
-local PATIENCE = 3  -- seconds in which files may still be written
+local PATIENCE = 3  -- most seconds to wait for files that are being written
 local WINDOW = 5 -- seconds of the rollback window
-local FAILED_MAX = 10  -- of FAILED_MAX rooms, one may fail in on_upgrade
+local FAILED_MAX = 10  -- on_upgrade may fail for one room in FAILED_MAX
 local ROUNDS_MAX = 20  -- most loads that fail because of files that were not parsed ahead
 
 local reload, transitions = {}, {}
@@ -63,12 +63,12 @@ local job -- the current reload
 --  is_asked: the reload takes place even if no file has changed
 --  is_forced: the reload ignores the findings of a check
 --  found: result of the check; nil: the check has not run yet; false: it does not run
---  since: time at which a file that was being written was first found
+--  since: time at which the reload first found a file that is being written
 --  fields that reload.load leaves for end_load
 local function new_job()
   return {
     tokens = {}, waits = {}, -- tokens of server requests; entries of tasks.wait
-    met = {}, rounds = 0, -- missing paths of loads so far; number of these loads
+    met = {}, rounds = 0, -- files of the last load that required unparsed files; number of such loads
     rooms = {}, at = 0, upgraded = {}, failed = 0,  -- ids; index of the current room; snapshots; number of
                                                     -- failures
   }
@@ -106,7 +106,7 @@ function reload.input(number, text, token)
   job.tokens[#job.tokens + 1] = token > 0 and token or nil
   local before, name = current, STATES[current][input] or ALWAYS[input]
   if name then
-    current = "idle" -- state after a failing transition
+    current = "idle" -- state if the transition raises an error
     current = transitions[name](text) or before
   end
   return RUNS[current]
@@ -147,7 +147,7 @@ local function wait_for_quiet()
   return "waiting"
 end
 
--- Refuses files in which `perigee check` found errors. Another reload starts only when they change.
+-- Refuses files in which `perigee check` found errors. Another reload starts only when these files change.
 local function refuse_findings(found)
   live.attempt = { files = found.files, texts = loader.read_all(found.files) }
   versions.watch(found, live.version)
@@ -246,7 +246,7 @@ function transitions.end_load()
     return "waiting"
   elseif job.is_in_vain then
     undo_all()
-    live.attempt, job.old = job.before, nil -- it may be rolled back meanwhile
+    live.attempt, job.old = job.before, nil -- the live version may be rolled back before the next load
     if job.is_early then
       return wait_for_quiet()
     end
@@ -308,7 +308,8 @@ local function finish(is_good, text)
 end
 
 
--- Continues with the old version, as if the new one had never been loaded. Only its number is used up.
+-- Continues with the old version, as if the new version had never been loaded. If the load itself succeeded,
+-- no later version gets the same number.
 function transitions.refuse(text)
   undo_all()
   live.upgrading = nil
@@ -398,7 +399,7 @@ end
 -- The rollback window ------------------------------------------------------------------------------
 
 
--- Restores the version before the live one, if the live one has made too many errors.
+-- Restores the previous version, if the live version has made too many errors.
 function transitions.roll_back()
   if not previous or not rollback_window.is_exceeded(live.number) then
     return
@@ -429,7 +430,7 @@ function transitions.roll_back()
 end
 
 
--- Forgets the version before the live one.
+-- Forgets the previous version.
 function transitions.close_window()
   if previous and core.now() - previous.at > WINDOW - 0.01 then -- otherwise the timer belongs to an earlier
                                                                  -- window

@@ -54,7 +54,7 @@ local function compare(parts, what, before, after, is_same, order)
   end
 end
 
--- Returns the positions at which the lines of a text begin, plus that of a line behind the end. As for
+-- Returns the positions at which the lines of a text begin, and then the position after the text. As in
 -- LuaJIT, a line ends with \n, \r, or both in either order.
 local function find_lines(text)
   local starts, count, at = {}, 0, 1
@@ -69,8 +69,8 @@ local function find_lines(text)
   return starts
 end
 
--- Returns the files of a version by path. The table finds the lines of a file when it is first read from it.
--- It gives false for other paths, and for files that are too long to compare.
+-- Returns a table of a version's files by path. The first access to a path finds the lines of that file. The
+-- table gives false for other paths, and for files that are too long to compare.
 local function files_of(version)
   return setmetatable({}, { __index = function(files, path)
     local text = version.texts[path]
@@ -93,9 +93,9 @@ local function lines_of(fn, files)
   return table.concat(lines, "\n")
 end
 
--- Returns whether a function is the same except for its place and comments: its lines are equal, or its
--- bytecode is. Both include the functions inside it. A local of the file or a module that it uses may still
--- have changed; the report then names that file.
+-- Returns whether two functions are equal except for their places and comments: their lines or their bytecode
+-- are equal. Lines and bytecode include the functions inside. A local of the file or a module that the
+-- function uses may still have changed; the report then names the changed file.
 local function is_same_code(a, old, b, new)
   if getinfo(a, "S").what == "C" or getinfo(b, "S").what == "C" then
     return getinfo(a, "S").what == getinfo(b, "S").what

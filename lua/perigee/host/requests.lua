@@ -66,8 +66,8 @@ function requests.late_answers(peer)
 end
 
 
--- Resumes the handlers that wait for an answer of the peer, with the reason why none will come. With
--- `channel`, only those for that channel.
+-- Resumes the handlers that wait for an answer of the peer, with the reason why no answer will come. With
+-- `channel`, resumes only handlers that sent their request on this channel. Returns whether it resumed any.
 local function give_up(peer, channel, problem, code)
   local is_any = false
   for _, entry in ipairs(pending.requests_to(peer)) do

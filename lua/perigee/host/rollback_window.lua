@@ -31,7 +31,7 @@ function rollback_window.is_exceeded(number)
 end
 
 
---- Requests the rollback of a version that has made too many errors.
+--- Requests a rollback if the version has made too many errors.
 ---@param number integer
 function rollback_window.check(number)
   if rollback_window.is_exceeded(number) then

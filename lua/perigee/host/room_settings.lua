@@ -1,4 +1,4 @@
---- The settings of rooms: those of a kind, and those that one room overrides.
+--- The settings of room kinds, and the settings that a single room may override.
 
 local fault = require "perigee.util.fault"
 
@@ -9,7 +9,8 @@ room_settings.OF_KINDS = { "tick_rate", "auto_create", "resume" }
 --- Settings that a single room may override.
 room_settings.OF_ROOMS = { "capacity", "auto_delete", "hidden", "locked", "password", "permanent" }
 
--- The rules: the type; for numbers the range, for strings the sizes in bytes.
+-- The rules: { type, least, most, whole = whether only integers are valid }. For strings, `least` and `most`
+-- are sizes in bytes.
 local RULES = {
   capacity = { "number", 1, 1000000, whole = true },
   tick_rate = { "number", 0.01, 1000 },

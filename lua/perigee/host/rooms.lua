@@ -13,7 +13,7 @@ local rooms = require "perigee.api.rooms"
 local tasks = require "perigee.host.tasks"
 local verdict = require "perigee.host.verdict"
 
--- Name, for error messages, of the first of the two handlers of the event.
+-- Label of on_delete in error messages. The deletion of a room calls on_delete, then on_room_delete.
 local ON_DELETE = { label = "on_delete" }
 
 local of_room, peers, room_objects = live.of_room, registry.peers, registry.rooms

@@ -1,5 +1,6 @@
---- Replacements, in a simulated server, for functions whose results differ from run to run: the order of
---- keys, which depends on addresses and on a secret of the string table; clocks; and addresses as texts.
+--- Replaces, in a simulated server, functions whose results differ from run to run. These functions are pairs
+--- and next (the order of keys depends on addresses and on a secret of the string table), clocks, and
+--- functions that show addresses as text.
 
 local core = require "perigee.core"
 local registry = require "perigee.host.registry"
@@ -45,7 +46,7 @@ local function describe_fields(source, depth, known)
   return concat(fields, ",")
 end
 
--- Describes a function by its place in the source and by its upvalues. Does not look into the upvalues.
+-- Describes a function by its place in the source and by its upvalues. Omits the contents of these upvalues.
 local function describe_function(fn, known)
   local info = getinfo(fn, "Su")
   local parts = { info.source, info.linedefined }
@@ -56,8 +57,8 @@ local function describe_function(fn, known)
   return concat(parts, ",")
 end
 
--- Describes a value by its contents, in a text that is the same in each run. `known` has the descriptions so
--- far, to the same depth.
+-- Describes a value by its contents, in a text that is the same in each run. `known` stores the descriptions
+-- of tables, by depth.
 function describe(value, depth, known)
   local kind = type(value)
   if not HAS_ADDRESS[kind] then
@@ -186,7 +187,7 @@ local function keys_of(source)
   return keys
 end
 
--- Shuffles keys, except those of a sequence, because Lua also keeps their order.
+-- Shuffles keys, except the keys 1, 2, ... of a sequence, because Lua itself iterates these in order.
 local function shuffle(keys)
   local first = 1
   while keys[first] == first do

@@ -18,7 +18,7 @@ local function is_object(value)
     or registry.named_timers[value] == true
 end
 
--- Returns whether a value may be in a state. Peers, rooms and named timers may.
+-- Returns whether a value may be in a state. Peers, rooms and named timers may be in a state.
 local function is_good(value)
   return PLAIN[type(value)]
     and (type(value) ~= "table" or not getmetatable(value) or is_object(value))
@@ -86,7 +86,7 @@ end
 
 --- Finds the first value that is not data.
 ---@param root any
----@return string? path its keys, like ".players[3].hit"; "": root itself
+---@return string? path keys from the root to the value, like ".players[3].hit"; "": the root itself
 ---@return string? what like "a function"
 function state.find_fault(root)
   if root == nil then
@@ -144,12 +144,12 @@ end
 
 -- Between handlers ---------------------------------------------------------------------------
 
--- Entries of one state that are checked after a handler. The number is lower in specs, which run many
--- handlers in a short time.
+-- Number of entries of one state that are checked after a handler. The number is lower in specs, which run
+-- many handlers in a short time.
 local STEPS = core.is_simulated and 50 or 500
-local WALKS_MAX = 32 -- states whose walks are stored
+local WALKS_MAX = 32 -- most states whose walks are stored
 
-local walks, walk_count = {}, 0 -- unfinished walks of large states, by their table
+local walks, walk_count = {}, 0 -- unfinished walks of large states, by the state's table
 
 local function take_walk(root)
   if not walks[root] then
@@ -204,7 +204,7 @@ end
 
 --- Checks a part of a state, and the next part in the next call, so that a large state takes several calls.
 ---@param value any
----@param report fun(path: string, what: string) for a value like ".players[3].hit", "a function"
+---@param report fun(path: string, what: string) called for a wrong value: ".players[3].hit", "a function"
 function state.look(value, report)
   if type(value) ~= "table" then
     return
@@ -220,7 +220,7 @@ end
 
 --- A snapshot of a state: the entries of each table that can be reached from it.
 ---@class perigee.Snapshot
----@field room perigee.Room
+---@field room perigee.Room object with the state: a room, a peer, or a table with the field `state`
 ---@field root table? value of room.state; nil: it was never used
 ---@field tables table[] all reachable tables, each once
 ---@field entries table[] copies of their entries
@@ -234,9 +234,8 @@ local function copy_entries(from)
 end
 
 
---- Takes a snapshot of a room's state. The tables keep their identity. Other references to them (in
---- perigee.state, another room, a waiting handler) therefore stay valid, whether the snapshot is restored or
---- not.
+--- Takes a snapshot of the state of a room or of another object. A restore refills the tables and keeps their
+--- identity, so that other references to them stay valid (in perigee.state, another room, a waiting handler).
 ---@param object perigee.Room
 ---@return perigee.Snapshot
 function state.remember(object)
@@ -263,7 +262,7 @@ function state.remember(object)
 end
 
 
---- Restores a room's state from a snapshot.
+--- Restores an object's state from a snapshot.
 ---@param snapshot perigee.Snapshot
 function state.bring_back(snapshot)
   for i, target in ipairs(snapshot.tables) do

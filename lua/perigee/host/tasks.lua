@@ -1,5 +1,5 @@
 --- Waiting. A handler that waits is a suspended coroutine with an entry for a timer (pending.lua). C resumes
---- the coroutine when it gets the entry (see tasks.wake).
+--- the coroutine when an event returns the results of tasks.wake.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
@@ -15,7 +15,7 @@ local is_yieldable = coroutine.isyieldable
 local ran = core.ran() -- as in host/init.lua
 local TICK = core.events.tick
 
---- `ticking` has the ids of the rooms whose on_tick is waiting; 0: the game's.
+--- `ticking` has the ids of the rooms whose on_tick is waiting. The id 0 stands for the game's own on_tick.
 local tasks = { ticking = {} } ---@type { ticking: table<integer, true> }
 
 
@@ -40,7 +40,7 @@ function tasks.check_may_wait(what)
 end
 
 
--- Suspends the running coroutine until `entry` is woken; returns the values that wake got.
+-- Suspends the running coroutine until tasks.wake gets `entry`; returns the results that tasks.wake got.
 local function park(entry, seconds)
   local task = live.task
   if type(task) ~= "table" or not task.version then
@@ -74,7 +74,7 @@ function tasks.wake(entry, ...)
 end
 
 
---- Waits for that many seconds.
+--- Suspends the running handler for a number of seconds.
 ---@param seconds number
 function tasks.sleep(seconds)
   fault.check_seconds("the time to sleep", seconds)
@@ -83,7 +83,7 @@ function tasks.sleep(seconds)
 end
 
 
---- Waits for tasks.give; returns the values that it gets, or nil and "timeout".
+--- Waits until tasks.give gets the entry; returns the result that tasks.give got, or nil and "timeout".
 ---@param entry table
 ---@param seconds number
 ---@return any value
@@ -145,8 +145,8 @@ end
 -- Versions ---------------------------------------------------------------------------------
 
 
---- Ends the owned timers and tasks of all versions except one. If an on_tick of another version still waits,
---- it does not delay the next tick.
+--- Ends the owned timers and tasks of all versions except one. An on_tick that still waits no longer prevents
+--- the next tick.
 ---@param number integer
 ---@return perigee.TimerEntry[] revoked
 function tasks.revoke(number)
@@ -166,7 +166,8 @@ function tasks.revoke(number)
 end
 
 
--- Waits for the answer again. An answer that arrived in between is lost; a later one is not.
+-- Waits for the answer to a request again. An answer that arrived since the revoke is lost. If a newer
+-- request to the peer has the same number, the entry only waits for its timeout.
 local function listen_again(entry)
   if not entry.requested then
     return
@@ -178,7 +179,7 @@ local function listen_again(entry)
 end
 
 
---- Sets the timers that revoke has ended again, with the time that they had left.
+--- Restarts the timers and tasks that tasks.revoke ended, with the time that they had left.
 ---@param revoked perigee.TimerEntry[]
 ---@param at number time of the revoke, by core.now
 function tasks.restore(revoked, at)

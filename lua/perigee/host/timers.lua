@@ -15,8 +15,8 @@ local INTERVAL_MIN = 0.001 -- seconds
 
 local timers = {}
 
--- Entries of the timers that scripts have. They are not part of the timer objects, because scripts can change
--- those.
+-- Entries of timers, by the timer object that the script has. The object does not contain its entry, because
+-- scripts can change the object.
 local held = setmetatable({}, { __mode = "k" })
 
 local Timer = {}
@@ -90,7 +90,7 @@ local function set(entry, seconds, interval)
 end
 
 
---- Sets a timer that calls `fn(...)` once, or `fn(room, ...)`.
+--- Sets a timer that calls `fn(...)` once. With a room, the timer calls `fn(room, ...)`.
 ---@param room perigee.Room?
 ---@param seconds number
 ---@param fn function|string function, or its name
@@ -102,7 +102,7 @@ function timers.after(room, seconds, fn, ...)
 end
 
 
---- Sets a timer that calls `fn(...)`, or `fn(room, ...)`, again and again.
+--- Sets a timer that calls `fn(...)` again and again. With a room, the timer calls `fn(room, ...)`.
 ---@param room perigee.Room?
 ---@param seconds number
 ---@param fn function|string
@@ -131,8 +131,8 @@ function timers.spawn(room, fn, ...)
 end
 
 
---- Runs the function of an entry as a separate task. `on_failure` of the host's entries gets the text of an
---- error.
+--- Runs the function of an entry as a separate task, after a delay. Entries of the host may have the function
+--- `on_failure`, which gets the text of an error.
 ---@param entry table with fn and label
 ---@param seconds number
 function timers.begin(entry, seconds)

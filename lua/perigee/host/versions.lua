@@ -63,8 +63,8 @@ function versions.new(number)
 end
 
 
---- Sets the files that are watched: those of the new version and of the live one. A broken version may end
---- before it has required all of its files, and a missing file may be one of the old version's.
+--- Watches the files of two versions: the new version and the live version. The files of a broken new version
+--- are not enough, because it may stop before it has required all of them.
 ---@param version { files: string[] }
 ---@param other { files: string[] }
 function versions.watch(version, other)
