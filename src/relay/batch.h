@@ -10,10 +10,11 @@ typedef struct Batch {
   struct Batch *below;  // next older batch
   uint32_t number;
   Commands commands;
-  size_t at;              // bytes of carried out commands
-  size_t captured_below;  // bytes of captured events below the one that the batch waits
-                          // for
-  bool is_awaiting;       // waits for a handler; false: for the next slice
+  size_t at;              // offset of the first remaining command in `commands`
+  size_t captured_below;  // bytes of Captured.events that are older than the batch's
+                          // own events
+  bool is_awaiting;       // the batch waits for a handler; false: it waits for the next
+                          // slice
 } Batch;
 
 typedef struct Batches {
@@ -21,9 +22,8 @@ typedef struct Batches {
   uint32_t count;
   uint32_t last;     // number of the newest batch so far
   uint32_t current;  // number of the running batch; 0: none
-  bool is_awaiting;  // its last command waits for a handler
-  Event payer;       // event of the last handler, which is charged for the remaining
-                     // commands
+  bool is_awaiting;  // the last command of the running batch waits for a handler
+  Event payer;  // event of the last handler; its source pays for the remaining commands
 } Batches;
 
 /// Queues an event. The commands after the current one wait until the event's handler
@@ -57,7 +57,7 @@ void batch_continue(Relay *relay);
 
 // --- script_join.c ---
 
-/// A join by the script with an unknown outcome.
+/// A join by the script whose outcome is not known yet.
 typedef struct ScriptJoin {
   struct ScriptJoin *next;  // next join of the same peer
   uint32_t id;
@@ -95,7 +95,8 @@ void script_joins_free(Relay *relay);
 /// Keeps COMMAND_JOIN for a peer that on_connect has not accepted yet.
 void script_join_keep(Relay *relay, const Command *command);
 
-/// Queues the kept joins of a peer that has received WELCOME before on_connect's later commands.
+/// Moves the kept joins of a peer to the front of the running handler's commands. The
+/// peer has just received WELCOME.
 void script_joins_welcome(Relay *relay, uint32_t peer);
 
 /// Ends the kept joins of a rejected peer.

@@ -61,8 +61,8 @@ bool bot_is_busy(Relay *relay, Peer *bot) {
   return true;
 }
 
-// Queues the event behind those of other peers, so that brains that answer each other for
-// ever delay nobody.
+// Queues the event behind the events of other peers, because brains may answer each
+// other for ever and must not delay those peers.
 void bot_hear(Relay *relay, Peer *bot, uint32_t room, const Command *message) {
   if (!(bot->relay.bot & BOT_LISTENS) || bot_is_busy(relay, bot)) return;
   Text body = message->packet_type ? message->packed : message->body;

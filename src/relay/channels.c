@@ -12,8 +12,8 @@ static PluginChannel *channel_at(const Relay *relay, uint32_t number) {
   return (PluginChannel *)&relay->channels.list[number - CHANNEL_SERVED_FIRST];
 }
 
-// Returns the channel of a number, or NULL if the number is not a channel's. Below the
-// numbers of plugin channels, only numbers with a name are channels.
+// Returns the channel of a number, or NULL if no channel has the number. Below
+// CHANNEL_PLUGIN_FIRST, only numbers with a name are channels.
 static PluginChannel *find(const Relay *relay, uint16_t number) {
   if (number < CHANNEL_SERVED_FIRST || number > CHANNEL_PLUGIN_LAST) return NULL;
   PluginChannel *channel = channel_at(relay, number);
@@ -45,7 +45,7 @@ static const ChannelSpan *span_at(const Relay *relay, size_t at) {
   return (const ChannelSpan *)(const void *)(relay->channels.spans.data + at);
 }
 
-// Returns the span of a name. A span for the whole name precedes one for its part
+// Returns the span of a name. A span for the whole name precedes a span for a part
 // before ':'.
 static const ChannelSpan *find_span(const Relay *relay, Text name) {
   const ChannelSpan *found = NULL;
@@ -116,7 +116,8 @@ void relay_channel_span(Relay *relay, Text name, uint16_t first, uint16_t last) 
 // --- Served by clients ---
 
 // Returns why a client may not add a name, or NULL. Names have one limit for each
-// network and one for all clients, because the relay never frees names.
+// network and one for all clients, because a name keeps its number after its client has
+// left.
 static const char *new_name_fault(Relay *relay, const Peer *peer) {
   char network[ADDRESS_SIZE];
   address_network(peer_address(peer), network);
@@ -130,8 +131,7 @@ static const char *new_name_fault(Relay *relay, const Peer *peer) {
                "before";
 }
 
-// Returns why the peer may not serve the channel of that number (0: a new channel), or
-// NULL.
+// Returns why the peer may not serve the channel of that name, or NULL.
 static const char *open_fault(Relay *relay, const Peer *peer, Text name, Code *code) {
   uint16_t number = number_of(relay, name);
   const PluginChannel *channel = find(relay, number);
@@ -331,8 +331,8 @@ static void to_on_packet(Relay *relay, Peer *peer, const Packet *packet) {
     refuse(relay, peer, packet);
 }
 
-// `sender`: the client's id for a packet to the server of a channel; NULL for a packet
-// to a client.
+// Sends a packet to a channel's server, with the id of the client that sent it, or to a
+// client (`sender` is NULL).
 static void send_to(Relay *relay, Peer *peer, const Packet *packet,
                     const uint32_t *sender) {
   Outgoing outgoing = {.packet = *packet,

@@ -15,8 +15,8 @@ typedef struct PluginChannel {
   bool has_name;    // whether a name has this number
 } PluginChannel;
 
-/// Numbers that the game declares for a name, and for all names that begin with the
-/// name and ':'.
+/// Channel numbers that the game declares for a name. They also apply to all names that
+/// begin with that name and ':'.
 typedef struct ChannelSpan {
   char name[NAME_MAX_BYTES];
   uint8_t name_size;
@@ -24,12 +24,12 @@ typedef struct ChannelSpan {
 } ChannelSpan;
 
 typedef struct PluginChannels {
-  Names names;     // all names so far -> number
+  Names names;     // name -> channel number, for all names so far
   Names networks;  // network -> number of new names from its peers
   PluginChannel list[CHANNEL_SERVED_COUNT];  // channel at index number -
                                              // CHANNEL_SERVED_FIRST
-  uint32_t count;    // number of names from CHANNEL_PLUGIN_FIRST on
-  uint32_t changes;  // changes of the set of served channels, modulo 2^32
+  uint32_t count;  // number of names with channel numbers from CHANNEL_PLUGIN_FIRST on
+  uint32_t changes;  // number of changes of the set of served channels, modulo 2^32
   Buf spans;         // ChannelSpan structs
 } PluginChannels;
 
@@ -44,7 +44,8 @@ void channel_packet(Relay *relay, Peer *peer, const Packet *packet);
 /// Closes all channels that the peer serves.
 void channel_release_all(Relay *relay, const Peer *peer);
 
-/// Returns whether a number is that of a plugin channel that nobody serves.
+/// Returns whether `channel` is a plugin channel that neither a peer nor the script
+/// serves.
 bool channel_is_vacant(const Relay *relay, uint16_t channel);
 
 /// Returns the peer that serves the plugin channel, or 0.

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "wire/reader.h"
 
+/// Types of commands. The comments list the main fields that each type uses.
 typedef enum CommandType {
   COMMAND_MESSAGE,  // target, id, room (of a TARGET_PEER), name, body, value_at, except
   COMMAND_RELAY,    // target, id, body, except
@@ -20,7 +21,7 @@ typedef enum CommandType {
   COMMAND_JOIN,     // peer `id`, room, token
   COMMAND_LEAVE,    // peer `id`, room, code, body: text
   COMMAND_BOT,      // bot `id`, which is reserved; room, token
-  COMMAND_ACT,      // bot `id`, packet_type, flags, ref, room, body: of a message
+  COMMAND_ACT,      // bot `id`; packet_type, flags, ref, room and body of its message
   COMMAND_ROOM_CREATE,    // room `id`, which is reserved
   COMMAND_ROOM_DELETE,    // room `id`
   COMMAND_ROOM_SET,       // room `id`, body: a RoomSettings
@@ -57,7 +58,7 @@ typedef struct Command {
   uint32_t except_count;
 } Command;
 
-/// Commands in one run of memory.
+/// Commands, one behind the other in one buffer.
 typedef Buf Commands;
 
 /// Appends a command with copies of its texts and ids. A NUL follows the copies of name and body.

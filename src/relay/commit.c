@@ -1,10 +1,10 @@
-// Carries out the commands of handlers. Some commands need a handler first: a new room
-// needs its on_create, a join its on_join. Such a command pauses the batch. The handler's
-// event is the next one, and the batch continues when the handler has ended or waits.
-// Therefore clients see the effects of commands in order.
+// Carries out the commands of handlers. Some commands need a handler: a new room needs
+// its on_create, and a join needs its on_join. Such a command pauses the batch. The
+// event of that handler comes next. The batch continues when the handler has ended or
+// waits. Therefore clients see the effects of commands in order.
 //
-// At the end of a slice, a batch pauses too, and nothing else happens before it
-// continues.
+// A batch also pauses at the end of a slice. It continues before any other event is
+// handled.
 
 #include "relay/internal.h"
 

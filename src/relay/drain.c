@@ -5,9 +5,8 @@
 #include "relay/notify.h"
 
 enum {
-  // Captured events handled in a row before a queued one, because handlers may cause
-  // events without end. The end of a slice does not help in a simulation, which has no
-  // slices.
+  // Limit of captured events in a row. A queued event follows, because handlers may
+  // cause events without end. A simulation needs the limit because it has no slices.
   CAPTURED_IN_A_ROW = 500,
 };
 
@@ -67,8 +66,8 @@ static void end(Relay *relay, Peer *peer, Code reason) {
     session_forget(relay->session, peer);
 }
 
-// Called in a drain when the script or a queued packet ends a peer. Queued events of
-// that peer are then obsolete. A bot ends at once, because no packets of it wait.
+// In a drain, the script or a queued packet has ended the peer, so the peer's queued
+// events are obsolete. A bot ends at once, even if events of it wait.
 void drain_disconnect(void *data, Peer *peer, Code reason) {
   Relay *relay = data;
   if (relay->is_draining || peer->is_bot || peer->relay.queued == 0)
@@ -78,7 +77,7 @@ void drain_disconnect(void *data, Peer *peer, Code reason) {
                 &(Event){.type = EVENT_GONE, .peer = peer->id, .a = reason});
 }
 
-// Returns whether it is time for a queued event to precede the captured ones.
+// Returns whether a queued event must now precede the captured events.
 static bool is_late(const Relay *relay) {
   return !relay->batches.top &&
          (relay->captured.row >= CAPTURED_IN_A_ROW || relay->captured.has_kept_waiting);
@@ -181,7 +180,8 @@ static bool handle_own(Relay *relay, Event *event, Peer *peer) {
 
 // --- Obsolete events ---
 
-// Returns whether the sender of a waiting packet is still in its room.
+// Returns whether the sender of a waiting message is still in the message's room; sends
+// it an ERROR if not.
 static bool is_still_member(Relay *relay, Peer *peer, const Event *event) {
   bool is_of_member = event->type == EVENT_MESSAGE || event->type == EVENT_TEXT ||
                       event->type == EVENT_BROADCAST;

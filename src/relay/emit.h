@@ -8,15 +8,16 @@
 typedef struct Captured {
   Buf events;    // stack of Event structs, which own their data
   size_t end;    // offset where the events of the running handler begin
-  uint32_t row;  // captured events in a row since the last queued one, in this drain
+  uint32_t row;  // number of captured events taken since the last queued event, in this
+                 // drain
   void *taken_data;  // data of the last taken event; NULL: none
-  // Place for the first event that the current queued packet causes. NULL: no packet is
-  // being handled, or it has already caused an event.
+  // Destination of the first event that a queued packet causes. NULL: the relay is not
+  // handling a queued packet, or that packet has already caused an event.
   Event *receiver;
   bool has_kept_waiting;  // queued events had to wait for remaining commands
 } Captured;
 
-/// Queues an event of `peer` (NULL: of no peer) outside of drains.
+/// Queues an event of `peer` (NULL: of no peer) behind earlier queued events.
 void event_queue(Relay *relay, Peer *peer, const Event *event);
 
 /// Returns whether waiting events of that type count towards their peer's limits.
@@ -33,8 +34,8 @@ void captured_put_newest_first(Relay *relay);
 /// next call.
 void captured_take(Relay *relay, Event *event);
 
-/// Adds `change` to the numbers of captured events of the event's peer (may be NULL)
-/// and room.
+/// Adds `change` to the `captured` counts of the event's peer (may be NULL) and of its
+/// room.
 void captured_count(Relay *relay, Peer *peer, const Event *event, int change);
 
 /// Frees the data of the captured event that was taken last.

@@ -10,38 +10,39 @@
 #include "wire/reader.h"
 
 // X(constant, name): core.events contains these names for the Lua half. The comments
-// list the fields of an event. In RESUME, `b` counts missed unreliable messages and
-// `ref` counts packets sent again. In JOIN, `a` is 0 if a client joins; otherwise it is
-// the ScriptJoin, and `b` is the token. `data` has the options.
-#define EVENT_MAP(X)                                                                   \
-  X(EVENT_DEFERRED, "deferred")           /* the relay's own: a waiting packet */      \
-  X(EVENT_DEFERRED_LINE, "deferred_line") /* the relay's own: a waiting line */        \
-  X(EVENT_LOST, "lost")                   /* the relay's own: a lost connection */     \
-  X(EVENT_GONE, "gone")                   /* the relay's own: a waiting disconnect */  \
-  X(EVENT_CONNECT, "connect")             /* peer; needs a verdict */                  \
-  X(EVENT_DISCONNECT, "disconnect")       /* peer, a: code */                          \
-  X(EVENT_JOIN, "join")         /* peer, room, flags, ref, a, b, options; a verdict */ \
-  X(EVENT_LEAVE, "leave")       /* peer, room, a: code */                              \
-  X(EVENT_RENAME, "rename")     /* peer, data: the name; needs a verdict */            \
-  X(EVENT_MESSAGE, "message")   /* peer, room, type, flags, ref, data: body */         \
-  X(EVENT_TEXT, "text")         /* peer, room, data: the line */                       \
-  X(EVENT_RESPONSE, "response") /* peer, ref, type, data: body */                      \
-  X(EVENT_PACKET, "packet")     /* peer, channel, type, flags, ref, data */            \
-  X(EVENT_BROADCAST, "broadcast")       /* peer, room, data; needs a verdict */        \
-  X(EVENT_BACKPRESSURE, "backpressure") /* peer, room or 0, a: dropped, b: queued */   \
-  X(EVENT_JOINED, "joined")             /* peer, room, a: token of COMMAND_JOIN */     \
-  X(EVENT_NOT_JOINED, "not_joined")     /* as JOINED; b: code, data: the reason */     \
-  X(EVENT_CREATE, "create")             /* room, which opens when this has ended */    \
-  X(EVENT_ROOM_CREATE, "room_create")   /* room, which is open now */                  \
-  X(EVENT_ROOM_DELETE, "room_delete")   /* room, data: its name */                     \
-  X(EVENT_TICK, "tick")       /* room or 0, a: us since the last, b: skipped */        \
-  X(EVENT_SUSPEND, "suspend") /* peer, a: code */                                      \
-  X(EVENT_RESUME, "resume")   /* peer, room, a: ms suspended, b: missed */             \
-  X(EVENT_CHANNEL, "channel") /* as PACKET, on a channel of the script */              \
-  X(EVENT_CHANNEL_OPEN, "channel_open") /* peer, flags, ref, data: name; a verdict */  \
-  X(EVENT_CHANNEL_CLOSED, "channel_closed") /* peer, channel */                        \
-  X(EVENT_BOT_TICK, "bot_tick")       /* peer: the bot, room, a, b: the tick's */      \
-  X(EVENT_BOT_MESSAGE, "bot_message") /* peer: the bot, and as MESSAGE */
+// list the fields of an event; "verdict" marks events that the script must answer. In
+// RESUME, `b` counts missed unreliable messages and `ref` counts packets sent again. In
+// JOIN, `a` is 0 if a client joins. Otherwise `a` is the id of the ScriptJoin, and `b`
+// is its token. The `data` of JOIN is the JSON of the options.
+#define EVENT_MAP(X)                                                                  \
+  X(EVENT_DEFERRED, "deferred")           /* the relay's own: a waiting packet */     \
+  X(EVENT_DEFERRED_LINE, "deferred_line") /* the relay's own: a waiting line */       \
+  X(EVENT_LOST, "lost")                   /* the relay's own: a lost connection */    \
+  X(EVENT_GONE, "gone")                   /* the relay's own: a waiting disconnect */ \
+  X(EVENT_CONNECT, "connect")             /* peer; verdict */                         \
+  X(EVENT_DISCONNECT, "disconnect")       /* peer, a: code */                         \
+  X(EVENT_JOIN, "join")           /* peer, room, flags, ref, a, b, data; verdict */   \
+  X(EVENT_LEAVE, "leave")         /* peer, room, a: code */                           \
+  X(EVENT_RENAME, "rename")       /* peer, data: the name; verdict */                 \
+  X(EVENT_MESSAGE, "message")     /* peer, room, type, flags, ref, data: body */      \
+  X(EVENT_TEXT, "text")           /* peer, room, data: the line */                    \
+  X(EVENT_RESPONSE, "response")   /* peer, ref, type, data: body */                   \
+  X(EVENT_PACKET, "packet")       /* peer, channel, type, flags, ref, data */         \
+  X(EVENT_BROADCAST, "broadcast") /* peer, room, data; verdict */                     \
+  X(EVENT_BACKPRESSURE, "backpressure") /* peer, room or 0, a: dropped, b: queued */  \
+  X(EVENT_JOINED, "joined")             /* peer, room, a: token of COMMAND_JOIN */    \
+  X(EVENT_NOT_JOINED, "not_joined")     /* as JOINED; b: code, data: the reason */    \
+  X(EVENT_CREATE, "create")             /* room; opens when the handler has ended */  \
+  X(EVENT_ROOM_CREATE, "room_create")   /* room; is open now */                       \
+  X(EVENT_ROOM_DELETE, "room_delete")   /* room, data: its name */                    \
+  X(EVENT_TICK, "tick")       /* room or 0, a: us since the last, b: skipped */       \
+  X(EVENT_SUSPEND, "suspend") /* peer, a: code */                                     \
+  X(EVENT_RESUME, "resume")   /* peer, room, a: ms suspended, b: missed */            \
+  X(EVENT_CHANNEL, "channel") /* as PACKET, on a channel of the script */             \
+  X(EVENT_CHANNEL_OPEN, "channel_open") /* peer, flags, ref, data: name; verdict */   \
+  X(EVENT_CHANNEL_CLOSED, "channel_closed") /* peer, channel */                       \
+  X(EVENT_BOT_TICK, "bot_tick")             /* peer: the bot; room, a, b as TICK */   \
+  X(EVENT_BOT_MESSAGE, "bot_message")       /* as MESSAGE; peer: the bot */
 
 /// Types from EVENT_TYPE_COUNT on belong to the layer above (see RelayHost), except
 /// EVENT_PROGRAM.
@@ -54,11 +55,12 @@ typedef enum EventType {
                               // commands
 } EventType;
 
-/// Place of an event of the layer above in the order.
+/// Order of an event of the layer above.
 typedef enum EventOrder {
-  ORDER_FIRST,       // before messages and packets
-  ORDER_BACKGROUND,  // alternating with the events of peers, as one source
-  ORDER_URGENT,      // before all others
+  ORDER_FIRST,       // precedes messages and packets
+  ORDER_BACKGROUND,  // alternates with the events of peers; all background work is one
+                     // source
+  ORDER_URGENT,      // precedes all other events
 } EventOrder;
 
 typedef struct Event {
@@ -68,7 +70,7 @@ typedef struct Event {
   uint8_t type;      // EventType, or a type of the layer above
   uint8_t priority;  // priority of the event's packet
   uint8_t flags;
-  uint8_t order;  // EventOrder of a type of the layer above
+  uint8_t order;  // EventOrder; set only for types of the layer above
   uint16_t channel;
   uint16_t packet_type;
   uint16_t ref;
@@ -100,5 +102,5 @@ bool events_peek(const Events *events, Event *event);
 /// until the next push or trim.
 bool events_next(Events *events, Event *event);
 
-/// Frees the memory of an empty queue that was long.
+/// Frees the memory of a queue that is empty but was long.
 void events_trim(Events *events);

@@ -153,7 +153,8 @@ static uint64_t count_receivers(const Relay *relay, const Command *command) {
   return room ? room->count : 0;
 }
 
-// The first message to a room always passes, independent of the sizes of message and room.
+// Adds a message to the handler's count of deliveries; returns ERR_DELIVERY over the
+// limit. The handler's first message to a room always passes.
 static int count_delivery(Relay *relay, const Command *command) {
   bool is_message = command->type == COMMAND_MESSAGE ||
                     command->type == COMMAND_RELAY || command->type == COMMAND_PACKET;

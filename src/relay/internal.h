@@ -19,8 +19,8 @@ enum {
   QUEUED_MAX = 64,  // waiting events of a peer; with more, the peer is throttled
   QUEUED_BYTES = 256 << 10,  // waiting bytes of a peer; with more, the peer is
                              // throttled
-  QUEUED_LOW = 32,  // events below which the peer is read again; bytes: half of
-                    // QUEUED_BYTES
+  QUEUED_LOW = 32,  // a throttled peer is read again when at most QUEUED_LOW events and
+                    // half of QUEUED_BYTES wait
   JOIN_OPTIONS_BYTES = 4096,
   SHRINK_BYTES = 4 << 20,  // size above which an empty buffer is freed
 };
@@ -46,7 +46,8 @@ struct Relay {
   Kinds kinds;
   Kinds next_kinds;  // kinds set between relay_kinds_begin and relay_kinds_end
   PluginChannels channels;
-  GroupId all[FORM_COUNT];    // groups of all peers by form; 0 until the first message
+  GroupId all[FORM_COUNT];  // groups of all peers by form; 0 until the first message to
+                            // all peers
   uint32_t broadcast_number;  // number of the last broadcast; see PeerRelay.excluded
   Schedule schedule;
   Captured captured;
@@ -69,8 +70,8 @@ Room *room_find_open(const Relay *relay, uint32_t id);
 /// Returns the peer's place in the room, or NULL.
 RoomRef *member_find(const Peer *peer, uint32_t room);
 
-/// Returns whether the room (or NULL) or the game has a handler for messages
-/// (HOOK_MESSAGE) or lines (HOOK_TEXT).
+/// Returns whether the room (may be NULL) or the game has a handler for `hook`, which
+/// is HOOK_MESSAGE or HOOK_TEXT.
 bool relay_has_hook(const Relay *relay, const Room *room, uint32_t hook);
 
 // --- bots.c ---
@@ -82,12 +83,13 @@ void bot_leave(Relay *relay, Room *room, Peer *bot);
 /// Returns whether too many events wait for a bot; counts a dropped message if so.
 bool bot_is_busy(Relay *relay, Peer *bot);
 
-/// Passes a message to the brains of the room's bots (NULL: of all), but not to those that
-/// the running broadcast excludes; or to the brain of one bot.
+/// bots_hear passes a message to the brains of the room's bots (NULL: of all bots). It
+/// skips bots that the running broadcast excludes. bot_hear passes a message to the
+/// brain of one bot.
 void bots_hear(Relay *relay, const Room *room, const Command *message);
 void bot_hear(Relay *relay, Peer *bot, uint32_t room, const Command *message);
 
-/// Queues the ticks of a room's bots behind the room's own.
+/// Queues a tick for each bot of a room that has BOT_TICKS, after the room's own tick.
 void bots_tick(Relay *relay, const Event *tick);
 
 // --- schedule.c ---
@@ -95,8 +97,8 @@ void bots_tick(Relay *relay, const Event *tick);
 void schedule_init(Relay *relay);
 void schedule_deinit(Relay *relay);
 
-/// Queues an event of `peer` (may be NULL) outside of drains. Returns the source whose
-/// queue contains it, or NULL if the event precedes those of all sources.
+/// Queues an event of `peer` (may be NULL). Returns the source whose queue contains the
+/// event, or NULL if the event is urgent or in the first class.
 const Source *schedule_push(Relay *relay, const Event *event, Peer *peer);
 
 /// Removes the next event; returns false when no event may be handled in this slice.
@@ -106,8 +108,8 @@ bool schedule_is_empty(const Relay *relay);
 void schedule_begin(Relay *relay);
 void schedule_end(Relay *relay);
 
-/// Charges pieces of work that were done without a handler. Returns whether time is
-/// left.
+/// Counts pieces of work that were done without a handler. Returns whether the slice
+/// has time left.
 bool schedule_work(Relay *relay, uint64_t pieces);
 bool schedule_is_over(const Relay *relay);
 
@@ -119,18 +121,19 @@ void source_end(Relay *relay, Source *source);
 
 // --- drain.c ---
 
-/// Implement SessionEvents.packet, .line and .disconnect: handle the event at once, or
-/// behind earlier events of the peer.
+/// Implement SessionEvents.packet, .line and .disconnect. They handle the event at
+/// once, or queue it behind earlier events of the peer.
 void drain_packet(void *data, Peer *peer, const Packet *packet);
 void drain_line(void *data, Peer *peer, const char *text, size_t size);
 void drain_disconnect(void *data, Peer *peer, Code reason);
 
 // --- control.c and lines.c ---
 
-/// Request without REQUEST, for packets that answer nothing.
+/// Packet without the flag REQUEST. Replaces the request where none exists, as for a
+/// text peer's lines.
 extern const Packet NO_REQUEST;
 
-/// Handle a packet or line of a peer without earlier events.
+/// Handle a packet or line. No earlier event of the peer may wait.
 void relay_packet(Relay *relay, Peer *peer, const Packet *packet);
 void relay_line(Relay *relay, Peer *peer, Text text);
 
@@ -143,5 +146,5 @@ void ticker_set(Relay *relay, Ticker *ticker, uint32_t room, double rate);
 void ticker_refresh_room(Relay *relay, Room *room);
 void ticker_refresh_game(Relay *relay);
 
-/// Reports that the event of a tick was taken, so that the next one may be queued.
+/// Reports that the event of a tick was taken, so that the next tick may be queued.
 void tick_taken(Relay *relay, const Event *event);

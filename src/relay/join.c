@@ -62,7 +62,8 @@ static bool check(Relay *relay, Peer *peer, const Room *room, const Event *join)
 
 // --- Locks and passwords ---
 
-// Returns the client's password. As in Lua, the last member of that name counts.
+// Returns the password in the options of a join. If the options contain several
+// passwords, the last one counts, as in Lua.
 static Secret read_password(Text options) {
   Buf password = {0}, name = {0};
   Text key, value;
@@ -115,7 +116,7 @@ static Peer *find_peer(Relay *relay, const Event *join) {
   return peer && peer_has_session(peer) ? peer : NULL;
 }
 
-// Subtracts a join whose on_join has ended from its room's count.
+// Subtracts a join from its room's judged_joins, because its on_join has ended.
 static Room *end_judged(Relay *relay, const Event *join) {
   Room *room = relay_room(relay, join->room);
   if (room && room->judged_joins > 0) room->judged_joins--;
@@ -129,7 +130,7 @@ static void delete_unused(Relay *relay, Room *room) {
     room_delete(relay, room);
 }
 
-// Makes the bot that filled last leave a full room for a player.
+// Makes the newest bot with BOT_FILLS leave a full room, so that a player can join.
 static void make_place(Relay *relay, Room *room, const Peer *peer) {
   if (peer->is_bot || room_has_place(room, true)) return;
   Peer *last = NULL;

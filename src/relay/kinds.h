@@ -14,7 +14,7 @@ typedef struct Kinds {
   Names names;  // name -> 1 + index in `list`
   RoomKind *list;
   uint32_t count, capacity;
-  uint32_t script_hooks;  // handlers in the game's own table
+  uint32_t script_hooks;  // hooks of the handlers in the game's own table
 } Kinds;
 
 void kinds_init(Kinds *kinds);
@@ -23,7 +23,7 @@ void kinds_deinit(Kinds *kinds);
 /// Returns the kind of a room's name, or NULL if the game does not declare the kind.
 const RoomKind *kind_find(const Relay *relay, Text name);
 
-/// Applies the settings of a kind that one room overrides.
+/// Replaces settings of a kind with the settings that one room overrides.
 void kind_override(RoomKind *kind, const RoomSettings *own);
 
 /// Adds settings. Settings in `more` replace earlier ones.

@@ -8,8 +8,9 @@ enum {
   QUERY_BYTES = 4096,             // limit of the JSON of a query
   QUERY_LIMIT_MAX = 100,          // most rooms in one answer
   QUERY_META_MAX = 8,             // most keys of `meta` in a query
-  QUERY_ANSWER_BYTES = 60 << 10,  // size of an answer at which it ends
-  QUERY_WORK = 4000,  // rooms that one query visits; 256 bytes of meta count as one
+  QUERY_ANSWER_BYTES = 60 << 10,  // limit of the bytes of the rooms in one answer
+  QUERY_WORK = 4000,  // limit of rooms that one query visits; 256 bytes of meta count
+                      // as one room
   QUERY_WORK_OF_PACKET = 100,  // visits that count as one packet for rate_limit
 };
 
@@ -18,7 +19,7 @@ typedef struct MetaFilter {
   Buf key;
   Buf text;       // bytes of a text; owned
   double number;  // value of a number
-  char kind;      // '"', '0', 't', 'f'
+  char kind;      // type of the value: '"' text, '0' number, 't' true, 'f' false
 } MetaFilter;
 
 /// A query and its progress. The zero value requests all rooms.
@@ -30,7 +31,7 @@ typedef struct RoomQuery {
   MetaFilter filters[QUERY_META_MAX];
   uint32_t filter_count;
   uint32_t limit;  // rooms that the query may still return
-  uint32_t work;   // work so far
+  uint32_t work;   // work so far, in visited rooms
   bool is_open;    // only rooms that a client may join without a password
 } RoomQuery;
 

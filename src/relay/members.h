@@ -22,7 +22,8 @@ void room_free_failed(Relay *relay);
 /// Frees a reserved room and its name.
 void room_unreserve(Relay *relay, Room *room);
 
-/// Soft-deletes a room that is open or being created. An empty room ends at once.
+/// Soft-deletes a room that is open or being created. An open room without players ends
+/// at once.
 void room_delete(Relay *relay, Room *room);
 
 /// Ends an empty deleted room, or starts or stops the timer of auto_delete.
@@ -48,8 +49,8 @@ Room *member_room(Relay *relay, Peer *peer, uint32_t room, const Packet *request
 
 // --- join.c ---
 
-/// Returns CODE_CLOSED if the peer can join the room (may be NULL) now; otherwise the
-/// reason why not.
+/// Returns CODE_CLOSED if the peer can join the room (may be NULL) now. Otherwise
+/// returns the code of the refusal, and sets `why` to its text.
 Code join_fault(const Peer *peer, const Room *room, const char **why);
 
 /// Handles JOIN by name; `request` contains flags and ref. `options` is the JSON of an object,
@@ -83,7 +84,7 @@ typedef struct Leave {
   const Packet *request;  // the peer's LEAVE, or NULL
 } Leave;
 
-/// Removes the peer from the room, sends LEFT and PEER_LEFT, and queues the event.
+/// Removes the peer from the room, sends LEFT and PEER_LEFT, and queues EVENT_LEAVE.
 void leave_room(Relay *relay, Peer *peer, Room *room, const Leave *leave);
 
 /// Removes a closed peer from all its rooms.

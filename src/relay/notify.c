@@ -12,7 +12,8 @@
 enum {
   BATCH_BYTES = 16 << 10,  // approximate bytes of one message that consists of several
                            // packets
-  // Entries in a packet's list, as a multiple of those in a line.
+  // Bytes of a list in packet form, as a multiple of the bytes that a line needs for
+  // it.
   PACKET_PER_LINE = 3,
 };
 
@@ -76,7 +77,8 @@ static Peer *next_other(const Relay *relay, const Room *room, const Peer *peer,
 }
 
 // Appends JOINED with as many other members as fit into one packet. Returns the place of
-// the first member that does not fit, and sets `*more` to the number of those.
+// the first member that does not fit, and sets `*more` to the number of members that do
+// not fit.
 static uint32_t put_joined(Relay *relay, Buf *buf, const Room *room, const Peer *peer,
                            uint32_t *more) {
   buf_u32(buf, room->id);

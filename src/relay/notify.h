@@ -21,8 +21,8 @@ void notify_joined(Relay *relay, const Room *room, Peer *peer, const Packet *req
 /// Sends LEFT to a peer after it was removed from the room, and PEER_LEFT to the members.
 void notify_leave(Relay *relay, Room *room, Peer *peer, const Leave *leave);
 
-/// Answers a ROOM_QUERY with ROOMS_META or an ERROR. A text peer gets the same line as
-/// for ROOMS.
+/// Answers a ROOM_QUERY with ROOMS_META or an ERROR. A text peer gets the line of a
+/// ROOMS instead of ROOMS_META.
 void notify_query(Relay *relay, Peer *peer, Text json, const Packet *request);
 
 /// Sends ROOMS to a peer.
@@ -31,7 +31,8 @@ void notify_rooms(Relay *relay, Peer *peer, const Packet *request);
 /// Sends FAULT to a peer as the answer to `request`.
 void notify_fault(Relay *relay, Peer *peer, const Fault *fault, const Packet *request);
 
-/// Sends PEER_RENAMED to a peer before it gets the name, and to the members of its rooms.
+/// Sends PEER_RENAMED to a peer and to the members of its rooms. The peer must still
+/// have its old name.
 void notify_name(Relay *relay, Peer *peer, Text name);
 
 // --- broadcast.c ---
@@ -41,8 +42,8 @@ enum {
   FORMS_JSON = 1 << FORM_JSON | 1 << FORM_TEXT
 };
 
-/// Receivers of a packet: the members of a room, or all peers, whose form is in `forms`
-/// and which are not in `except`.
+/// Receivers of a packet: the members of a room, or all peers. Excludes peers whose
+/// form is not in `forms`, and connections in `except`.
 typedef struct Audience {
   const Room *room;  // room whose members receive; NULL: all peers
   unsigned forms;    // mask of 1 << Form
@@ -60,7 +61,8 @@ void audience_exclude(Relay *relay, Peer *peer, const Room *room, uint8_t packet
 /// Sends a packet to an audience; text peers get its line.
 void audience_send(Relay *relay, const Audience *audience, const Outgoing *outgoing);
 
-/// Relays a broadcast of `peer` to the other members of the room, or (NULL) to all others.
+/// Relays a broadcast of `peer` to the other members of the room (NULL: to all other
+/// peers).
 void room_relay(Relay *relay, Room *room, Peer *peer, uint8_t priority, uint8_t flags,
                 Text data);
 

@@ -45,14 +45,15 @@ enum Hooks {
 };
 
 enum {
-  RELAY_ROOMS_PER_PEER = 256,  // rooms of a peer; joins that wait for on_create, or
-                               // joins of the script that wait for on_join, count, too
-  RELAY_CHANNELS_PER_PEER = 16,   // plugin channels that one peer serves at a time
-  RELAY_NAMES_PER_ADDRESS = 100,  // new names of plugin channels from one address
-  RELAY_NAMES_OF_CLIENTS = 900,  // channel numbers for names of clients; the others are
-                                 // for the script
-  RELAY_BOT_EVENTS = 256,        // messages that wait for one bot
-  RELAY_TOOL_BYTES = 16 << 10,   // JSON of a TOOL_ADD or TOOL_REMOVE
+  RELAY_ROOMS_PER_PEER = 256,  // limit of a peer's rooms; also, counted separately, of
+                               // its joins that wait for on_create and of its joins by
+                               // the script that wait for on_join
+  RELAY_CHANNELS_PER_PEER = 16,     // plugin channels that one peer serves at a time
+  RELAY_NAMES_PER_ADDRESS = 100,    // new names of plugin channels from one address
+  RELAY_NAMES_OF_CLIENTS = 900,     // number of names at which clients can add no more;
+                                    // the remaining numbers are for the script
+  RELAY_BOT_EVENTS = 256,           // limit of events that wait for one bot
+  RELAY_TOOL_BYTES = 16 << 10,      // JSON of a TOOL_ADD or TOOL_REMOVE
   RELAY_COMMANDS_BYTES = 64 << 20,  // bytes of commands that one handler may queue
 };
 
@@ -82,7 +83,7 @@ typedef struct RoomKind {
   double tick_rate;         // ticks a second; 0: the game's rate
 } RoomKind;
 
-/// Settings that a room overrides: those with their bits in `given`.
+/// Settings that a room overrides. Only the values whose bits are in `given` are set.
 typedef struct RoomSettings {
   uint32_t given;  // mask of RoomSetting
   RoomKind values;
@@ -102,7 +103,8 @@ typedef struct RelayLimits {
   uint32_t max_bots;
   uint32_t max_payload;
   double tick_rate;
-  uint64_t slice_us;  // time of all handlers in one iteration of the loop; 0: no limit
+  uint64_t slice_us;  // limit of the time of all handlers in one iteration of the loop;
+                      // 0: no limit
   bool client_broadcast;  // whether clients may broadcast to all peers
   uint64_t delivery;      // bytes that one handler may send to peers; 0: no limit
 } RelayLimits;
@@ -116,12 +118,12 @@ typedef struct RelayStats {
   uint32_t peers, rooms;
 } RelayStats;
 
-/// Returns the relay's SessionEvents for session_new, whose `data` is the relay.
+/// Returns the relay's SessionEvents for session_new. Their `data` must be the relay.
 SessionEvents relay_session_events(void);
 
 /// Functions of the layer above for its own events and commands, whose types begin at
-/// EVENT_TYPE_COUNT and COMMAND_TYPE_COUNT. The relay orders these among its own
-/// without interpreting them.
+/// EVENT_TYPE_COUNT and COMMAND_TYPE_COUNT. The relay orders them together with its
+/// own, and does not interpret them.
 typedef struct RelayHost {
   /// Checks an event of the layer above before relay_next_event returns it. Returns
   /// false if the event is obsolete.
@@ -144,7 +146,7 @@ void relay_set_limits(Relay *relay, const RelayLimits *limits);
 void relay_set_host(Relay *relay, const RelayHost *host, void *data);
 
 /// Sets the function that decides about new connections while the script has HOOK_ACCEPT;
-/// `data` is that of relay_set_host. It is never called during a handler.
+/// the function gets the `data` of relay_set_host. It is never called during a handler.
 typedef bool RelayAccept(void *data, const char *address, uint16_t port);
 void relay_set_accept(Relay *relay, RelayAccept *accept);
 
@@ -169,7 +171,7 @@ bool relay_program_wants(const Relay *relay, const Event *event);
 bool relay_script_wants(const Relay *relay, const Event *event);
 
 /// Queues a copy of an event for the script, and counts the event for its peer. During
-/// a drain, the event precedes all others.
+/// a drain, the event precedes all queued events.
 void relay_emit(Relay *relay, const Event *event);
 
 /// Begins a drain, which may take one slice of the loop's iteration.
@@ -205,22 +207,23 @@ void relay_set_over(Relay *relay);
 // The script's answers to CONNECT, JOIN, RENAME, CHANNEL_OPEN and BROADCAST. An answer
 // takes effect at once, before the handler's commands.
 
-/// Accepts a peer under a well-formed name (size 0: the name that it has), or rejects
-/// it if the name is used. Returns false if the peer was rejected or has ended.
-/// `reason`, here and below, may be NULL.
+/// relay_accept accepts a peer under a well-formed name (size 0: the peer's own name),
+/// or rejects it if another peer uses the name. It returns false if the peer was
+/// rejected or has ended. relay_reject rejects a peer; its `reason` may be NULL.
 bool relay_accept(Relay *relay, uint32_t peer, Text name);
 void relay_reject(Relay *relay, uint32_t peer, Code code, const char *reason);
 
 /// Rejects a peer temporarily. Its client may try again after `retry_s` seconds.
 void relay_postpone(Relay *relay, uint32_t peer, const char *reason, uint16_t retry_s);
 
-/// End the creation of an EVENT_CREATE's room: relay_created opens the room, the other
-/// one removes it. The peers that wait to join it get the fault, or (NULL) ERROR Internal.
+/// End the creation of an EVENT_CREATE's room. relay_created opens the room.
+/// relay_not_created removes the room; the peers that wait to join get the fault, or
+/// ERROR Internal if `fault` is NULL.
 void relay_created(Relay *relay, uint32_t room);
 void relay_not_created(Relay *relay, uint32_t room, const Fault *fault);
 
 /// Answer the JOIN of `event`. relay_admit checks again that the room exists and has a
-/// free place.
+/// free place. The `reason` of relay_refuse may be NULL.
 void relay_admit(Relay *relay, const Event *event);
 void relay_refuse(Relay *relay, const Event *event, Code code, const char *reason);
 
@@ -228,8 +231,9 @@ void relay_refuse(Relay *relay, const Event *event, Code code, const char *reaso
 /// refuse, call relay_refuse.
 void relay_serve(Relay *relay, const Event *event);
 
-/// Answers an event with FAULT, even without REQUEST. A JOIN, RENAME or CHANNEL_OPEN is
-/// refused; the others are BROADCAST, MESSAGE, TEXT, PACKET and CHANNEL.
+/// Answers an event with FAULT, even if the event does not carry REQUEST. This refuses
+/// a JOIN, RENAME or CHANNEL_OPEN. The event may also be a BROADCAST, MESSAGE, TEXT,
+/// PACKET or CHANNEL.
 void relay_fault(Relay *relay, const Event *event, const Fault *fault);
 
 /// Grants the name of the RENAME `event`. To refuse, call relay_refuse.
@@ -247,23 +251,23 @@ void relay_fail(Relay *relay, const Event *event);
 /// Queues a command of the running handler. Returns 0, or queues nothing and returns a
 /// negative error:
 ///  ERR_NOT_FOUND: the peer, room or member does not exist or is closed
-///  ERR_TOO_LARGE: over max_payload
-///  ERR_EXISTS, ERR_FULL: the join is impossible
-///  ERR_FULL: over RELAY_COMMANDS_BYTES
-///  ERR_DELIVERY: over the limit of deliveries
-///  ERR_VACANT: nobody serves the plugin channel
-///  ERR_INVALID: a packet on channel 0
-/// To create a room, call relay_create. A COMMAND_PACKET to the peer that serves its
-/// plugin channel, named by id or as peer 0, arrives with sender 0.
+///  ERR_TOO_LARGE: the body is larger than max_payload
+///  ERR_EXISTS: the peer is in the room already
+///  ERR_FULL: the room, the peer's rooms, the room's meta or the commands are full
+///  ERR_DELIVERY: the handler would deliver more than its limit
+///  ERR_VACANT: neither a peer nor the script serves the plugin channel
+///  ERR_INVALID: a packet on channel 0, or an impossible key of meta
+/// To create a room, call relay_create. A COMMAND_PACKET with id 0 goes to the peer
+/// that serves its plugin channel. That peer gets packets of the script with sender 0.
 int relay_command(Relay *relay, const Command *command);
 
-/// Returns whether a packed message to a peer, a room (`id`) or all also needs its JSON
-/// form, because a receiver may not know the schema. `joining`: id of the peer that the
-/// running handler may admit; 0: none.
+/// Returns whether a packed message also needs its JSON form, because a receiver may
+/// not know the schema. `id` is the peer or the room of the target. `joining` is the id
+/// of the peer that the running handler may admit; 0: none.
 bool relay_needs_json(const Relay *relay, Target target, uint32_t id, uint32_t joining);
 
 /// Returns whether a peer may be in a room after the commands so far: it is a member,
-/// it is `joining` (see relay_needs_json), or a command makes it join.
+/// it is `joining` (see relay_needs_json), or a command may make it join.
 bool relay_may_have(const Relay *relay, uint32_t room, uint32_t peer, uint32_t joining);
 
 /// Reserves a room and queues its COMMAND_ROOM_CREATE. Returns its id, or 0 with `err` set:
@@ -276,11 +280,12 @@ void relay_configure(Relay *relay, uint32_t room, const RoomSettings *settings);
 /// Marks a room that relay_create has just reserved as made for a join.
 void relay_create_for_join(Relay *relay, uint32_t room);
 
-/// Keeps a room that relay_create has just reserved hidden. EVENT_PROGRAM follows when
+/// Keeps a room hidden that relay_create has just reserved. EVENT_PROGRAM follows when
 /// the room's on_create has ended or failed; see Room.hold.
 void relay_hold_room(Relay *relay, uint32_t room);
 
-/// Ends the hold after on_create has ended well: opens the room, or deletes it (drop).
+/// End the hold of a room whose on_create has succeeded. relay_release_room opens the
+/// room, relay_drop_room deletes it.
 void relay_release_room(Relay *relay, uint32_t room);
 void relay_drop_room(Relay *relay, uint32_t room);
 
@@ -288,9 +293,9 @@ void relay_drop_room(Relay *relay, uint32_t room);
 typedef enum BotFlags { BOT_LISTENS = 1, BOT_TICKS = 2, BOT_FILLS = 4 } BotFlags;
 
 /// Reserves a bot of a room and queues its COMMAND_BOT, with a token like that of
-/// COMMAND_JOIN. Name of size 0: `bot-ID`. Returns its id, or 0 with `err` set:
-/// ERR_NOT_FOUND (the room), ERR_INVALID, ERR_EXISTS (the name), ERR_FULL (the room),
-/// ERR_TAKEN (max_bots).
+/// COMMAND_JOIN. An empty name becomes `bot-ID`. Returns the bot's id, or 0 with `err`
+/// set: ERR_NOT_FOUND (the room), ERR_INVALID, ERR_EXISTS (the name), ERR_FULL (the
+/// room), ERR_TAKEN (max_bots).
 uint32_t relay_add_bot(Relay *relay, uint32_t room, Text name, uint8_t flags,
                        uint32_t token, int *err);
 
@@ -302,23 +307,25 @@ void relay_set_brain(Relay *relay, uint32_t bot, uint8_t flags);
 /// ERR_INVALID (the name), ERR_EXISTS (another peer has the name).
 int relay_rename(Relay *relay, uint32_t peer, Text name);
 
-/// Returns whether a peer that still exists may be accepted under the name. Size 0: its
-/// own name, or the one that the running handler has given it.
+/// Returns whether a peer may be accepted under the name; true if the peer has ended.
+/// An empty name means the peer's own name, or the name that the running handler has
+/// given it.
 bool relay_name_is_free(const Relay *relay, uint32_t peer, Text name);
 
 /// Returns the peer's name, including a change by the running handler.
 Text relay_peer_name(const Relay *relay, const Peer *peer);
 
-/// Queues COMMAND_CHANNEL_OPEN, which makes the script serve the channel of that name, under
-/// a number from `first` to `last` (0: its own, or the next one). Returns the channel's number,
-/// or 0 with `err` set: ERR_INVALID (the name), ERR_EXISTS (a client serves it), ERR_TAKEN
-/// (another channel has the number, or the name has another one), ERR_FULL (no number is left).
+/// Queues COMMAND_CHANNEL_OPEN, which makes the script serve the channel of that name,
+/// under a number from `first` to `last`. If `first` is 0, the channel gets the name's
+/// old number, or the next free one. Returns the channel's number, or 0 with `err` set:
+/// ERR_INVALID (the name), ERR_EXISTS (a client serves it), ERR_TAKEN (another channel
+/// has the number, or the name has another one), ERR_FULL (no number is left).
 uint16_t relay_channel(Relay *relay, Text name, uint16_t first, uint16_t last,
                        int *err);
 
-/// Replace the numbers for new names of channels by those set after begin. A span
-/// applies to its name and to all names that begin with it and ':'. No other name gets
-/// its numbers.
+/// relay_channel_spans_begin removes all spans of numbers, relay_channel_span adds one.
+/// A span applies to its name and to all names that begin with that name and ':'. Other
+/// names do not get its numbers unless the script requests them.
 void relay_channel_spans_begin(Relay *relay);
 void relay_channel_span(Relay *relay, Text name, uint16_t first, uint16_t last);
 
@@ -326,8 +333,9 @@ void relay_channel_span(Relay *relay, Text name, uint16_t first, uint16_t last);
 /// handler, relay_next_event carries out the remaining commands.
 void relay_commit(Relay *relay);
 
-/// Does the same at the end of a handler, but only until the slice ends. The next
-/// drains carry out the remaining commands before any other handler.
+/// Carries out the commands at the end of a handler, but in a drain only until the
+/// slice ends. The next drains carry out the remaining commands before any other
+/// handler.
 void relay_begin_commit(Relay *relay);
 
 /// Begins a handler and resets its count of deliveries.
@@ -344,7 +352,7 @@ RelayMark relay_mark(const Relay *relay);
 /// Discards the commands behind the mark, and releases their reservations.
 void relay_forget(Relay *relay, RelayMark mark);
 
-/// Does the same, and counts a failed handler.
+/// Does what relay_forget does, and counts a failed handler.
 void relay_rollback(Relay *relay, RelayMark mark);
 
 // --- Kinds ---

@@ -69,8 +69,8 @@ static void requeue_joins(Relay *relay, Room *room) {
   events_deinit(&room->waiting_joins);
 }
 
-// Ends a deleted room without players, and its bots. A script can read the room until
-// ROOM_DELETE has been handled.
+// Ends a deleted room that has no players, and ends its bots. A script can read the
+// room until ROOM_DELETE has been handled.
 static void end(Relay *relay, Room *room) {
   log_room("room deleted", room);
   relay->open_rooms--;

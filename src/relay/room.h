@@ -14,7 +14,8 @@ typedef enum RoomState {
   ROOM_CREATING,  // hidden until on_create has ended; its name is used
   ROOM_OPEN,
   ROOM_DELETED,  // soft-deleted; ends when the last member leaves
-  ROOM_DROPPED,  // deleted before on_create has ended; ends at that moment
+  ROOM_DROPPED,  // deleted before the end of its on_create; ends together with
+                 // on_create
   ROOM_FAILED,   // on_create failed; exists until its waiting joins are refused
   ROOM_GONE,     // empty and deleted; readable until ROOM_DELETE has been handled
 } RoomState;
@@ -32,15 +33,15 @@ typedef struct Ticker {
   Relay *relay;
   uint32_t room;         // id of the room; 0: the game's ticker
   uint64_t interval_us;  // time between ticks; 0: stopped
-  uint64_t last_us;      // time of the last tick
+  uint64_t last_us;      // time of the last queued tick
   uint64_t next_us;      // time of the next tick
-  uint32_t skipped;      // ticks skipped since the queued one
+  uint32_t skipped;      // number of ticks skipped since the last queued tick
   bool is_queued;        // the event of the last tick has not been taken
 } Ticker;
 
 enum {
   ROOM_META_BYTES = 64 << 10,  // limit of the keys and values of one room
-  ROOM_META_EXTRA = 7,  // bytes of Room.meta for each key besides it and its value
+  ROOM_META_EXTRA = 7,  // bytes of an entry in Room.meta besides its key and its value
   ROOM_PUBLIC_BYTES = 4 << 10,  // limit of the public keys and values of one room
 };
 
@@ -53,8 +54,8 @@ struct Room {
   RoomKind kind;     // hooks, and the settings in force; for an undeclared kind, the
                      // game's hooks
   RoomSettings own;  // settings that differ from those of the kind
-  GroupId groups[FORM_COUNT];  // members by the form of their messages; 0 until the
-                               // first member
+  GroupId groups[FORM_COUNT];  // groups of members by form; 0 until the first member
+                               // of the form
   uint32_t *members;           // peer ids in the order of joining, or 0 for a member
                                // that has left; owned
   uint32_t count;              // number of members
@@ -67,17 +68,19 @@ struct Room {
   uint32_t ticking_bots;       // number of bots with BOT_TICKS
   uint32_t queued_bots;        // number of queued COMMAND_BOTs
   Events waiting_joins;        // joins that wait for the end of on_create
-  Buf fault;  // of a ROOM_FAILED: code and JSON of its on_create's fault, each with a NUL
-  Buf meta;  // entries: a byte that is 1 for a public one, then key and JSON value, each
-             // with a u16 size before it and a NUL behind it
+  Buf fault;  // fault of on_create in ROOM_FAILED: its code and its JSON, each with a
+              // NUL
+  Buf meta;  // entries. An entry begins with a byte, which is 1 if the entry is public.
+             // Key and JSON value follow, each with a u16 size before it and a NUL
+             // behind it
   size_t queued_meta;     // bytes that queued commands will add to `meta`
-  size_t queued_public;   // bytes of public meta among them
+  size_t queued_public;   // bytes of public meta in `queued_meta`
   uint32_t captured;      // number of captured events of the room
   uint32_t queued_joins;  // number of queued EVENT_JOINs to the room
   uint32_t judged_joins;  // number of joins whose on_join has not ended
-  bool is_for_join;       // auto_create made the room, and no peer has joined it yet
+  bool is_for_join;       // auto_create made the room, and no player has joined it yet
   bool is_listed;         // the room is in Relay.listed
-  bool is_by_join;        // auto_create made the room
+  bool is_by_join;        // the room was made for a join
   uint32_t batch;         // number of the batch that creates the room; 0: none
   uint32_t unreliable;  // number of unreliable messages to the room so far, modulo 2^32
   Relay *relay;
@@ -103,7 +106,8 @@ static inline bool room_is_deserted(const Room *room) {
   return room->count == room->bots;
 }
 
-/// Returns whether players can join, possibly in place of a bot; or whether bots can.
+/// Returns whether the capacity permits another bot (is_bot) or another player, which
+/// may replace a bot.
 static inline bool room_has_place(const Room *room, bool is_bot) {
   uint32_t count = is_bot ? room->count : room->count - room->fillers;
   return room->kind.capacity == 0 || count < room->kind.capacity;
@@ -113,8 +117,8 @@ static inline Text room_name(const Room *room) {
   return (Text){room->name, room->name_size};
 }
 
-/// Reads the member at `*place` (start at 0) or behind it and advances `*place`; returns 0
-/// at the end.
+/// Returns the id of the first member from `*place` (start at 0) on, and advances
+/// `*place`; returns 0 at the end.
 static inline uint32_t room_next_member(const Room *room, uint32_t *place) {
   uint32_t member = 0;
   while (member == 0 && *place < room->places) member = room->members[(*place)++];

@@ -1,6 +1,6 @@
-// Selects the next event and charges its handler to a source. The clock is read once
-// for each handler, and by this file after every SCHEDULE_LOOK pieces of work without a
-// handler.
+// Selects the next event and charges its handler to a source. The caller reads the
+// clock for each handler. This file reads the clock after every SCHEDULE_LOOK pieces of
+// work without a handler.
 
 #include "relay/schedule.h"
 
@@ -13,10 +13,10 @@
 
 enum {
   COSTLY_MS = 1000,  // time that a source spends in the second class after it took too
-                     // much
+                     // much time
   LOOK_SOURCES = 8,  // sources tried in search of an event that may be handled now
   // After a handler that took many slices, at most this many iterations skip the second
-  // class. A new connection needs as many to be accepted, read and answered.
+  // class. A new connection needs three iterations: to be accepted, read and answered.
   SKIPS_MAX = 3,
 };
 
@@ -84,8 +84,8 @@ size_t schedule_waiting_bytes(const Peer *peer) {
 }
 
 // Returns the source in whose queue the event waits. Each connecting peer has a queue
-// of its own, although all of them are charged as one source, because each of them
-// alone would always be cheap.
+// of its own. All connecting peers are charged as one source, because each one alone
+// would always be cheap.
 static Source *queue_of(Relay *relay, const Event *event, Peer *peer) {
   return event->type == EVENT_CONNECT ? source_of_peer(relay, peer)
                                       : source_of(relay, event, peer);

@@ -25,11 +25,12 @@ struct Source {
                             // in the ring
   uint32_t peer, room;      // owner; both 0: a source of the relay itself
   uint32_t slice;           // number of the slice that `slice_us` belongs to
-  uint64_t slice_us;        // time of its handlers in that slice
-  uint64_t costly_ms;       // last time at which the source took too much; 0: never
-  bool is_cheap;            // the last handler did not take too much
-  uint32_t second;          // number of the second that `second_us` belongs to
-  uint64_t second_us;       // time of its handlers in that second
+  uint64_t slice_us;        // time of the source's handlers in that slice
+  uint64_t costly_ms;       // last time at which the source took more than half of a
+                            // slice; 0: never
+  bool is_cheap;       // the source took at most half of a slice up to its last handler
+  uint32_t second;     // number of the second that `second_us` belongs to
+  uint64_t second_us;  // time of the source's handlers in that second
 };
 
 enum {
@@ -53,7 +54,7 @@ typedef struct Schedule {
   int64_t left_us;             // time left in the current slice
   uint64_t clock_us;           // time at which `left_us` was set
   uint64_t unclocked;          // pieces of work since the last reading of the clock
-  uint32_t skips;              // iterations that will skip the second class
+  uint32_t skips;              // number of next iterations that skip the second class
   bool is_skipping;            // this iteration skips the second class
   bool has_first, has_second;  // whether this slice has taken an event of that class
   bool is_timed;               // false in a simulation, where handlers take no time

@@ -25,7 +25,7 @@ void script_join_begin(Relay *relay, Peer *peer, const Command *command) {
     report(relay, command, CODE_CLOSED, "the peer is gone");
     return;
   }
-  // Limits the joins, because the on_join of each join may cause another one.
+  // Limits the joins, because the on_join of each join may cause another join.
   uint32_t count = 0;
   ScriptJoin **last = &peer->relay.joins;
   for (; *last; last = &(*last)->next) count++;

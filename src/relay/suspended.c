@@ -6,7 +6,8 @@
 
 // --- Going and coming ---
 
-// Removes a peer from the room of one of its refs if the peer is suspended in it.
+// Removes a peer from the room of `ref` if the peer is suspended there; returns whether
+// it was.
 static bool leave_lost(Relay *relay, Peer *peer, const RoomRef *ref) {
   if (!ref->is_suspended) return false;
   leave_room(relay, peer, relay_room(relay, ref->room),
@@ -32,8 +33,8 @@ void suspended_leave_room(Relay *relay, Room *room) {
   }
 }
 
-// Removes the peer from rooms after the packets that it sent before its connection was
-// lost.
+// Removes the peer from rooms after the relay has handled the packets that the peer
+// sent before its connection was lost.
 static void leave_in_turn(Relay *relay, Peer *peer) {
   if (relay->is_draining || peer->relay.queued == 0)
     suspended_leave(relay, peer);

@@ -1,4 +1,5 @@
-// Ticks of rooms and of the game. A tick queues an event unless the last one still waits.
+// Ticks of rooms and of the game. A tick queues an event unless the event of the last
+// tick still waits.
 
 #include "relay/internal.h"
 
