@@ -1,4 +1,4 @@
---- The arguments of the commands that are written in Lua.
+--- Reads the arguments of the commands that are written in Lua.
 
 local sorted_keys = require "perigee.util.sorted_keys"
 
@@ -6,7 +6,7 @@ local arguments = {}
 
 local EXIT_GOOD, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
 
-local has_tool, tool = pcall(require, "perigee.tool") -- a part of the perigee command
+local has_tool, tool = pcall(require, "perigee.tool") -- exists only in the perigee command
 
 -- Returns the word of a list that is most similar to a misspelt word, or nil.
 local function meant(word, list)
@@ -21,7 +21,7 @@ local function unknown_option(argument, rules)
 end
 
 
--- Sets the option to one of a few words. Without a word, sets it to the first of them.
+-- Sets the option to one of its choices. Without a word, sets it to the first choice.
 local function choose(result, name, choices, value, next_argument)
   for _, choice in ipairs(choices) do
     if choice == (value or next_argument) then
@@ -36,7 +36,7 @@ local function choose(result, name, choices, value, next_argument)
 end
 
 
--- Reads the first argument. Returns the number of arguments that it used, or nil; and an error.
+-- Reads one option or word. Returns the number of arguments that it used, or nil; and an error.
 local function take(result, argument, next_argument, rules)
   local name, value = argument:match("^(%-%-[^=]+)=(.*)$")
   name = name or argument
@@ -59,7 +59,8 @@ local function take(result, argument, next_argument, rules)
 end
 
 
---- Returns a function for the field `word` of the rules below: it accepts one word and sets `result[key]`.
+--- Returns a function for the field `word` of the rules below. The function accepts one word and sets
+--- `result[key]`.
 ---@param key string
 ---@return fun(result: table, text: string): string?
 function arguments.one_word(key)
@@ -70,7 +71,7 @@ function arguments.one_word(key)
 end
 
 
---- Returns a function for the field `set` of the rules below: it sets `result[key]`.
+--- Returns a function for the field `set` of the rules below. The function sets `result[key]`.
 ---@param key string
 ---@return fun(result: table, text: string)
 function arguments.text(key)
@@ -78,8 +79,8 @@ function arguments.text(key)
 end
 
 
---- Returns a function for the field `set` of the rules below: it accepts a number from `limits[1]` to
---- `limits[2]`, and sets `result[key]` to it, multiplied by `limits.scale`.
+--- Returns a function for the field `set` of the rules below. The function accepts a number from `limits[1]`
+--- to `limits[2]`, multiplies it by `limits.scale`, and sets `result[key]` to the product.
 ---@param key string
 ---@param limits { [1]: number, [2]: number, whole: boolean?, scale: number? }
 ---@return fun(result: table, text: string, option: string): string?
@@ -98,8 +99,8 @@ end
 
 --- Reads all arguments into `result`. `--name VALUE` and `--name=VALUE` call `set["--name"](result, value,
 --- "--name")`. A flag sets `result[flags[flag]]` to true. An option `--name` in `choices` sets
---- `result[choices["--name"].key]` to the next word if that is one of the choices, otherwise to the first
---- choice. All other arguments go to `word(result, text)`. `set` and `word` return an error or nil.
+--- `result[choices["--name"].key]` to the next word if that word is one of the choices, otherwise to the
+--- first choice. All other arguments call `word(result, text)`. `set` and `word` return an error or nil.
 ---@param result table
 ---@param given string[]
 ---@param rules table { set, flags, word, choices?, needed? }, `needed`: name of each option's value
@@ -133,9 +134,9 @@ function arguments.fail_usage(command, problem)
 end
 
 
---- Returns a command: a function that gets the arguments behind the command's name and returns the exit code.
---- `options` has `USAGE` (a line), `HELP`, and `parse(given)`, which returns the options, or nil and an
---- error. The command itself handles `help`.
+--- Returns the function of a command. It gets the arguments after the command's name and returns the exit
+--- code. `options` has `USAGE` (a line), `HELP`, and `parse(given)`, which returns the chosen options, or nil
+--- and an error. The function itself handles the option `help`.
 ---@param options table
 ---@param run fun(chosen: table): integer
 ---@return fun(...: string): integer

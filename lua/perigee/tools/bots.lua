@@ -19,10 +19,10 @@ local PARTS = { on_message = "table", on_ask = "table", run = "function" } -- fi
 local PING_EVERY, MEASURE_STEP = 1, 0.01 -- seconds
 local PINGS_MAX = 1000 -- pings a second, of all bots together
 local GC_PAUSE = 125 -- percent of the memory in use, at which a collection begins; low because bots are many
-local END_TIMEOUT = 2 -- seconds in which bots may end by themselves
+local END_TIMEOUT = 2 -- seconds that bots have to end after the end of the run
 
 
--- Returns an error with the part of the traceback that is in the script.
+-- Returns an error with the part of its traceback that is in the script.
 local function tell(problem)
   problem = problem:gsub("\n%s*%[C%]: in function 'xpcall'.*", ""):gsub("\n%s*stack traceback:", "")
   return (problem:gsub("\n%s+", "\n      "))
@@ -63,7 +63,8 @@ local function load_script(path)
 end
 
 
---- Prints status lines. On a terminal each line replaces the previous one; in a pipe they follow each other.
+--- Prints status lines. On a terminal, each line replaces the previous line. In a pipe, the lines follow each
+--- other.
 local function show_status(run, chosen)
   local is_terminal = uv.guess_handle(1) == "tty"
   local every = chosen.every or (is_terminal and 1 or 5)
@@ -77,7 +78,7 @@ local function show_status(run, chosen)
 end
 
 
---- Ends the run: notifies the bots, and ends all their waits.
+--- Ends the run and all waits of bots.
 local function finish(run)
   if run.is_over then return end
   run.is_over = true
@@ -91,8 +92,8 @@ local function new_run(chosen, script)
     script = script, is_over = false, ending = loop.slot(), done = loop.slot(), playing = 0,
     clients = {}, figures = figures.new(chosen.count, chosen.udp),
   }
-  local waits = {} -- future -> the client that the wait concerns, or true
-  --- Lets time pass. Returns early if the run ends, or the connection of client `c`.
+  local waits = {} -- future -> client whose end also ends the wait, or true
+  --- Lets time pass. Returns early if the run ends, or if client `c` is closed.
   function run.wait(seconds, c)
     if run.is_over then return end
     local slot = loop.slot()
@@ -113,7 +114,8 @@ local function new_run(chosen, script)
   function run.line(number)
     return is_worse and line.new(chosen, chosen.seed, number) or nil
   end
-  --- Calls a function of the script and returns its results. Counts an error in it as an error of the bot.
+  --- Calls a function of the script and returns its result. Counts an error of the function as an error of
+  --- the bot.
   function run.try(self, fn, ...)
     local ok, problem = xpcall(fn, function(text)
       return type(text) == "string" and debug.traceback(text, 2) or text
@@ -155,8 +157,8 @@ local function start_bots(chosen, run)
 end
 
 
--- Measures the round trip of each bot once in PING_EVERY, a few bots at a time. PINGS_MAX makes this less
--- frequent for many bots.
+-- Measures the round trip of each bot once in PING_EVERY seconds, a few bots at a time. Measures many bots
+-- less often, because PINGS_MAX limits all pings together.
 local function measure(run)
   while not run.is_over do
     local clients = {}
@@ -173,7 +175,7 @@ local function measure(run)
 end
 
 
--- Says BYE for all bots that are still connected.
+-- Closes the clients of all bots that are still connected.
 local function close_all(run)
   local open, all_closed = 0, loop.slot()
   for c in pairs(run.clients) do

@@ -1,5 +1,5 @@
 --- `perigee check [GAME]`: reports the errors in a game without serving the game. Loads the game as `perigee
---- run` does, and adds findings that a load cannot have (check/files.lua).
+--- run` does, and adds errors in code that a load does not run (check/files.lua).
 
 local arguments = require "perigee.tools.arguments"
 local files = require "perigee.tools.check.files"
@@ -18,8 +18,8 @@ end
 -- Lines --------------------------------------------------------------------------------------
 
 
--- Patterns that find the name in a message without a line number, the most reliable first. Example: `on_jion`
--- in "there is no handler duel.on_jion; did you mean ...".
+-- Patterns that find a name in a message without a line number. The most reliable pattern comes first.
+-- Example: `on_jion` in "there is no handler duel.on_jion; did you mean ...".
 local SUBJECTS = {
   "[%w_]%.([%w_]+)%f[^%w_.]", "%f[%w_](%l+_[%w_]+)", '"([%w_]+)"', "(%l+) is ",
 }
@@ -34,7 +34,7 @@ local function subjects(message)
   return list
 end
 
--- Returns the first line that assigns to this name; nil if no line does.
+-- Returns the number of the first line that assigns to this name; nil if no line does.
 local function line_of(text, name)
   local number = 0
   for line in (text .. "\n"):gmatch "(.-)\n" do
@@ -56,7 +56,8 @@ local function find_line(text, message)
   end
 end
 
--- Splits a message of the server into place and message. If it has no place, finds the line.
+-- Splits a message of the server into place and message. If the message has no line, finds the line by the
+-- names in it.
 local function read_finding(text, kind, main, given)
   local path, line, message = text:match "^([^\n]-%.lua):(%d+): (.*)$"
   if not path then
@@ -148,7 +149,7 @@ end
 -- The command --------------------------------------------------------------------------------
 
 
--- Returns the error of `perigee run` for this path; nil if the path is a game.
+-- Returns the error that `perigee run` would report for this path; nil if the path is a game.
 local function problem_of(path)
   local kind = tool.kind(path)
   if not kind then
@@ -162,7 +163,7 @@ local function problem_of(path)
 end
 
 -- Prints the result for a server that will reload the game (loader.read_check): the files with their
--- signatures, and the errors. The server itself then loads the game.
+-- signatures, and the errors. Does not load the game, because the server does so.
 local function report_to_server(game)
   local findings, used = files.check_used(game)
   for _, path in ipairs(sorted_keys(used.signatures)) do

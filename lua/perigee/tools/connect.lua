@@ -13,8 +13,8 @@ local on_signals = require "perigee.tools.signals"
 local uv = require "perigee.tools.uv"
 
 local EXIT_GOOD = 0
-local QUIET = 0.2 -- seconds without an event that end the wait for answers
-local QUIET_MAX = 2 -- longest time of this wait in seconds
+local QUIET = 0.2 -- seconds; the wait for answers ends after this time without an event
+local QUIET_MAX = 2 -- seconds; limit of this wait
 
 local ADVICE = {
   ECONNREFUSED = "is the server running? start one with `perigee run`",
@@ -64,7 +64,7 @@ function Session:_update_prompt()
 end
 
 
---- Makes the room the one that was joined last.
+--- Makes a room the last joined room.
 function Session:enter(room)
   self:leave(room)
   table.insert(self.rooms, room)
@@ -81,14 +81,14 @@ function Session:leave(room)
 end
 
 
---- Clears the list of rooms, because a new session is in none. The client joins its rooms again.
+--- Clears the list of rooms, because a new session is in no room. The client then joins its rooms again.
 function Session:_begin_anew()
   self.rooms, self.questions = {}, {}
   self:_update_prompt()
 end
 
 
---- Runs a waiting command beside the others.
+--- Runs a command that waits, while other commands continue.
 function Session:spawn(fn)
   self.pending = self.pending + 1
   client.spawn(function()
@@ -110,7 +110,7 @@ function Session:_take(event)
   if event.type == "joined" then return self:enter(event.room) end
   if event.type == "left" and event.room then self:leave(event.room) end
   if event.type == "ask" then table.insert(self.questions, event) end
-  -- When the connection is lost, nothing more is reported about the attempt to use UDP.
+  -- A lost connection also ends the wait for the result of UDP, because no other event reports it.
   if event.type == "udp_up" or event.type == "udp_down" or event.type == "disconnected" then
     loop.fill(self.udp_known)
   end
@@ -119,7 +119,7 @@ function Session:_take(event)
 end
 
 
---- After the last line, waits for the answers to all requests.
+--- Waits for the answers to all requests, after the last line.
 function Session:_settle()
   local deadline = client.now() + QUIET_MAX
   while self.pending > 0 and self.client.connected do client.sleep(0.01) end
@@ -173,7 +173,7 @@ function Session:_finish()
 end
 
 
--- Reports that the server is running, but does not accept clients yet.
+-- Reports that the server runs, but does not accept clients yet.
 local function wait(event)
   io.stderr:write(("the server is not available yet; trying again in %.1f s\n"):format(event.delay))
 end

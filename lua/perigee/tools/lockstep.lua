@@ -36,7 +36,7 @@ local function load_simulation(path)
 end
 
 
--- Ends the command if the server's log has an error.
+-- Raises an error if the server's log has an error.
 local function check_log(id)
   for _, line in ipairs(sim.log(id)) do
     if line.level == "error" then error(line.text, 0) end
@@ -44,7 +44,8 @@ local function check_log(id)
 end
 
 
--- Loads a game whose on_turn simulates, in a separate server with the recorded duration of turns.
+-- Loads a game that simulates in on_turn. The game runs in a separate server, and its turns have the recorded
+-- duration.
 local function load_game(path, head)
   local id, problem = sim.open { game = path, seed = 1 }
   if not id then return nil, problem end
@@ -91,8 +92,8 @@ local function describe(read)
 end
 
 
--- Returns the number of compared hashes, and the first one that differs. Turns for which `hash` returns nil
--- are not compared.
+-- Returns the number of compared hashes, and the first hash that differs. Skips turns for which `hash`
+-- returns nil.
 local function compare(read, player)
   local compared = 0
   if player.start then
@@ -125,7 +126,7 @@ local function play(read, player)
 end
 
 
---- The command. Gets the arguments behind `perigee lockstep`; returns the exit code.
+--- The command. Gets the arguments after `perigee lockstep`; returns the exit code.
 ---@param ... string
 ---@return integer
 return function(...)

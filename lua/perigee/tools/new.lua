@@ -29,7 +29,8 @@ Then open %s/game.lua in your editor. A Lua language server knows the API by way
 -- Files to write: texts by path in the folder of the game ----------------------------------------
 
 
--- Returns the annotations; the first line of each file names its module.
+-- Returns the texts of the annotations by path. The first line of each text must stay first, because it names
+-- the module.
 local function annotations()
   local texts = {}
   for name, text in pairs(tool.bundled(META)) do

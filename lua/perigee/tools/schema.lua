@@ -86,8 +86,8 @@ local function declared_by(game)
   return declared
 end
 
--- Returns the schema of a text, with the game's declarations in its hash; nil if both are missing. Raises the
--- errors of both.
+-- Returns the schema of a text. Its hash includes the game's declarations. Returns nil if the game has
+-- neither a text nor declarations. Raises an error if the text or the game has an error.
 local function read(game, text, path, is_game)
   local found = text and schema.parse(text, path)
   return is_game and schema.declare(found, declared_by(game)) or found

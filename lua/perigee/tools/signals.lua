@@ -5,8 +5,8 @@ local uv = require "perigee.tools.uv"
 local SIGNALS = { sigint = 130, sigterm = 143, sighup = 129 } -- signals and their exit codes
 
 
---- Calls `fn(exit_code)` when a signal asks the program to end. Returns a function that cancels this. The
---- same signal again ends the program at once, even if the program never returns to the loop.
+--- Calls `fn(exit_code)` when a signal asks the program to end. Returns a function that ends this handling.
+--- The same signal again ends the program at once, even if the program never returns to the loop.
 ---@param fn fun(exit_code: integer)
 ---@return fun()
 return function(fn)

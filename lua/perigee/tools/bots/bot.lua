@@ -1,12 +1,12 @@
---- One bot: a client that a script controls. It has all fields and methods of a client (docs/lua-client.md)
---- and the methods below. All its packets are counted.
+--- One bot: a client that a script controls. A bot has all fields and methods of a client
+--- (docs/lua-client.md) and the methods below. The figures count all its packets.
 
 local client = require "perigee.client"
 local check_methods = require "perigee.client.methods"
 local random = require "perigee.testing.random"
 local describe = require "perigee.util.describe"
 
-local LATE_WAITS = 100 -- calls that return at once after the end of the run
+local LATE_WAITS = 100 -- calls of `wait` that return at once after the end of the run
 local HEADER_SIZE = 12
 local IS_LINE = { disconnected = true, resumed = true, lost = true }
 local IS_SENT = { join = true, leave = true, list_rooms = true, send = true, send_bytes = true, ask = true,
@@ -15,18 +15,18 @@ local IS_SENT = { join = true, leave = true, list_rooms = true, send = true, sen
 local IS_MESSAGE = { message = true, ask = true, broadcast = true, packet = true }
 
 ---@class perigee.Bot : perigee.Client
----@field number integer number, from 1 up
+---@field number integer number of the bot, from 1 up
 ---@field name string
 ---@field client perigee.Client
 local Bot = {}
 
 local bots = {
-  --- The error for a script that continues endlessly after the end of the run.
+  --- The error that ends a script which continues endlessly after the end of the run.
   OVER = {},
 }
 
 
--- Methods that a bot lacks come from its client.
+-- The client provides all fields and methods that a bot lacks.
 local function index(self, key)
   local own = Bot[key]
   if own ~= nil then return own end
@@ -36,14 +36,14 @@ local function index(self, key)
 end
 
 
---- Returns whether the bot should continue: neither the run nor its connection has finally ended.
+--- Returns whether the bot should continue. It should stop when the run or its connection has finally ended.
 ---@return boolean
 function Bot:is_running()
   return not self._run.is_over and not self.client.reason
 end
 
 
---- Lets time pass. Returns early if the run ends. Returns the result of `is_running`.
+--- Lets time pass. Returns early if the run or the connection ends. Returns the result of `is_running`.
 ---@param seconds? number nil: until the run or the connection ends
 ---@return boolean
 function Bot:wait(seconds)
@@ -74,7 +74,7 @@ function Bot:random(count)
 end
 
 
---- Does the same as for a client. An error in the handler counts as an error of the bot.
+--- Handles events like `on` of a client. An error in the handler counts as an error of the bot.
 ---@param type string
 ---@param fn? fun(event: table)
 function Bot:on(type, fn)
@@ -82,7 +82,7 @@ function Bot:on(type, fn)
 end
 
 
---- Does the same for requests.
+--- Handles requests like `on_ask` of a client. An error in the handler counts as an error of the bot.
 ---@param name string
 ---@param fn? fun(value: any, room: perigee.client.Room?): any
 function Bot:on_ask(name, fn)
@@ -90,13 +90,13 @@ function Bot:on_ask(name, fn)
 end
 
 
---- The clients of bots, which count their packets. The class inherits from that of perigee.client.
+--- The clients of bots, which count their packets. This class inherits from the class of perigee.client.
 ---@class perigee.bots.Counted: perigee.Client
 local Counted = {}
 local Plain
 
 
--- Counts a call that sends.
+-- Counts a call if it sends a packet.
 function Counted:_begin(method, ...)
   local by_udp = self.udp and self:stats().udp
   local result, message, code = Plain._begin(self, method, ...)
@@ -129,7 +129,7 @@ end
 
 function Counted:_publish(event)
   local figures = self._run.figures
-  local is_new = not event.is_counted -- an event that waited for a handler comes again
+  local is_new = not event.is_counted -- an event that waited for a handler is published twice
   event.is_counted = true
   if is_new and IS_LINE[event.type] then figures[event.type] = figures[event.type] + 1 end
   if is_new and event.type == "udp_down" then figures:add_fallback(event.message) end
@@ -160,7 +160,7 @@ function bots.measure(c, figures)
 end
 
 
--- Sets the handlers of a script that is a table, by name, except its `run`.
+-- Sets the handlers of a script that is a table. `bots.play` calls its `run`.
 local function set_handlers(self, script)
   local on_message = script.on_message
   if on_message then
@@ -175,8 +175,8 @@ local function set_handlers(self, script)
 end
 
 
---- Runs a bot from its connection to its end, in the coroutine that calls this function. `run` has is_over,
---- figures, script (a function, or a table), try, wait, wake, line.
+--- Runs a bot from its connection to its end, in the coroutine that calls this function. `run` has the fields
+--- is_over, figures, script (a function or a table), try, wait, wake and line.
 ---@param number integer
 ---@param chosen table options
 ---@param run table

@@ -3,10 +3,10 @@
 local client = require "perigee.client"
 local safe = require("perigee.tools.connect.text").safe
 
--- Latencies are counted in classes. Each class is wider than the one below by this factor, because reports
--- are exact to 2 %.
+-- Latencies are counted in classes. Each class is wider than the previous class by this factor, so that
+-- reports are exact to 2 %.
 local FACTOR = 1.02
-local LEAST = 1e-6 -- seconds
+local LEAST = 1e-6 -- seconds; upper end of the first class
 local TEXTS_MAX = 100 -- different errors in a report
 
 --- Counted latencies.
@@ -31,7 +31,7 @@ function Latencies:add(seconds)
 end
 
 
---- Returns a percentile of the latencies in seconds; nil without latencies.
+--- Returns a percentile of the latencies in seconds; nil if no latency was added.
 ---@param percent number
 ---@return number?
 function Latencies:percentile(percent)
@@ -69,14 +69,14 @@ function figures.new(count, udp)
     failures = 0,
     pings = latencies(), datagrams = latencies(),
     with_udp = 0, datagrams_sent = 0, datagrams_lost = 0, datagrams_settled = 0,
-    _errors = {}, _fallbacks = {}, -- texts in their order, and text -> count
+    _errors = {}, _fallbacks = {}, -- texts in the order of their first occurrence, and text -> count
     _last = { time = client.now(), sent = 0, received = 0 },
   }, Figures)
 end
 
 
--- Counts a text; each text is reported only once. The text may come from the server, so it is made safe for a
--- terminal, and its later lines are indented.
+-- Counts a text; a report shows each text once with its count. The text may come from the server, so it is
+-- made safe for a terminal, and its later lines are indented.
 local function count_text(texts, text)
   local lines = {}
   for line in text:gmatch "[^\n]+" do lines[#lines + 1] = safe((line:match "^%s*(.*)$")) end
@@ -124,7 +124,7 @@ local function bytes(count)
 end
 
 
---- Returns a status line, with the rates since the last one.
+--- Returns a status line, with the rates since the previous status line.
 ---@return string
 function Figures:status()
   local now, last = client.now(), self._last
@@ -142,7 +142,7 @@ function Figures:status()
 end
 
 
---- Adds the counters of a bot's datagrams, before its client is closed.
+--- Adds the counters of a bot's datagrams. Call it before the bot's client is closed.
 ---@param c perigee.Client
 function Figures:add_udp(c)
   local udp = c:stats().udp
@@ -154,7 +154,7 @@ function Figures:add_udp(c)
 end
 
 
--- Names of the two paths for each kind of --udp.
+-- Names of the two paths of packets for each value of --udp.
 local WAYS = {
   attached = { "TCP: ", "UDP: ", share = "by UDP" },
   alone = { "reliable:  ", "datagrams: ", share = "unreliable" },

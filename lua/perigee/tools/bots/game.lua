@@ -1,5 +1,5 @@
---- Serves a game for a run of bots: starts `perigee run` as a separate process, on a free port, and without
---- listeners that could collide with those of another server on this machine.
+--- Serves a game for a run of bots. Starts `perigee run` as a separate process on a free port, without
+--- listeners that could collide with another server on this machine.
 
 local client = require "perigee.client"
 local loop = require "perigee.client.loop"
@@ -44,15 +44,16 @@ local function read_lines(pipe, take)
 end
 
 
---- Starts the server. Returns its address and a function that ends the server and waits for its end; or nil
---- and an error.
+--- Starts the server. Returns its address and a function, which stops the server and waits for its end; or
+--- nil and an error.
 ---@param path string
 ---@return string? address, fun()|string stop
 function game.serve(path)
   local out, ready, ended = uv.new_pipe(false), loop.slot(), loop.slot()
-  local args = { "--child-of", tostring(uv.os_getpid()), "run", path } -- ends when this process ends
+  local args = { "--child-of", tostring(uv.os_getpid()), "run", path } -- the server ends with this process
   for _, flag in ipairs(FLAGS) do args[#args + 1] = flag end
-  -- Uses a separate process group, because Ctrl-C is for the bots, which first say goodbye.
+  -- Ctrl-C must not end the server before the bots have closed their connections, so the server gets its own
+  -- process group.
   local process, problem = uv.spawn(uv.exepath(), {
     args = args, stdio = { nil, out, 2 }, detached = true,
   }, function() loop.fill(ended) end)

@@ -1,6 +1,6 @@
 --- Simulates a bad network between one bot and its server. A lost piece of a stream is sent again, as in TCP,
---- so it and everything behind it arrive later. Lost datagrams are not sent again, and datagrams may overtake
---- each other.
+--- so this piece and all later pieces are delayed. Lost datagrams are not sent again, and datagrams may
+--- overtake each other.
 
 local core = require "perigee.client.core"
 local loop = require "perigee.client.loop"
@@ -8,7 +8,7 @@ local random = require "perigee.testing.random"
 local uv = require "perigee.tools.uv"
 
 local SEGMENT = 1400 -- bytes of a stream that are lost together
-local RESEND = 0.2 -- least time in seconds until a lost piece is sent again
+local RESEND = 0.2 -- seconds; shortest time until a lost piece is sent again
 
 ---@class perigee.bots.Line
 local Line = {}
@@ -18,7 +18,7 @@ local line = {}
 
 
 --- Returns the line of bot `number`. Its random numbers are derived from the seed.
----@param conditions { latency: number, jitter: number, loss: number } seconds, each way; 0 to 1
+---@param conditions { latency: number, jitter: number, loss: number } in seconds, each way; loss: 0 to 1
 ---@param seed integer
 ---@param number integer
 ---@return perigee.bots.Line
@@ -32,7 +32,7 @@ end
 
 -- Datagrams --------------------------------------------------------------------------------------
 
-local due = {} -- millisecond -> functions; many datagrams share a timer
+local due = {} -- millisecond -> functions; one timer serves all functions of a millisecond
 
 local function later(seconds, fn)
   local at = math.ceil((loop.now() + seconds) * 1000)
@@ -73,7 +73,7 @@ local function delay_of(conditions, chance)
 end
 
 
---- Returns a queue of functions, which are called in order, each after its delay.
+--- Returns a queue that calls its functions in order, each after its delay.
 ---@param conditions table
 ---@param chance perigee.testing.Random
 function line.queue(conditions, chance)
@@ -123,8 +123,8 @@ local REASONS = {
 }
 
 
---- Begins a client on this line: the core of the client without sockets, and luv's sockets at the other end
---- of the line.
+--- Begins a client on this line. The client has a core without sockets; luv's sockets are at the other end of
+--- the line.
 ---@param client perigee.Client
 ---@param host string
 ---@param port integer
@@ -261,7 +261,7 @@ local function arm(self)
 end
 
 
---- Carries the client's output, and handles its events.
+--- Carries the client's output and handles its events.
 function Line:work()
   if not self._core or self._is_working then return end
   local now = loop.now()

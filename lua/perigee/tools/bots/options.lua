@@ -80,8 +80,8 @@ end
 local RULES = { set = SET, flags = FLAGS, choices = CHOICES, word = take_word }
 
 
--- Returns the error in an argument that is neither a path nor an address; nil without an error. Accepts the
--- path of a missing game, because bots.lua reports it.
+-- Returns the error in an argument that is neither a path nor an address; nil if it is valid. Accepts the
+-- path of a missing game, because bots.lua reports that error.
 local function address_problem(given)
   if game.is_one(given) or given:find "/" and not given:find "://" then return nil end
   local host, problem = address.parse(given)

@@ -1,5 +1,5 @@
 --- Reads the API from the annotations for editors (lua/perigee/meta): classes with their fields and methods,
---- and types. The type of a value with several possible types is nil.
+--- and types. A type that this check does not track is nil.
 
 local sorted_keys = require "perigee.util.sorted_keys"
 local tool = require "perigee.tool"
@@ -19,8 +19,8 @@ local annotations = {}
 ---@field element? perigee.check.Type type of the elements of lists and maps
 ---@field parameters? { type: perigee.check.Type? }[] parameters of functions
 ---@field is_variadic? boolean for functions: accepts any number of values of any types
----@field returns? (perigee.check.Type|false)[] results of functions
----@field parts? (perigee.check.Type|false)[] parts of unions
+---@field returns? (perigee.check.Type|false)[] types of the results of functions
+---@field parts? (perigee.check.Type|false)[] types of which a union consists
 ---@field name? string name of aliases
 
 --- A class of the annotations.
@@ -31,7 +31,7 @@ local annotations = {}
 ---@field is_library boolean whether the class is the library or a part of it
 ---@field fields table<string, string> texts of the fields' types
 ---@field functions table<string, table> methods and functions: parameters, returns, is_method
----@field is_open boolean whether any other field is possible
+---@field is_open boolean whether objects may have fields of any name
 
 -- Files --------------------------------------------------------------------------------------
 
@@ -110,7 +110,7 @@ function Reader:match(pattern)
   return word
 end
 
--- Returns the object of a type. Types with the same text have the same object.
+-- Returns the object of the type whose text begins at `first`. Types with the same text have the same object.
 function Reader:known(first, make)
   local written = self.text:sub(first, self.at - 1):gsub("%s", "")
   local types = self.api.types
@@ -201,7 +201,7 @@ function Reader:union()
 end
 
 
---- Returns the type at the beginning of a text; nil for any type.
+--- Returns the type at the beginning of a text; nil for a type that this check does not track.
 ---@param api table
 ---@param written string
 ---@return perigee.check.Type?
@@ -213,7 +213,7 @@ end
 -- Names --------------------------------------------------------------------------------------
 
 
--- Sets the names of values that are fields of the library.
+-- Sets the names, for messages, of the library and of classes that are fields of the library.
 local function name_library(self)
   local library = self.classes.perigee
   library.shown, library.is_library = "perigee", true
@@ -239,7 +239,7 @@ function annotations.read()
 end
 
 
---- Returns the type of a field of a class, and the function of that name.
+--- Returns the type of the field `name` of a class, and the function `name` of the class; each may be nil.
 ---@param api table
 ---@param class perigee.check.Class
 ---@param name string

@@ -1,4 +1,5 @@
---- Finds certain errors in the use of the API, in all lines of the files that a game runs; see rules.lua.
+--- Finds errors in the use of the API, in all lines of the files that a game runs; see rules.lua. Reports
+--- only errors that are certain.
 
 local flow = require "perigee.tools.check.flow"
 local rules = require "perigee.tools.check.rules"
@@ -35,8 +36,8 @@ local function assigned_names(trees)
 end
 
 
---- Returns the names that a game may set with rawset. If the game uses rawset, these are all texts in its
---- files.
+--- Returns the names that a game may set with rawset. If the game uses rawset, these names are all strings in
+--- its files; otherwise none.
 ---@param trees table<string, table[]> by path, see parser.lua
 ---@return table<string, true>
 function api.raw_names(trees)
@@ -56,7 +57,7 @@ end
 --- Returns the findings about files that a game runs: { path, line, kind, message }.
 ---@param trees table<string, table[]> by path, see parser.lua
 ---@param main string path of the main file
----@param modules table<string, string> paths by name
+---@param modules table<string, string> path of each module, by its name
 ---@param raw_names table<string, true> result of api.raw_names
 ---@return table[]
 function api.check(trees, main, modules, raw_names)

@@ -1,4 +1,4 @@
---- Finds the modules that a file names as brains of bots: `room:bot { brain = "brains.chaser" }`.
+--- Finds the modules that play bots in a file: `room:bot { brain = "brains.chaser" }`.
 
 local brains = {}
 
@@ -25,7 +25,7 @@ local function visit(node, seen, found)
 end
 
 
---- Returns the modules in the order of their lines.
+--- Returns these modules in the order of their lines.
 ---@param tree table see parser.lua
 ---@return { name: string, line: integer }[]
 function brains.find(tree)

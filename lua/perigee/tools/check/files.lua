@@ -1,5 +1,5 @@
---- Finds errors in a game's files without running them: files that do not parse, and unknown globals, modules
---- and functions of the library. A load finds these only in the lines that it runs.
+--- Finds errors in a game's files without running the files: syntax errors, and unknown globals, modules and
+--- functions of the library. A load finds these errors only in the lines that it runs.
 
 local allowed = require "perigee.guard.allowed"
 local api = require "perigee.tools.check.api"
@@ -9,7 +9,7 @@ local parser = require "perigee.tools.check.parser"
 local source = require "perigee.tools.check.source"
 local tool = require "perigee.tool"
 
-local DEPTH_MAX = 12 -- depth of nested folders; links may form cycles
+local DEPTH_MAX = 12 -- depth of nested folders; limited because links may form cycles
 local FILES_MAX = 5000
 
 local files = {}
@@ -136,7 +136,7 @@ local function known_globals()
   return known
 end
 
--- Returns the nearest name among the globals, or among the fields of the global in the prefix.
+-- Returns the nearest global; or, if `prefix` names a library, its nearest field.
 local function nearest(name, known, prefix)
   local words = {}
   for word in pairs(known) do
@@ -157,7 +157,7 @@ local function explain(name, known)
   return meant and "; did you mean " .. prefix .. meant .. "?" or ""
 end
 
--- Adds one finding for each name in a file, at its first line.
+-- Adds one finding for each unknown name in a file, at the first line that uses the name.
 local function add_globals(found, path, uses, is_known, describe)
   local first = {}
   for _, use in ipairs(uses) do
@@ -238,8 +238,8 @@ local function check_others(game, folder, found)
 end
 
 
---- Returns the findings about the files that a game runs: { path, line, kind, message }; and the signatures
---- of these files by path, including missing ones.
+--- Returns the findings about the files that a game runs: { path, line, kind, message }. Also returns the
+--- game, whose `signatures` are by path and include missing files.
 ---@param path string a folder with a game.lua, or a .lua file
 ---@param given? table<string, string> see files.read
 ---@return table[] findings
@@ -249,14 +249,14 @@ function files.check_used(path, given)
   local game = {
     root = main:match "^.*/" or "",
     given = given,
-    used = {}, -- by path, see source.read; false for a file that does not parse
-    trees = {}, -- by path, for files that parse; see parser.lua
-    modules = {}, -- paths by name
-    signatures = {}, -- by path
+    used = {}, -- path -> result of source.read; false for a file that does not parse
+    trees = {}, -- path -> syntax tree (parser.lua) of a file that parses
+    modules = {}, -- name -> path
+    signatures = {}, -- path -> signature
   }
   local found = {}
   visit(game, main, read_used(game, main) or "", found)
-  game.raw_names = api.raw_names(game.trees) -- names of globals that are declared by rawset
+  game.raw_names = api.raw_names(game.trees) -- names of globals that the game may declare with rawset
   for _, finding in ipairs(api.check(game.trees, main, game.modules, game.raw_names)) do
     found[#found + 1] = finding
   end

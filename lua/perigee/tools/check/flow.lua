@@ -1,8 +1,8 @@
---- Finds the API types of a game's values: the arguments of handlers, the results of API functions, and
---- values that reach other places through locals, local functions, loops and modules.
+--- Finds the API types of a game's values. They begin as arguments of handlers and results of API functions,
+--- and reach other places through locals, local functions, loops and modules.
 ---
---- Only certain knowledge counts. A local has a type if all its assignments have that type. The files are
---- walked repeatedly until nothing new is learned. In one more walk, rules.lua gets each use of a value.
+--- A type must be certain. A local has a type if all its assignments have that type. Passes over the files
+--- repeat until a pass learns nothing new. In one more pass, rules.lua gets each use of a value.
 
 local annotations = require "perigee.tools.check.annotations"
 local types = require "perigee.tools.check.types"
@@ -13,7 +13,7 @@ local is_collection, join, part, put = types.is_collection, types.join, types.pa
 
 local PASSES_MAX = 12
 
--- Functions of Lua that only read their tables.
+-- Functions of Lua that do not change their arguments.
 local READERS = {}
 for name in ("ipairs next pairs print rawequal rawget select tostring type unpack"):gmatch "%S+" do
   READERS[name] = true
@@ -71,15 +71,15 @@ end
 -- Functions ----------------------------------------------------------------------------------
 
 
--- Stores that a function of the game is called with these arguments, followed by `rest`: no value or any
--- values.
+-- Stores the types of the arguments in a call of a game's function. `rest` is the type of all further
+-- arguments: NIL or UNKNOWN.
 function Flow:bind(fn, arguments, rest)
   for i, parameter in ipairs(fn.parameters) do
     put(self:variable(parameter), arguments[i] or rest)
   end
 end
 
--- Marks a table into which other code may put anything.
+-- Marks a table to which unknown code may add fields.
 function Flow:open(node)
   node.opened_in = self.number
 end
@@ -92,8 +92,7 @@ function Flow:is_open(node)
   return node.opened_in ~= nil and node.opened_in >= self.number - 1
 end
 
--- Assigns a value to a local. Uses of the local count as uses of the value only if the local has no other
--- value.
+-- Assigns a value to a local. If the local also has other values, the uses of this value are unknown.
 function Flow:hold(variable, type)
   local slot = self:variable(variable)
   put(slot, type)
@@ -102,7 +101,7 @@ function Flow:hold(variable, type)
   end
 end
 
--- Marks a value whose further uses are unknown.
+-- Marks a value as lost: its further uses are unknown.
 function Flow:lose(type)
   if type.kind == "code" then
     self:bind(type.node, {}, UNKNOWN)
@@ -111,7 +110,7 @@ function Flow:lose(type)
   end
 end
 
--- Stores the use of a value in a place that expects a type, or any type.
+-- Stores the use of a value in a place that expects the type `wanted` (nil: any type).
 function Flow:use(type, wanted)
   if type.kind == "code" then
     local signature = part(wanted, is_function)
@@ -161,7 +160,7 @@ end
 -- Calls --------------------------------------------------------------------------------------
 
 
--- Marks values whose further uses are unknown.
+-- Evaluates the arguments of an unknown function, and marks them as lost.
 function Flow:hand_out(list)
   for _, argument in ipairs(list) do
     local type = self:value(argument)
@@ -297,7 +296,7 @@ function EVALUATE.unary(self, node)
   return UNKNOWN
 end
 
--- Handles the left operand with a loop, because long chains of operators nest there.
+-- Handles left operands in a loop, not by recursion, because long chains of operators nest there.
 function EVALUATE.binary(self, node)
   local chain = {}
   while node.tag == "binary" do
@@ -315,7 +314,7 @@ function EVALUATE.binary(self, node)
   return type
 end
 
--- Returns the type of a function of a class, used as a value.
+-- Returns the type of an API function that is used as a value.
 local function api_type(class, name, fn)
   fn.type = fn.type or {
     kind = "api", fn = fn, name = (class.is_library and class.shown .. "." or class.word .. ":") .. name,
@@ -403,7 +402,7 @@ function Flow:pass(rules)
   return self:settle()
 end
 
--- Rules without effect, for all passes but the last one.
+-- Rules that report nothing, for all passes but the last one.
 local SILENT = setmetatable({}, { __index = function() return function() end end })
 
 local flow = {}

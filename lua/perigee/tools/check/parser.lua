@@ -1,5 +1,5 @@
---- The syntax tree of a Lua file that is known to parse. Names are resolved: the `variable` of a name is the
---- local that it means, or nil for a global.
+--- Builds the syntax tree of a Lua file that is known to parse. Names are resolved: the field `variable` of a
+--- name is its local, or nil for a global.
 ---
 --- Nodes have a `tag` and a `line`. Expressions: name (name, variable), string (value), nil, value (numbers,
 --- true, false), vararg, function (parameters, body), index (object, key or name), call (object, arguments),
@@ -326,7 +326,7 @@ STATEMENTS["for"] = function(self, node)
   self:expect "end"
 end
 
--- Parses `function a.b.c:d()` as an assignment.
+-- Parses `function a.b.c:d()` as an assignment to `a.b.c.d`.
 STATEMENTS["function"] = function(self, node)
   local target, has_self = self:named(self:name()), false
   while self:is "." do

@@ -38,7 +38,7 @@ end
 -- Fields and methods --------------------------------------------------------------------------
 
 
--- Returns whether a class certainly lacks the name, which the game may have added.
+-- Returns whether a class certainly lacks a name. A name that the game may have added is not missing.
 function Rules:is_missing(class, name)
   if class.is_open or class.fields[name] or class.functions[name] then
     return false
@@ -86,7 +86,7 @@ local function is_list(type)
   return type.kind == "list"
 end
 
--- Checks the options in a table that the call itself contains.
+-- Checks a table of options that is written in the call itself.
 function Rules:options(flow, node, wanted)
   local list, options = part(wanted, is_list), part(wanted, is_options)
   for _, item in ipairs(node.items) do
@@ -102,7 +102,8 @@ function Rules:options(flow, node, wanted)
   end
 end
 
--- Returns the tables that are searched for names of functions; nil if one of them is unknown.
+-- Returns the tables in which the API searches for the name of a function; nil if one of the tables is
+-- unknown.
 local function tables_of(flow, name)
   local game = flow:slot(flow.files[1], "result").type
   local tables = { game }

@@ -24,15 +24,15 @@ local function operand_d(instruction)
   return rshift(instruction, 16)
 end
 
--- Returns the number of an instruction from a compiled program that contains it, because the numbers differ
--- between versions of LuaJIT.
+-- Returns the number of the instruction at `at` in the compiled text. These numbers differ between versions
+-- of LuaJIT.
 local function learn(text, at)
   return opcode(util.funcbc(assert(loadstring(text)), at))
 end
 
 local READ, WRITE = learn("return x", 1), learn("x = nil", 2)
 local TEXT = learn("require 'x'", 2)
--- an instruction before the return of a function that has inner functions
+-- instruction before a return, in a function that has inner functions
 local CLOSE = learn("return function() end", 2)
 local FIELD, JUMP = learn("x = y.z", 2), learn("if x then y() end", 3)
 local CALLS = {
@@ -45,7 +45,8 @@ local function text_of(fn, instruction)
   return util.funck(fn, -operand_d(instruction) - 1)
 end
 
--- Returns the module of `require "name"`, which is three instructions: the function, the name, the call.
+-- Returns the module of `require "name"`. The code has three instructions: load the function, load the name,
+-- call.
 local function required(fn, at)
   local load, text, call = util.funcbc(fn, at), util.funcbc(fn, at + 1), util.funcbc(fn, at + 2)
   if call and opcode(call) == CLOSE then
@@ -124,8 +125,8 @@ end
 
 
 --- Returns the uses in a compiled file: `reads` and `writes` of globals, `modules`, and `calls` of fields of
---- globals ("string.rep"), each a list of { name, line }. Also returns `asked`, the set of such fields that
---- are read but not called.
+--- globals ("string.rep"). Each is a list of { name, line }. Also returns `asked`, the set of fields of
+--- globals that the file reads without calling them.
 ---@param fn function
 ---@return table
 function source.read(fn)

@@ -1,4 +1,4 @@
---- The tokens of a Lua file that is known to parse.
+--- Reads the tokens of a Lua file that is known to parse.
 
 local lpeg = require "lpeg"
 
@@ -7,8 +7,8 @@ local P, R, S = lpeg.P, lpeg.R, lpeg.S
 
 local tokens = {}
 
---- A word or sign of a file. Its type is "name", "string", "number", "end of file", or for keywords and signs
---- their text.
+--- A word or sign of a file. The type is "name", "string", "number" or "end of file". The type of a keyword
+--- or a sign is its text.
 ---@class perigee.check.Token
 ---@field type string
 ---@field value string? value of names, numbers and strings

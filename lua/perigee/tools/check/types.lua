@@ -1,5 +1,5 @@
---- The types of flow.lua: those of the annotations, and "code" and "table" for functions and tables of the
---- game, with their `node`.
+--- The types of flow.lua. They are the types of the annotations, and two more kinds: "code" for functions of
+--- the game, and "table" for its tables. These two kinds have a `node`.
 
 local types = {}
 
@@ -23,7 +23,7 @@ function types.put(slot, type)
 end
 
 
---- Returns the first part of a type that passes a test. A type that is not a union is its only part.
+--- Returns the first part of a union that passes a test. Any other type is its own only part.
 ---@param type perigee.check.Type?
 ---@param satisfies fun(type: perigee.check.Type): boolean
 ---@return perigee.check.Type?

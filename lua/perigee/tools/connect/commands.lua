@@ -1,5 +1,5 @@
---- Carries out typed lines. Lines that begin with / are commands; others are sent to the room joined last.
---- Commands run one after the other; only /ask lets the next one run while it waits.
+--- Carries out typed lines. A line that begins with / is a command; any other line goes to the last joined
+--- room. Commands run one after the other. Only /ask lets the next command run while it waits.
 
 local json = require "perigee.client.json"
 local show = require "perigee.tools.connect.show"
@@ -22,7 +22,7 @@ local HELP = [[
 local commands = {}
 
 
---- Returns the room with this name, or the room joined last.
+--- Returns the room with this name; without a name, the last joined room.
 local function find_room(session, name)
   local room = name == "" and session.rooms[#session.rooms] or session.client:room(name)
   if room then return room end
@@ -54,8 +54,8 @@ local function read_message(session, command, rest)
 end
 
 
---- Returns whether packets can be sent now. Without a connection, a packet without an answer would be lost
---- silently.
+--- Returns whether packets can be sent now. Without this check, a packet without an answer would be lost
+--- silently while the connection is lost.
 local function can_send(session)
   if session.client.connected then return true end
   session:fail("ConnectionClosed", "the connection is lost; say it again when it is back")
@@ -108,7 +108,7 @@ function COMMANDS.leave(session, name)
 end
 
 
--- Returns the rooms, each with `name` and `members`, and whether the list goes on.
+-- Returns the rooms, each with `name` and `members`, and whether more rooms follow.
 local function find_rooms(session, typed)
   if typed:sub(1, 1) ~= "{" then
     local rooms, message, code = session.client:rooms()

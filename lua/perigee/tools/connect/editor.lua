@@ -1,5 +1,5 @@
---- Edits the line that is being typed, without I/O: gets bytes of the keyboard, returns whole lines and the
---- terminal's row.
+--- Edits the line that is being typed, without I/O. Gets the bytes of the keyboard; returns complete lines,
+--- and the terminal's current row.
 
 local text = require "perigee.tools.connect.text"
 
@@ -140,8 +140,8 @@ local function read_escape(input)
 end
 
 
---- Returns the length (0: incomplete) of the key at the start of `input`, and its name; for a character, the
---- character with its code point.
+--- Returns the length (0: incomplete) and the name of the key at the start of `input`. For a character,
+--- returns the character with its code point in place of the name.
 local function read_key(input)
   local first = input:byte()
   if first == 27 then return read_escape(input) end

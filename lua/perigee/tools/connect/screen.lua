@@ -5,7 +5,7 @@ local loop = require "perigee.client.loop"
 local editor = require "perigee.tools.connect.editor"
 local uv = require "perigee.tools.uv"
 
-local LINES_MAX = 256 -- lines that are read in advance
+local LINES_MAX = 256 -- lines; limit of the input that is read in advance
 local CHUNK = 65536
 
 ---@class perigee.connect.Screen
@@ -67,7 +67,7 @@ local function take(self, data)
 end
 
 
---- Reads a file piece by piece, because files have no events.
+--- Reads standard input from a file piece by piece, because libuv has no events for files.
 local function read_file(self)
   uv.fs_read(0, CHUNK, -1, function(_, data)
     if self._closed then return end

@@ -1,5 +1,5 @@
---- Converts events to lines for people, in the form for text peers: `* ` before events, `! ` before errors,
---- `NAME: ` before the text of a member.
+--- Converts events to lines for people. The form is that of text peers: `* ` precedes events, `! ` precedes
+--- errors, and `NAME: ` precedes the text of a member.
 
 local text = require "perigee.tools.connect.text"
 
@@ -8,7 +8,7 @@ local show = {}
 local COLOURS = { note = "36", error = "31", name = "1", message = "33", ask = "35" }
 
 
---- A painter: paint(kind, text) colours the text, or leaves it unchanged without colours.
+--- Returns a function `paint(kind, text)`, which colours the text, or leaves it unchanged without colours.
 ---@param has_colours boolean
 ---@return fun(kind: string, text: string): string
 function show.painter(has_colours)
@@ -19,7 +19,7 @@ function show.painter(has_colours)
 end
 
 
---- Returns the line of an error. The message of an error of the game begins with its code.
+--- Returns the line of an error. If the game raised the error, its message begins with its code.
 ---@param code string
 ---@param message string
 ---@return string

@@ -4,7 +4,8 @@ local text = {}
 
 local LENGTH_MAX = 8192 -- bytes of one text that are shown
 
---- Valid second bytes, without overlong forms, surrogates and code points above U+10FFFF.
+--- Ranges of valid second bytes, by first byte. They exclude overlong forms, surrogates and code points above
+--- U+10FFFF.
 local SECOND = {
   [0xe0] = { 0xa0, 0xbf }, [0xed] = { 0x80, 0x9f },
   [0xf0] = { 0x90, 0xbf }, [0xf4] = { 0x80, 0x8f },
@@ -19,8 +20,8 @@ local function sequence_length(first)
 end
 
 
---- Returns the length in bytes and the code point of the character at `at`; nil if it is invalid; nil, true
---- if the text ends within it.
+--- Returns the length in bytes and the code point of the character at `at`. Returns nil if the character is
+--- invalid, and nil, true if the text ends within the character.
 ---@param bytes string
 ---@param at integer
 ---@return integer? length, integer|boolean? code
@@ -91,8 +92,8 @@ function text.columns(line)
 end
 
 
---- Returns bytes in a form that is safe on one line. Control characters, characters that change the direction
---- of writing, and invalid UTF-8 are escaped (`\n`, `\x1b`, `\u{202e}`).
+--- Returns bytes in a form that is safe on one line. Escapes control characters, characters that change the
+--- direction of writing, and invalid UTF-8 (`\n`, `\x1b`, `\u{202e}`).
 ---@param bytes string
 ---@return string
 function text.safe(bytes)

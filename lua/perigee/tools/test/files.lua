@@ -5,7 +5,7 @@ local dir = require "pl.dir"
 
 local files = {}
 
--- The text is the same as in `perigee run`.
+-- `perigee run` reports the same texts.
 local NO_GAME = "%s: there is no such game; give a folder with a game.lua, or a .lua file"
 local NO_MAIN = "%s: there is no game.lua in this folder; `perigee new NAME` makes a game"
 

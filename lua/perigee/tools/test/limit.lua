@@ -1,8 +1,8 @@
 --- Limits the processor time of a test: a test with an endless loop fails, and the next test runs.
 ---
---- Only interpreted code can be interrupted. Therefore functions with a loop that may be endless (while,
---- repeat, goto) are not compiled, in specs and in the modules that they require. All other code is compiled,
---- because the library always returns to the specs, and games have their own deadlines.
+--- Only interpreted code can be interrupted. Therefore specs, and modules that they require, do not compile
+--- functions with a loop that may be endless (while, repeat, goto). All other code is compiled: the library
+--- always returns to the specs, and games have their own deadlines.
 
 local bit = require "bit"
 local failure = require "perigee.testing.failure"
@@ -25,7 +25,7 @@ end
 local LOOP = operation(loadstring "while true do end", 1) -- number of the instruction LOOP
 
 
--- Turns compilation off for `fn` and its inner functions with such a loop.
+-- Turns compilation off for `fn` and its inner functions if they have such a loop.
 local function interpret_loops(fn)
   for at = 1, jit_util.funcinfo(fn).bytecodes - 1 do
     if operation(fn, at) == LOOP then
@@ -46,7 +46,7 @@ local function watch_file(chunk)
 end
 
 
---- Makes the loops in modules of a folder interruptible, too, from now on.
+--- Also makes the loops in modules of a folder interruptible, if they are loaded from now on.
 ---@param root string folder in package.path
 function limit.watch_modules(root)
   local search, prefix = package.loaders[FILES], "@" .. root .. "/"
@@ -60,7 +60,7 @@ function limit.watch_modules(root)
 end
 
 
--- Returns "file:line: " of the innermost line of the spec.
+-- Returns "file:line: " of the innermost running line in a spec or a watched module.
 local function where()
   for level = 2, math.huge do
     local info = debug.getinfo(level, "Sl")
@@ -70,8 +70,8 @@ local function where()
 end
 
 
--- Returns the function that replaces a test function that takes too long. Its first call finds the line for
--- the message.
+-- Returns a function that interrupts a test function after its limit. Its first call finds the line for the
+-- message.
 local function over(seconds)
   local message
   return function()

@@ -1,4 +1,4 @@
---- Runs specs with parts of busted. busted's own runner would read the arguments and end the program.
+--- Runs specs with parts of busted, because busted's own runner would read the arguments and end the program.
 
 local busted_core = require "busted.core"
 local limit = require "perigee.tools.test.limit"
@@ -16,7 +16,7 @@ local function check_dependency(element, _, message)
 end
 
 
--- At the end of a test, checks its servers: errors in the game count as a failure of the test.
+-- Checks the servers of a test at its end. Errors in the game count as a failure of the test.
 local function watch_tests(busted)
   local wrapped = {}
   busted.subscribe({ "register", "it" }, function(name, fn, ...)
@@ -85,8 +85,7 @@ local function load_specs(busted, chosen, specs)
 end
 
 
---- Runs the specs, repeatedly if `runs` is given. `output`, a function that gets busted, replaces busted's
---- own output.
+--- Runs the specs, `runs` times if given. The function `output` gets busted and replaces busted's own output.
 ---@param chosen table options of the command line
 ---@param specs string[]
 ---@param runs? integer
