@@ -8,7 +8,7 @@
 #include "relay/room.h"
 #include "script/host.h"
 
-// Least total time of all handlers in an evaluated second.
+// Least total time of all handlers in a second that is evaluated, in microseconds.
 enum { LEAST_US = 100000 };
 
 static bool is_same(BusiestSource a, BusiestSource b) {

@@ -12,7 +12,8 @@ typedef struct Host Host;
 
 enum { BUSIEST_LOGGED = 16 };  // number of recently logged sources to remember
 
-/// A source of the relay: a peer; without a peer, a room; without both, another source.
+/// A source of the relay. It is the peer if `peer` is not 0, else the room if `room` is
+/// not 0, else another source.
 typedef struct BusiestSource {
   uint32_t peer, room;
 } BusiestSource;
@@ -24,7 +25,7 @@ typedef struct Busiest {
   BusiestSource source;  // busiest source so far
   uint64_t source_us;    // time of its handlers
   const Cost *cost;      // handler of the source's longest call; NULL: none yet
-  uint64_t longest_us;
+  uint64_t longest_us;   // time of that call
   // Figures of the last second in which a source took too much:
   uint32_t found_second;  // number of that second; 0: none
   BusiestSource found;
@@ -35,8 +36,8 @@ typedef struct Busiest {
   uint32_t logged_count;  // sources logged so far, modulo 2^32
 } Busiest;
 
-/// Adds an ended call that took `us` microseconds by the deadline's clock. `source_us`:
-/// time that the call's source has taken in this second.
+/// Adds an ended call that took `us` microseconds by the deadline's clock. `source_us`
+/// is the time that the call's source has taken in this second.
 void busiest_add(Host *host, const Cost *cost, uint64_t us, uint64_t source_us);
 
 /// Removes references to costs before the costs are freed.

@@ -10,7 +10,8 @@
 
 enum { LOGGED = 3 };  // handlers that call_cost_log lists
 
-// Reads the table. Leaves the called function, or nil, on the Lua stack.
+// Returns the key of the called handler, from the table `ran`. Leaves the called
+// function, or nil, on top of the stack of host->ran.
 static CostKey read_key(const Host *host) {
   lua_State *L = host->ran;
   CostKey key = {0};

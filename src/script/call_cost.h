@@ -10,8 +10,7 @@ enum { COSTS_SLOWEST = 10 };  // handlers that perigee.stats lists
 // Indexes of the table `ran`.
 enum {
   RAN_FUNCTION = 1,
-  RAN_MESSAGE = 2,  // message of the handler; nil: the function handles only one
-                    // message
+  RAN_MESSAGE = 2,  // name of the message; nil: the function handles only one message
 };
 
 /// Creates the table `ran`. May raise a Lua error.
@@ -20,8 +19,8 @@ void call_cost_init(Host *host, lua_State *L);
 /// Pushes the table `ran`.
 void call_cost_push_ran(const Host *host, lua_State *L);
 
-/// Ends the call for the event `taken` after its commit has begun. Reads the clock for this
-/// call and for the next one.
+/// Ends the call for the event `taken` after its commit has begun. Reads the clock for
+/// this call and for the next one.
 void call_cost_end(Host *host, const Event *taken);
 
 /// Removes all costs, for a new version of the script.

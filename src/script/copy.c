@@ -1,5 +1,5 @@
-// Copies a value recursively. A table with the copies so far, by address, handles
-// shared and circular tables.
+// Copies a value recursively. The table `seen` contains the copies so far by address,
+// so that shared and circular tables are copied once.
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static bool is_class(lua_State *from, int at, const char *name) {
   return is_it;
 }
 
-// Pushes { name = value of the object's `field` }.
+// Pushes a table { name = VALUE } in place of an object. VALUE is the object's `field`.
 static bool push_object(Copy *copy, int at, const char *name, const char *field) {
   lua_createtable(copy->to, 0, 1);
   get_raw(copy->from, at, field);

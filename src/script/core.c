@@ -1,5 +1,5 @@
-// Creates the table perigee.core: the functions of the core_*.c files, and the constants
-// that Lua shares with C.
+// Creates the table perigee.core: the functions of the core_*.c files, and the
+// constants that Lua shares with C.
 #include "script/core.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
-// The flat table perigee.core: the functions of the server that the Lua half calls. Each function
-// checks its arguments, makes one call into the relay, and pushes the result. Peers, rooms and
-// timers are integers. Failures that occur in production return nil, message, code.
+// The flat table perigee.core: the functions of the server that the Lua half calls.
+// Each function checks its arguments, makes one call into the relay, and pushes the
+// result. Peers, rooms and timers are integers. Failures that occur in production
+// return nil, message, code.
 #pragma once
 
 #include <lauxlib.h>
@@ -46,7 +47,8 @@ void core_push_stats(lua_State *L, const Host *host);
 /// Returns the settings of a room in the table at `at`; no settings if it is nil.
 RoomSettings core_room_settings(lua_State *L, int at);
 
-/// Push true, or the reason why a command to a peer or a room failed.
+/// Push the results of a command to a peer or a room. These are true, or the results of
+/// core_fail. Return the number of results.
 int core_peer_result(lua_State *L, int result);
 int core_room_result(lua_State *L, int result);
 

@@ -24,8 +24,8 @@ static uint8_t read_brain(lua_State *L, int listens_at) {
   return (uint8_t)flags;
 }
 
-// bot_add(room, name, token, fills, listens, ticks): adds a bot; name "" is bot-ID; an event
-// with the token reports whether it has joined. Returns its id.
+// bot_add(room, name, token, fills, listens, ticks): adds a bot and returns its id. The
+// name "" means bot-ID. An event with the token reports whether the bot has joined.
 static int core_bot_add(lua_State *L) {
   int err;
   unsigned flags = read_brain(L, 5);
@@ -43,7 +43,8 @@ static int core_bot_brain(lua_State *L) {
   return 0;
 }
 
-// act(bot, room, body, type, flags, ref): sends a message, or an answer, as a client does
+// act(bot, room, body, type, flags, ref): sends a message, or an answer, as a client
+// does
 static int core_act(lua_State *L) {
   Command command = {.type = COMMAND_ACT,
                      .id = core_id(L, 1),

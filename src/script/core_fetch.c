@@ -2,8 +2,9 @@
 #include "script/core.h"
 #include "script/guard/deadline.h"
 
-// fetch(token, head, body, timeout_ms): starts a request; see FetchStart for the head. The
-// body may be nil. The event `fetch` reports the end, unless the timeout passes before.
+// fetch(token, head, body, timeout_ms): starts a request; see FetchStart for the head.
+// The body may be nil. The event `fetch` reports the end, unless the timeout passes
+// before.
 static int core_fetch(lua_State *L) {
   bool has_body = !lua_isnil(L, 3);
   Command command = {.type = COMMAND_FETCH,
@@ -16,8 +17,8 @@ static int core_fetch(lua_State *L) {
   return 0;
 }
 
-// fetch_take(token): returns the status, the head and the body of an answer. The answer is
-// in `scratch` because Lua may fail here.
+// fetch_take(token): returns the status, the head and the body of an answer. Lua may
+// raise an error here, so `scratch` owns the answer.
 static int core_fetch_take(lua_State *L) {
   Host *host = core_host(L);
   FetchAnswer answer = {0};

@@ -19,7 +19,7 @@
 #include "script/figures.h"
 #include "script/guard/parse.h"
 
-enum { WORDS_MAX = 256 };  // limit of compared words; further ones are ignored
+enum { WORDS_MAX = 256 };  // most words that are compared; further words are ignored
 
 static int core_config_begin(lua_State *L) {
   const Host *host = core_host(L);
@@ -75,7 +75,7 @@ static int core_config_set(lua_State *L) {
   return 1;
 }
 
-// config_protocol(): returns the setting `protocol` as the entries leave it
+// config_protocol(): returns the setting `protocol` with the entries of game.config
 static int core_config_protocol(lua_State *L) {
   const Host *host = core_host(L);
   lua_pushstring(L, host->events->config_protocol(host->events_data));
@@ -234,9 +234,10 @@ static int core_set_schema(lua_State *L) {
 //  may_write: MCP tools of the host may change the server
 //  shows_source: MCP may show the game's files, by the setting or because requests have
 //    tokens
-//  http_hosts: hosts that the game may ask, separated by commas; see api/http.lua
-//  http_max_bytes: limit of the body of their answers
-//  mcp_tools: names separated by commas; see permit.lua
+//  http_hosts: hosts to which the game may send requests, separated by commas; see
+//    api/http.lua
+//  http_max_bytes: most bytes of the body of an answer of these hosts
+//  mcp_tools: names of usable MCP tools, separated by commas; see permit.lua
 //  max_payload: limit of a packet's payload in bytes
 static int core_limits(lua_State *L) {
   const Host *host = core_host(L);
@@ -256,7 +257,7 @@ static int core_limits(lua_State *L) {
   return 1;
 }
 
-// knows_schema(hash): returns whether a peer has the schema of a protocol hash
+// knows_schema(hash): returns whether any peer has the schema of that protocol hash
 static int core_knows_schema(lua_State *L) {
   uint64_t hash = strtoull(luaL_checkstring(L, 1), NULL, 16);
   lua_pushboolean(L, session_knows_schema(relay_session(core_host(L)->relay), hash));

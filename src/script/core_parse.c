@@ -8,7 +8,7 @@ enum {
 };  // more than PARSE_US, so that the parser stops by itself before
 
 // Returns the file with its path at `at` and its text at the next index. The result is
-// valid while both are on the stack.
+// valid while path and text are on the stack.
 static ParseFile check_file(lua_State *L, int at) {
   size_t size;
   ParseFile file = {.path = luaL_checkstring(L, at)};
@@ -17,8 +17,8 @@ static ParseFile check_file(lua_State *L, int at) {
   return file;
 }
 
-// parse_ahead(texts): makes a thread parse files (path -> text), instead of those of
-// the last call; returns whether all of them have been parsed. If not, the input
+// parse_ahead(texts): makes a thread parse files (path -> text), and cancels the files
+// of the last call. Returns whether all files have been parsed. If not, the input
 // `again` follows.
 static int core_parse_ahead(lua_State *L) {
   Host *host = core_host(L);
@@ -33,7 +33,7 @@ static int core_parse_ahead(lua_State *L) {
   return 1;
 }
 
-// Returns the time that the running handler has left.
+// Returns the microseconds that are left for the running handler.
 static uint64_t left_us(const Host *host) {
   const Deadline *deadline = &host->deadline;
   uint64_t used_us = deadline_clock_us() - deadline->started_us;
@@ -43,8 +43,8 @@ static uint64_t left_us(const Host *host) {
 
 // parse(path, text, environment, when): returns the function; or nil and an error text;
 // or nothing if the file has not been parsed. `when` is "ahead" (use the result of
-// parse_ahead), "load" (parse at the start, before clients connect) or "now" (parse in
-// a handler, which loses the time).
+// parse_ahead), "load" (parse at the start, before clients connect) or "now" (parse
+// within the time that is left for the running handler).
 static int core_parse(lua_State *L) {
   static const char *const WHEN[] = {"ahead", "load", "now", NULL};
   Host *host = core_host(L);

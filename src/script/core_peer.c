@@ -21,7 +21,7 @@ static int core_peer_name(lua_State *L) {
   return 1;
 }
 
-// set_name(peer, name): gives the peer a name when the handler has ended
+// peer_set_name(peer, name): gives the peer a name when the handler has ended
 static int core_peer_set_name(lua_State *L) {
   int result = relay_rename(core_host(L)->relay, core_id(L, 1), core_text(L, 2));
   switch (result) {
@@ -34,8 +34,8 @@ static int core_peer_set_name(lua_State *L) {
   }
 }
 
-// name_problem(peer, name): returns why the peer cannot be accepted under the name
-// (nil: its own name), or nil
+// peer_name_problem(peer, name): returns an error text if the peer cannot be accepted
+// under the name, or nil if it can. If `name` is nil, checks the peer's own name.
 static int core_peer_name_problem(lua_State *L) {
   Text name = {0};
   if (!lua_isnoneornil(L, 2)) name = core_text(L, 2);
@@ -44,7 +44,7 @@ static int core_peer_name_problem(lua_State *L) {
   return 1;
 }
 
-// is_name(text): returns whether the text is a valid name for a peer
+// peer_is_name(text): returns whether the text is a valid name for a peer
 static int core_peer_is_name(lua_State *L) {
   Text text = core_text(L, 1);
   lua_pushboolean(L, text_is_peer_name(text.bytes, text.size));
@@ -92,7 +92,8 @@ static int core_peer_token(lua_State *L) {
   return 1;
 }
 
-// peer_token_is(id, text): compares in constant time
+// peer_token_is(id, text): returns whether the peer's token is `text`. The comparison
+// takes constant time for a given size.
 static int core_peer_token_is(lua_State *L) {
   const Peer *peer = find_peer(L, 1);
   Text text = core_text(L, 2), token = peer ? peer_token(peer) : (Text){0};

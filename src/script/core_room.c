@@ -1,5 +1,6 @@
-// perigee.core: rooms, their members, and plugin channels. The functions return the
-// state before the running handler, plus the rooms that the handler has created.
+// perigee.core: rooms, their members, and plugin channels. Unless they say otherwise,
+// the functions return the state before the running handler. They know the rooms that
+// the handler has created.
 #include "relay/room.h"
 
 #include <lauxlib.h>
@@ -114,8 +115,8 @@ static int core_join(lua_State *L) {
   return core_peer_result(L, relay_command(core_host(L)->relay, &command));
 }
 
-// join_never_ends(peer, room): returns why a handler cannot wait for the end of the
-// join, or nil
+// join_never_ends(peer, room): returns nil if the running handler can wait for the end
+// of the join; otherwise returns the reason as a text
 static int core_join_never_ends(lua_State *L) {
   const Host *host = core_host(L);
   const Event *event = &host->event;
@@ -146,7 +147,7 @@ static int core_leave(lua_State *L) {
   return 1;
 }
 
-// find(name, is_creating): returns the id of the room of that name, or nil. With
+// room_find(name, is_creating): returns the id of the room of that name, or nil. With
 // is_creating, also finds a room whose on_create has not ended.
 static int core_room_find(lua_State *L) {
   const Relay *relay = core_host(L)->relay;
@@ -174,8 +175,8 @@ static int core_rooms(lua_State *L) {
   return 1;
 }
 
-// query_rooms(json): returns ids, and the name behind which the list continues, or nil;
-// for a wrong query, nil and an error text
+// query_rooms(json): returns ids, and the name after which the next page begins, or nil
+// at the end. Returns nil and an error text for a wrong query.
 static int core_query_rooms(lua_State *L) {
   RoomQuery query;
   const char *wrong = query_read(&query, core_text(L, 1));
@@ -225,7 +226,7 @@ static int core_room_members(lua_State *L) {
   return 1;
 }
 
-// has(room, peer): returns whether the peer is a member
+// room_has(room, peer): returns whether the peer is a member
 static int core_room_has(lua_State *L) {
   const Session *session = relay_session(core_host(L)->relay);
   const Peer *peer = session_find(session, core_id(L, 2));
@@ -273,7 +274,7 @@ static int core_room_meta(lua_State *L) {
   return 1;
 }
 
-// room_metas(room): returns a table key -> JSON, as before the handler
+// room_metas(room): returns a table key -> JSON with the values before the handler
 static int core_room_metas(lua_State *L) {
   const Room *room = find_room(L, 1);
   RoomMeta meta;
@@ -300,8 +301,9 @@ static int fail_taken(lua_State *L, const Relay *relay, uint16_t first, uint16_t
   return core_fail(L, text, code_name(CODE_CHANNEL_TAKEN));
 }
 
-// channel_open(name, first, last): returns a number from `first` to `last` (0: any), and whether
-// the channel ends with this version of the script; or nil, message, code
+// channel_open(name, first, last): returns a channel's number from `first` to `last`
+// (0: any number), and whether the channel ends with this version of the script. On
+// failure, returns nil, message, code.
 static int core_channel_open(lua_State *L) {
   const Host *host = core_host(L);
   int err;
@@ -329,8 +331,8 @@ static int core_channel_name(lua_State *L) {
   return 1;
 }
 
-// channel_spans(list): sets the numbers for names: { name, first, last, name, first,
-// ... }
+// channel_spans(list): sets the numbers that channels of certain names may have. The
+// list is { name, first, last, name, first, ... }.
 static int core_channel_spans(lua_State *L) {
   Relay *relay = core_host(L)->relay;
   luaL_checktype(L, 1, LUA_TTABLE);

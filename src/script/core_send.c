@@ -115,8 +115,8 @@ static int core_packet(lua_State *L) {
   return queue_to_target(L, host, &command);
 }
 
-// error(peer, code, flags, ref, text): sends ERROR as the answer to a REQUEST with
-// these flags
+// error(peer, code, flags, ref, text): sends ERROR as the answer to a request. `flags`
+// and `ref` come from the request's packet.
 static int core_error(lua_State *L) {
   Command command = {.type = COMMAND_ERROR,
                      .id = core_id(L, 1),
@@ -127,8 +127,8 @@ static int core_error(lua_State *L) {
   return core_peer_result(L, relay_command(core_host(L)->relay, &command));
 }
 
-// accept(peer, type, flags, ref): answers a REQUEST of the control channel with these
-// flags. The answer is an empty packet of the request's type.
+// accept(peer, type, flags, ref): answers a request of the control channel by an empty
+// packet. `type`, `flags` and `ref` come from the request's packet.
 static int core_accept(lua_State *L) {
   Command command = {.type = COMMAND_ACCEPT,
                      .id = core_id(L, 1),
@@ -138,7 +138,7 @@ static int core_accept(lua_State *L) {
   return core_peer_result(L, relay_command(core_host(L)->relay, &command));
 }
 
-// close(peer, code, text): ends the peer
+// close(peer, code, text): ends the peer's session
 static int core_close(lua_State *L) {
   Command command = {.type = COMMAND_CLOSE,
                      .id = core_id(L, 1),

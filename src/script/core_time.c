@@ -7,8 +7,8 @@
 #include "script/core.h"
 #include "script/timer.h"
 
-// Returns `seconds` in milliseconds, corrected for the rounding of differences of two
-// times.
+// Returns `seconds` in milliseconds. Adds a little, because the difference of two times
+// may be slightly too small.
 static uint64_t ms_of(lua_Number seconds) { return (uint64_t)(seconds * 1000 + 1e-3); }
 
 // now(): returns seconds in whole steps of 2^-20. Doubles add and subtract such numbers
@@ -42,11 +42,11 @@ static int core_seed(lua_State *L) {
   return 1;
 }
 
-// timer_set(delay, interval, peer, room): starts a timer, with times in seconds;
-// `interval` 0: it fires once. Returns the id, and whether the timer ends with this
-// version of the script. Its handlers are charged to the peer; if that is 0, to the
-// room; if both are 0, to the game. Without `peer` and `room`, they are charged to the
-// source of the running handler.
+// timer_set(delay, interval, peer, room): starts a timer, with times in seconds. A
+// timer with `interval` 0 fires once. Returns the id, and whether the timer ends with
+// this version of the script. The time of its handlers is charged to the peer; if
+// `peer` is 0, to the room; if `room` is 0, too, to the game. If `peer` is nil, the
+// time is charged to the source of the running handler.
 static int core_timer_set(lua_State *L) {
   Host *host = core_host(L);
   lua_Number delay = luaL_checknumber(L, 1), interval = luaL_checknumber(L, 2);
@@ -65,8 +65,8 @@ static int core_timer_cancel(lua_State *L) {
   return 1;
 }
 
-// adopt(room, is_owned): sets the room that the running handler works for, and whether its
-// new timers end with this version of the script
+// adopt(room, is_owned): sets the room that the running handler works for, and whether
+// its new timers end with this version of the script
 static int core_adopt(lua_State *L) {
   Host *host = core_host(L);
   host->event.room = core_id(L, 1);
@@ -81,7 +81,8 @@ static int core_may_wait(lua_State *L) {
 }
 
 // wait(): must precede the yield of a handler that waits. Returns the handler's event.
-// To wake the coroutine, the Lua half later returns that event with it (see host.c).
+// To wake the handler later, the Lua half returns its coroutine and this event (see
+// host.c).
 static int core_wait(lua_State *L) {
   Host *host = core_host(L);
   if (host->running != L) return luaL_error(L, "nothing here may wait");
@@ -102,8 +103,8 @@ static int core_wait(lua_State *L) {
   return 10;
 }
 
-// commit(): carries out the commands so far, which a later failure of the handler does
-// not undo
+// commit(): carries out the handler's commands so far. A later failure of the handler
+// does not undo them.
 static int core_commit(lua_State *L) {
   host_commit(core_host(L));
   return 0;
@@ -120,8 +121,8 @@ enum {
   LOG_STEPS = 1000,      // steps charged for a written line
 };
 
-// log(level, text, version, hash): logs with the peer and the room of the running
-// handler; the default version is the live one
+// log(level, text, version, hash): logs a text with the peer and the room of the
+// running handler. Without `version`, logs the live version of the script.
 static int core_log(lua_State *L) {
   Host *host = core_host(L);
   LogLevel level = (LogLevel)luaL_checkint(L, 1);
@@ -160,8 +161,9 @@ static void push_line(lua_State *L, const LogLine *line) {
   lua_setfield(L, -2, "version");
 }
 
-// log_lines(least, count): returns the newest lines of the server's log with the level
-// `least` or worse, the newest last. Each has time, level, text, version.
+// log_lines(least, count): returns at most `count` lines of the server's log with the
+// level `least` or worse. These are the newest lines, in the order of time. Each line
+// has time, level, text, version.
 static int core_log_lines(lua_State *L) {
   LogLevel least = (LogLevel)luaL_checkint(L, 1);
   uint32_t wanted = core_id(L, 2), found = 0;

@@ -18,8 +18,9 @@ static int core_peers(lua_State *L) {
   return 1;
 }
 
-// peer_activity(id): returns packets sent to and received from the peer, and seconds
-// since the last received one; nothing if the peer is gone
+// peer_activity(id): returns the number of packets sent to the peer, the number
+// received from it, and the seconds since the last received packet; nothing if the peer
+// is gone
 static int core_peer_activity(lua_State *L) {
   const Host *host = core_host(L);
   const Session *session = relay_session(host->relay);
@@ -32,8 +33,8 @@ static int core_peer_activity(lua_State *L) {
   return 3;
 }
 
-// network(): returns packets and bytes sent to all peers, packets and bytes received,
-// the mean latency of all peers in ms, and the number of connected peers
+// network(): returns six numbers: packets and bytes sent to all peers, packets and
+// bytes received from them, their mean latency in ms, and the number of connected peers
 static int core_network(lua_State *L) {
   const Host *host = core_host(L);
   const Session *session = relay_session(host->relay);
@@ -71,7 +72,7 @@ static int core_channels_served(lua_State *L) {
   return 3;
 }
 
-// systems(count): sets the number of events `system` after each tick of the game
+// systems(count): sets how many events `system` follow each tick of the game
 static int core_systems(lua_State *L) {
   core_host(L)->systems = core_id(L, 1);
   return 0;

@@ -1,5 +1,5 @@
-// Finds the cost of a handler in a small list, the last one first, because events of one
-// kind often follow each other.
+// Finds the cost of a handler in a small list. Tries the last found cost first, because
+// events of one kind often follow each other.
 #include "script/cost.h"
 
 #include "base/mem.h"
@@ -20,8 +20,8 @@ static bool is_same(const CostKey *a, const CostKey *b) {
   return a->function == b->function && a->message == b->message && a->line == b->line;
 }
 
-// Returns the key of a new cost. If a limit is reached, this is not `key` but the
-// common key of all further messages of the function, or of all further handlers.
+// Returns the key of a new cost. This is `key`, unless a limit is reached. Then it is
+// the common key of all further messages of the function, or of all further handlers.
 static CostKey overflow_key(const Costs *costs, const CostKey *key) {
   uint32_t names = 0;
   for (uint32_t i = 0; i < costs->count && key->message != NULL; i++)

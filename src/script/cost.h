@@ -7,18 +7,17 @@
 #include <stdint.h>
 
 enum {
-  COST_HANDLERS = 256,  // handlers counted separately; all later ones share one cost
-  COST_NAMES = 64,      // messages counted separately for each function; all later ones
-                        // share one cost
+  COST_HANDLERS = 256,  // most costs; the last one is shared by all further handlers
+  COST_NAMES = 64,      // messages of a function that have costs of their own; its
+                        // further messages share one cost
   COST_BUCKETS = 192,
-  COST_NAME_SIZE = 96,  // bytes of the name of a handler or file, with its NUL; longer
-                        // names are cut
+  COST_NAME_SIZE = 96,  // most bytes of the name of a handler or file, with its NUL
 };
 
 /// Identifies a handler. The pointers are never dereferenced.
 typedef struct CostKey {
   const void *function;
-  const void *message;  // message of the handler; NULL: none
+  const void *message;  // name of the handled message; NULL: none
   uint32_t line;        // line of the function, if `function` is the name of a file
 } CostKey;
 
@@ -35,11 +34,10 @@ typedef struct Cost {
 } Cost;
 
 typedef struct Costs {
-  Cost *slots[COST_HANDLERS];  // costs of handlers, `count` of them; owned
+  Cost *slots[COST_HANDLERS];  // the first `count` entries are costs; owned
   uint32_t count;
   Cost *last;          // cost of the last call
-  uint64_t logged_us;  // last time at which costs_due returned more than COSTS_NOT_DUE;
-                       // 0: no call yet
+  uint64_t logged_us;  // time of the last due log, or of the first call; 0: none
   bool was_slow;       // whether a call since `logged_us` was slow
 } Costs;
 
@@ -59,12 +57,13 @@ Cost *costs_find(Costs *costs, const CostKey *key, bool *is_new);
 /// Adds a call.
 void cost_add(Cost *cost, uint64_t us);
 
-/// Counts a call that ended at `now_us`. Once a minute, if calls occur, returns more
-/// than COSTS_NOT_DUE.
+/// Handles the end of a call at `now_us`. Returns COSTS_DUE or COSTS_DUE_SLOW if a
+/// minute has passed since it last did so.
 CostsDue costs_due(Costs *costs, uint64_t now_us, bool is_slow);
 
 /// Returns the 99th percentile of the times, rounded up slightly.
 uint64_t cost_p99(const Cost *cost);
 
-/// Stores the handlers with the longest single calls, the longest first; returns their number.
+/// Stores the handlers with the longest single calls, the longest first; returns their
+/// number.
 size_t costs_slowest(const Costs *costs, const Cost **out, size_t size);

@@ -22,9 +22,9 @@ typedef struct Failure {
   const char *text;
 } Failure;
 
-// Pushes the traceback. A call that exceeded a limit has stored its own, because code
-// that catches the error may raise it again elsewhere. After a lack of memory, the
-// stack may be invalid, so the traceback is empty.
+// Pushes the traceback. A call that exceeded a limit stored its traceback at that time,
+// because code that catches the error may raise it again elsewhere. After a lack of
+// memory, the stack may be invalid, so the traceback is empty.
 static void push_traceback(lua_State *L, const Failure *failure) {
   const Buf *trace = &failure->host->deadline.trace;
   switch (failure->kind) {

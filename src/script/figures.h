@@ -12,6 +12,6 @@ typedef struct Figure {
 
 enum { FIGURES_MAX = 32 };
 
-/// Write the server's figures, or those of UDP; return their number.
+/// Write the figures of the server, or the figures of UDP. Return their number.
 uint32_t figures_of_server(const Script *script, Figure figures[FIGURES_MAX]);
 uint32_t figures_of_udp(const Script *script, Figure figures[FIGURES_MAX]);

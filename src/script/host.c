@@ -19,8 +19,8 @@
 #include "script/failure.h"
 #include "script/library.h"
 
-// Indexes of the results by which the Lua half wakes a coroutine: the coroutine, its
-// event (see core_wait), and the results of its wait.
+// The Lua half wakes a coroutine by returning the coroutine, its event (see core_wait),
+// and the results of its wait. These are the indexes of event and results.
 enum { WAKE_EVENT = 2, WAKE_VALUES = 12 };
 
 static const char MEMORY_TEXT[] =
@@ -28,8 +28,8 @@ static const char MEMORY_TEXT[] =
 
 enum {
   STACK_MAX = 1 << 20,   // bytes of the C stack for nested calls
-  COROUTINE_SHARE = 64,  // divisor of STACK_MAX for coroutines; about 200 can nest, as
-                         // in Lua
+  COROUTINE_SHARE = 64,  // divisor of the stack for nested coroutines; about 200
+                         // coroutines can nest, as in Lua
 };
 
 static const char *const ENTRY_NAMES[ENTRY_COUNT] = {
@@ -127,8 +127,8 @@ static void remove_from_path(lua_State *L, const char *field, const char *part) 
   lua_pop(L, 2);
 }
 
-// Restricts libraries to those of the system, so that the server's working directory does
-// not matter.
+// Removes the working directory from the paths of libraries. Libraries then come from
+// the system alone.
 static void set_paths(lua_State *L) {
   remove_from_path(L, "path", "./?.lua;");
   remove_from_path(L, "cpath", "./?.so;");
@@ -206,7 +206,8 @@ static int start(lua_State *L) {
   return 0;
 }
 
-// Returns at most half of the C stack, because not all calls check their use of it.
+// Returns STACK_MAX, or half of the C stack if that is less. The rest remains for calls
+// that do not check the stack.
 static size_t choose_stack_max(void) {
   struct rlimit limit;
   if (getrlimit(RLIMIT_STACK, &limit) != 0) return STACK_MAX;
@@ -257,8 +258,8 @@ void host_deinit(Host *host) {
 
 // --- Calling ---
 
-// Pushes the arguments, which have the same order for all functions, and omits the last
-// ones if the event does not use them. Returns their number.
+// Pushes the arguments, which have the same order for all functions. Omits the last
+// arguments if the event does not use them. Returns the number of arguments.
 static int push_event(lua_State *co, const Event *event) {
   lua_pushinteger(co, event->peer);
   lua_pushinteger(co, event->room);
@@ -327,7 +328,7 @@ static HostOutcome wake(Host *host, lua_State *co) {
   host->event.a = (uint32_t)lua_tonumber(co, WAKE_EVENT + 9);
   int count = lua_gettop(co) - (WAKE_VALUES - 1);
   lua_xmove(co, task, count);
-  deadline_begin(host);  // the deadline of the waking call ended with it
+  deadline_begin(host);  // because the waking call has ended its deadline
   return resume(host, task, count);
 }
 
@@ -389,8 +390,8 @@ void host_release(Host *host) {
   host_commit(host);
 }
 
-// Also flushes compiled code, because traces of the host refer to those of the previous
-// version and would keep its objects alive.
+// Also flushes compiled code. Traces of the host refer to traces of the previous
+// version, and would keep its objects alive.
 void host_set_version(Host *host, uint32_t number, const char *hash) {
   if (number != host->version) {
     call_cost_reset(host);

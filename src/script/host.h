@@ -27,8 +27,8 @@
 #include "script/script.h"
 #include "script/seam.h"
 
-// Functions of the Lua half that do not handle an event. Their numbers follow those of
-// SeamEvent.
+// Functions of the Lua half that do not handle an event. Their numbers follow the
+// numbers of SeamEvent.
 // X(constant, name)
 #define ENTRY_MAP(X)                                                                  \
   X(ENTRY_LOAD, "load")       /* data: the game's path, "" for a reload */            \
@@ -51,8 +51,8 @@ typedef enum HostOutcome {
   HOST_ENDED,   // the results are on `results`
   HOST_WAITS,   // the handler continues later
   HOST_FAILED,  // `fault` has the error; the relay has discarded the handler's commands
-  HOST_FAULTED,  // like HOST_FAILED, but the error is an answer: code in `fault`, JSON
-                 // in `answer`
+  HOST_FAULTED,  // the error is an answer: `fault` has its code, `answer` its JSON; the
+                 // relay has discarded the handler's commands
 } HostOutcome;
 
 struct Host {
@@ -89,9 +89,9 @@ struct Host {
   Busiest busiest;
   const char *stack;  // position in the C stack at the last entry
   size_t stack_max;   // bytes of the C stack that calls may use
-  Buf fault;          // last failure, or why the host could not start; of a fault, its
-                      // code; C string
-  Buf answer;         // JSON of the value of that fault
+  Buf fault;          // C string: error of the last failure or of the start, or code of
+                      // the last fault
+  Buf answer;         // JSON of the value of the last fault
   Buf scratch;        // buffer for one core function; reused
   char **files;       // files of the game, ended by NULL; owned
   size_t file_count;
@@ -109,16 +109,17 @@ struct Host {
 bool host_init(Host *host);
 void host_deinit(Host *host);
 
-/// Runs the Lua half's function for `event`. The caller commits the commands of a handler
-/// that has ended or waits. Those of a failed handler are discarded.
+/// Runs the Lua half's function for `event`. The caller commits the commands of a
+/// handler that has ended or waits. host_call discards the commands of a failed
+/// handler.
 HostOutcome host_call(Host *host, const Event *event);
 
 /// Returns whether the C stack has room for nested calls. Lua counts nested calls
 /// within one coroutine, but neither nested coroutines nor the bytes that a call takes.
 bool host_has_stack(const Host *host);
 
-/// Does the same for a nested coroutine. The limit is lower, because ending many nested
-/// coroutines takes long when the innermost one fails.
+/// Returns whether the C stack has room for a nested coroutine. This limit is lower,
+/// because ending many nested coroutines takes long when the innermost one fails.
 bool host_has_stack_for_coroutine(const Host *host);
 
 /// Ends the use of `results`.
@@ -139,7 +140,7 @@ void host_hold(Host *host);
 /// Discards all commands since the last commit.
 void host_forget(Host *host);
 
-/// Ends the hold, and discards the commands that were not committed.
+/// Ends the hold. Discards the commands that were not committed.
 void host_release(Host *host);
 
 /// Sets the live version of the script, also for the log.

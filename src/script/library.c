@@ -1,5 +1,5 @@
-// Finds modules by name and compiles them. The chunk name is always "@lua/perigee/x.lua",
-// so that tracebacks are the same for bundle and folder.
+// Finds modules by name and compiles them. The chunk name is always
+// "@lua/perigee/x.lua", so that tracebacks are the same for bundle and folder.
 #include "script/library.h"
 
 #include <lauxlib.h>

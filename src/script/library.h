@@ -5,9 +5,9 @@
 #include <lua.h>
 #include <stddef.h>
 
-/// Pushes the compiled module `name` ("perigee.host") and returns true; or pushes an error
-/// text and returns false. `lua_path` is a folder with perigee/*.lua; NULL: the binary. May
-/// raise a Lua error.
+/// Pushes the compiled module `name`, such as "perigee.host", and returns true. If that
+/// fails, pushes an error text and returns false. `lua_path` is a folder with
+/// perigee/*.lua; NULL: the binary. May raise a Lua error.
 int library_load(lua_State *L, const char *name, const char *lua_path);
 
 /// One Lua file. Its chunk name is "@lua/" followed by `name`.
@@ -17,6 +17,6 @@ typedef struct BundleFile {
   size_t size;
 } BundleFile;
 
-/// All files under lua/perigee, ended by an entry whose name is NULL. scripts/bundle.cmake
-/// generates it.
+/// All files under lua/perigee, ended by an entry whose name is NULL.
+/// scripts/bundle.cmake generates it.
 extern const BundleFile bundle_files[];

@@ -22,7 +22,7 @@ struct ParseSet {
   Parser *parser;  // owner; NULL: the parser was freed
   uint32_t slot;   // index in parser->running
   bool is_parsed;
-  bool is_awaited;  // parser_wait frees the set
+  bool is_awaited;  // parser_wait waits for the set and frees it
   size_t count;
   Item items[];
 };
@@ -85,8 +85,8 @@ static void on_end(void *data) {
   if (is_wanted || parser->is_short) parser->on_ready(parser->data);
 }
 
-// Starts a thread that parses the set. If the system cannot create one, parses the set here
-// and returns NULL.
+// Starts a thread that parses the set. If the system cannot create one, parses the set
+// here and returns NULL.
 static Worker *start(ParseSet *set, uint32_t slot) {
   Worker *worker = worker_start(set->parser->loop, parse_all, on_end, set);
   if (worker == NULL) {

@@ -14,7 +14,7 @@ enum { PARSER_THREADS_MAX = 4 };  // limit of running threads, including cancell
 typedef struct Loop Loop;
 typedef struct ParseSet ParseSet;
 
-/// Called by the loop when the wanted set has been parsed, or when a thread has become
+/// The loop calls this when the wanted set has been parsed, or when a thread has become
 /// free for it.
 typedef void ParserReady(void *data);
 
@@ -38,8 +38,8 @@ typedef struct ParseFile {
   Text text;
 } ParseFile;
 
-/// Initializes a parser. Without a loop it parses files on the calling thread, within the
-/// same limits.
+/// Initializes a parser. Without a loop it parses files on the calling thread, within
+/// the same limits.
 void parser_init(Parser *parser, Loop *loop, ParserReady *on_ready, void *data);
 void parser_deinit(Parser *parser);
 
@@ -50,9 +50,10 @@ bool parser_want(Parser *parser, const ParseFile *files, size_t count);
 /// Cancels the requested set.
 void parser_drop(Parser *parser);
 
-/// Pushes the function, or the error, of a file in the wanted set.
+/// Pushes the function of a file in the wanted set, or its error text.
 ParseOutcome parser_take(Parser *parser, lua_State *L, const ParseFile *file);
 
-/// Parses one file; blocks the loop for at most `us` microseconds.
+/// Parses one file and pushes its function or its error text. Blocks the loop for at
+/// most `us` microseconds.
 ParseOutcome parser_wait(Parser *parser, lua_State *L, const ParseFile *file,
                          uint64_t us);

@@ -1,6 +1,6 @@
-// A reload is one event: no other handler runs between its first step and its last. The
-// relay holds the commands of the steps until the state machine commits them. At the
-// end, it discards those that were not committed.
+// One event EVENT_RELOAD runs several steps, and no other handler runs between them.
+// The relay holds the commands of the steps until the state machine commits them. After
+// the last step, the relay discards the commands that were not committed.
 #include "script/reload.h"
 
 #include <string.h>
@@ -49,8 +49,8 @@ static int core_reload(lua_State *L) {
   return 0;
 }
 
-// reload_in(input, milliseconds): queues `again` or `expire` after a delay; replaces
-// the previous delay of that input
+// reload_in(input, milliseconds): queues the input `again` or `expire` after a delay.
+// Cancels the previous delay of the same input.
 static int core_reload_in(lua_State *L) {
   Host *host = core_host(L);
   bool is_again = check_input(L) == RELOAD_AGAIN;
@@ -73,8 +73,8 @@ static void on_checked(void *data, uint32_t token, int status, const char *text,
                           .data = {text, (uint32_t)size}});
 }
 
-// check_game(): starts `perigee check`; its end becomes the input `checked`. Returns
-// false if it cannot run.
+// check_game(): starts `perigee check`. When it ends, the input `checked` follows.
+// Returns true, or false or nil if the check cannot run.
 static int core_check_game(lua_State *L) {
   Host *host = core_host(L);
   if (!host->options.has_check) return 0;
@@ -118,7 +118,7 @@ void reload_handle(Host *host, const Event *event) {
     HostOutcome outcome = host_call(host, &step);
     if (outcome == HOST_FAILED)
       step = failed_step(host, &step);
-    else if (step.type == EVENT_RELOAD)  // the result is the function to run; 0: none
+    else if (step.type == EVENT_RELOAD)  // the result is the next step's type, or 0
       step = (Event){.type = (uint8_t)lua_tointeger(host->results, 1)};
     else
       step = (Event){.type = EVENT_RELOAD, .b = RELOAD_ENDED};

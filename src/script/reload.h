@@ -14,14 +14,14 @@ typedef struct Host Host;
 // Inputs of the state machine, in the field `b` of an EVENT_RELOAD. X(constant, name)
 #define RELOAD_MAP(X)                                                              \
   X(RELOAD_REQUEST, "request")   /* a: token of the requester, or 0 */             \
-  X(RELOAD_FORCE, "force")       /* as REQUEST, without a check of the files */    \
+  X(RELOAD_FORCE, "force")       /* a REQUEST without a check of the files */      \
   X(RELOAD_CHANGE, "change")     /* a file may have changed */                     \
   X(RELOAD_CHECKED, "checked")   /* data: output of the check, "" if it failed */  \
   X(RELOAD_AGAIN, "again")       /* its timer fired, or files were parsed */       \
   X(RELOAD_EXPIRE, "expire")     /* its timer fired: the rollback window closes */ \
   X(RELOAD_ROLLBACK, "rollback") /* the live version has failed too often */       \
   X(RELOAD_ENDED, "ended")       /* the requested code of the game has ended */    \
-  X(RELOAD_FAILED, "failed")     /* that code has failed; data: the error */
+  X(RELOAD_FAILED, "failed")     /* a step has failed; data: the error */
 
 typedef enum ReloadInput {
 #define X(constant, name) constant,

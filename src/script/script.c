@@ -1,5 +1,6 @@
-// The drain: runs the handlers of the relay's events one by one, and turns their
-// results into verdicts, commits and rollbacks. Also loads the game for the first time.
+// Runs the handlers of the relay's events one by one. Applies the results of each
+// handler, and commits or discards its commands. Also loads the game for the first
+// time.
 #include "script/script.h"
 
 #include <lua.h>
@@ -12,7 +13,8 @@
 #include "script/reload.h"
 #include "script/timer.h"
 
-// Implements RelayAccept. A handler that fails or raises a fault refuses.
+// Implements RelayAccept. A handler that fails or raises a fault refuses the
+// connection.
 static bool on_accept(void *data, const char *address, uint16_t port) {
   Host *host = data;
   Event event = {.type = ENTRY_ACCEPT, .a = port, .data = text_from(address)};
@@ -182,11 +184,11 @@ static void fail_http(Host *host) {
   host_commit(host);
 }
 
-// Makes the Lua half remove the room before the joining peers get their refusals.
+// Makes the Lua half remove the room. Then refuses the peers that wait to join it.
 static void fail_create(Host *host, uint32_t room, const Fault *fault) {
   Event forget = {.type = ENTRY_FORGET_ROOM, .room = room};
   if (host_call(host, &forget) != HOST_ENDED)
-    fault = NULL;  // its texts will be overwritten
+    fault = NULL;  // because this failure has overwritten its texts
   host_done(host);
   relay_not_created(host->relay, room, fault);
 }
@@ -221,8 +223,8 @@ static void end_badly(Host *host) {
   }
 }
 
-// Answers with the fault that the handler has raised. If no request waits for an answer,
-// the Lua half reports the fault.
+// Answers with the fault that the handler has raised. If no request waits for an
+// answer, the Lua half reports the fault.
 static void end_with_fault(Host *host) {
   Fault fault = {
       .code = text_from((const char *)host->fault.data),
@@ -270,8 +272,8 @@ static void handle(Host *host, const Event *event) {
   }
 }
 
-// During development and in specs, reports a function that a handler has stored in a
-// state at once. Otherwise only the next reload would report it.
+// During development and in specs, checks whether a handler has stored a function in a
+// state, and reports it at once. Otherwise only the next reload would report it.
 static void look_at_states(Host *host) {
   if (!host->deadline.limits.is_watched && !net_is_simulated(host->net)) return;
   Event look = {.type = ENTRY_LOOK,

@@ -2,9 +2,10 @@
 // time. Upper layers reach Lua only through this header and tool.h, which do not use
 // lua.h.
 //
-// Only script_load and script_handle run Lua. The script acts through commands of the
-// relay, which carries them out when a handler ends or waits, and discards them when it
-// fails.
+// The game's handlers run only in script_load and script_handle. The one exception is
+// on_accept, which the relay calls for a new connection. The script acts through
+// commands of the relay. The relay carries them out when a handler ends or waits, and
+// discards them when the handler fails.
 #pragma once
 
 #include <stdbool.h>
@@ -51,13 +52,13 @@ typedef struct ScriptSchema {
 /// Callbacks to the owner, called within script_load and script_handle. `data` is the
 /// argument of script_new.
 typedef struct ScriptEvents {
-  /// Begins the entries of game.config. They replace those of the previous version if
-  /// config_take follows.
+  /// Begins the entries of game.config. If config_take follows, they replace the
+  /// entries of the previous version.
   void (*config_begin)(void *data);
   /// Sets one entry. Returns NULL, or an error in one sentence, which is valid until
   /// the next call.
   const char *(*config_set)(void *data, const char *key, const ScriptValue *value);
-  /// Returns the setting `protocol` as the entries leave it, valid until the next call.
+  /// Returns the setting `protocol` with the entries so far; valid until the next call.
   const char *(*config_protocol)(void *data);
   /// Applies the entries. Not called for a version that does not become live.
   void (*config_take)(void *data);
@@ -85,14 +86,12 @@ typedef struct ScriptLimits {
                              // window; 0: any number is allowed
   bool may_write;            // whether MCP tools of the host may change the server
   bool shows_source;         // whether MCP shows the game's files without a token, too
-  const char
-      *http_hosts;        // hosts that the game may ask, separated by commas; not owned
-  size_t http_max_bytes;  // limit of the body of their answers
-  const char *mcp_tools;  // usable MCP tools; not owned; valid until the next limits
-  bool drops_invalid;     // whether an invalid message is dropped instead of ending its
-                          // sender
-  bool may_break_schema;  // whether a reload may change messages that clients know
-  bool is_watched;        // whether the game is reloaded when its files change
+  const char *http_hosts;    // hosts of the game's requests, comma-separated; not owned
+  size_t http_max_bytes;     // most bytes of the body of an answer of these hosts
+  const char *mcp_tools;     // usable MCP tools; not owned; valid until the next limits
+  bool drops_invalid;        // whether the sender of an invalid message stays connected
+  bool may_break_schema;     // whether a reload may change messages that clients know
+  bool is_watched;           // whether the game is reloaded when its files change
 } ScriptLimits;
 
 typedef struct ScriptOptions {
@@ -119,12 +118,13 @@ void script_set_limits(Script *script, const ScriptLimits *limits);
 /// Logs the handlers with the longest calls.
 void script_log_costs(const Script *script);
 
-/// Returns whether much of the Lua heap must be collected, so that the next iteration
-/// should begin at once.
+/// Returns whether the Lua heap needs much work, such as garbage collection. If so, the
+/// loop's next iteration should begin at once.
 bool script_has_work(const Script *script);
 
-/// Loads the game for the first time: runs its top level, reports its configuration, sets the
-/// relay's kinds. Returns NULL, or an error with file and line, valid until script_free.
+/// Loads the game for the first time: runs its top level, reports its configuration,
+/// sets the relay's kinds. Returns NULL, or an error with file and line, valid until
+/// script_free.
 const char *script_load(Script *script);
 
 /// Makes the next drain run on_start.
@@ -156,10 +156,10 @@ void script_handle(Script *script, const Event *event);
 /// token. A forced reload ignores the result of the check of the files.
 void script_reload(Script *script, uint32_t token, bool is_forced);
 
-/// Requests a reload if a file of the game has changed since the last reload, even if
-/// that failed.
+/// Requests a reload if a file of the game has changed since the last reload. That
+/// reload may have failed.
 void script_refresh(Script *script);
 
-/// Returns the files of the game and of the last failed load, ended by NULL; valid until
-/// the next load or drain.
+/// Returns the files of the game and of the last failed load, ended by NULL; valid
+/// until the next load or drain.
 const char *const *script_files(const Script *script, size_t *count);

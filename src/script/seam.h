@@ -1,6 +1,7 @@
 // The script's events and commands that concern no room or channel: starts and stops,
 // reloads, timers, HTTP requests, child processes. The relay only orders them among its
-// own. Their numbers follow those of EventType and CommandType.
+// own events and commands. Their numbers follow the numbers of EventType and
+// CommandType.
 #pragma once
 
 #include "net/admin.h"
@@ -13,7 +14,7 @@
   X(EVENT_RELOAD, "reload") /* b: ReloadInput, which defines a and data */             \
   X(EVENT_ERROR, "error")   /* a handler failed; a: number of the report */            \
   X(EVENT_TIMER, "timer")   /* a: timer id; peer, room: see ScriptTimer */             \
-  X(EVENT_SYSTEM, "system") /* of perigee.world; a: the tick's, b: its number */       \
+  X(EVENT_SYSTEM, "system") /* of perigee.world; a: `a` of the tick, b: its number */  \
   X(EVENT_HTTP, "http") /* a: connection, data: see net/admin.h; needs an answer */    \
   X(EVENT_HTTP_GONE, "http_gone") /* a: connection, which has ended without answer */  \
   X(EVENT_CHILD, "child")         /* a: token, b: status (os/child.h), data: output */ \
@@ -43,7 +44,7 @@ typedef struct Host Host;
 /// Makes `host` the RelayHost of its relay.
 void seam_attach(Host *host);
 
-/// Returns the place of events of this type in the order.
+/// Returns the order in which the relay handles events of this type.
 EventOrder seam_order(uint8_t type);
 
 /// Queues an event of the script.

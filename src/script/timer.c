@@ -12,7 +12,7 @@ typedef struct ScriptTimer {
   uint64_t delay_ms;    // delay until it first fires
   uint64_t repeat_ms;   // interval; 0: it fires once
   uint64_t due_ms;
-  bool is_queued;  // the last event has not been taken
+  bool is_queued;  // the relay still has an event of this timer
 } ScriptTimer;
 
 static ScriptTimer *find(const Host *host, uint32_t id) {

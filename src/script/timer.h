@@ -1,4 +1,5 @@
-// Timers of the script. A timer queues an event when it fires, unless its last event still waits.
+// Timers of the script. A timer queues an event when it fires, unless its last event
+// still waits.
 #pragma once
 
 #include <stdbool.h>
@@ -7,8 +8,9 @@
 typedef struct Host Host;
 
 /// Reserves a timer and queues its COMMAND_TIMER_SET. The time of its handlers is
-/// charged to `peer`; if that is 0, to `room`; if both are 0, to the game. `repeat_ms`
-/// 0: it fires once. Returns its id, or 0 if too many exist.
+/// charged to `peer`; if `peer` is 0, to `room`; if both are 0, to the game. A timer
+/// with `repeat_ms` 0 fires once. Returns the timer's id, or 0 if too many timers
+/// exist.
 uint32_t script_timer_set(Host *host, uint64_t delay_ms, uint64_t repeat_ms,
                           uint32_t peer, uint32_t room);
 

@@ -1,5 +1,5 @@
-// Command-line tools written in Lua: modules of the bundle, each in a state of its own with
-// all standard libraries.
+// Command-line tools written in Lua: modules of the bundle, each in a state of its own
+// with all standard libraries.
 #pragma once
 
 #include "script/tool_sim.h"

@@ -25,8 +25,9 @@ enum { LIMIT_SIGNAL = SIGXCPU };
 #define NOT_WATCHED
 #endif
 
-// After the limit, a signal is sent every AGAIN_NS, because a signal has no effect
-// while LuaJIT exchanges its table of instructions. The last one ends the process.
+// After the limit, the timer sends a signal every AGAIN_NS, because a signal has no
+// effect while LuaJIT exchanges its table of instructions. After AGAIN_MAX signals, the
+// next one ends the process.
 enum { AGAIN_NS = 10000000, AGAIN_MAX = 500 };
 
 // State of the whole process, because signals belong to the process.

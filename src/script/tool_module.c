@@ -47,8 +47,8 @@ static int tool_bundled(lua_State *L) {
   return 1;
 }
 
-// parse(path, text): returns the function of a game's file, or nil and an error text;
-// with the limits of a server
+// parse(path, text): parses a game's file with the limits of a server. Returns its
+// function, or nil and an error text.
 static int tool_parse(lua_State *L) {
   size_t size;
   const char *path = luaL_checkstring(L, 1);

@@ -214,7 +214,7 @@ static int sim_due(lua_State *L) {
   return 1;
 }
 
-// iterate(id, ms): runs the server until that time
+// iterate(id, ms): runs the server until its clock shows `ms`
 static int sim_iterate(lua_State *L) {
   SimServer *server = read_server(L);
   const SimOps *ops = world_of(L)->ops;
@@ -234,7 +234,7 @@ static int sim_iterate(lua_State *L) {
                     (lua_Number)(now_ms - SIM_START_MS) / 1000);
 }
 
-// order(id, clients): sets the order of the next input
+// order(id, clients): sets in which order the server reads the clients' next input
 static int sim_order(lua_State *L) {
   Net *net = read_net(L);
   luaL_checktype(L, 2, LUA_TTABLE);
@@ -251,8 +251,8 @@ static int sim_order(lua_State *L) {
 
 // --- Inspection ---
 
-// Calls the function with the arguments from index 3 of L on. Pushes the results or an
-// error text on G. Returns the error text, or NULL.
+// Calls the function of perigee.inspect whose name is at index 2 of L. Its arguments
+// begin at index 3. Leaves the results on G. Returns NULL, or an error text.
 static const char *call_inspect(lua_State *L, lua_State *G, const Host *host) {
   const char *name = lua_tostring(L, 2);
   lua_rawgeti(G, LUA_REGISTRYINDEX, host->inspect);

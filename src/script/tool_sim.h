@@ -10,8 +10,8 @@
 
 typedef struct SimServer SimServer;
 
-/// A file that replaces one on the disk. The path is the one that the loader uses, or
-/// its part from the game's folder on.
+/// A file that replaces a file on the disk. `path` is the path that the loader uses, or
+/// the part of that path behind the game's folder.
 typedef struct SimFile {
   const char *path;
   const char *text;
@@ -27,7 +27,7 @@ typedef struct SimOptions {
                               // environment
   const SimFile *files;
   size_t file_count;
-  bool hides_files;  // whether files that wire/ignore.h hides are hidden
+  bool hides_files;  // whether the server lacks the files that wire/ignore.h hides
   bool is_shuffled;  // see ScriptOptions.is_shuffled
   bool is_echoed;    // whether log lines also go to standard error
 } SimOptions;
@@ -55,8 +55,8 @@ typedef struct SimOps {
   Script *(*script)(const SimServer *server);
   /// Stops the server as SIGTERM does.
   void (*stop)(SimServer *server);
-  /// Reloads now, with `files` instead of all earlier ones. Appends the report and
-  /// returns whether the reload succeeded.
+  /// Reloads now, with `files` instead of all earlier files. Appends the report to
+  /// `report`. Returns whether the reload succeeded.
   bool (*reload)(SimServer *server, const SimFile *files, size_t count, Buf *report);
   /// Returns the lines since the last call. They are valid until the next call.
   const SimLine *(*log)(SimServer *server, size_t *count);

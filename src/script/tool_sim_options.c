@@ -40,7 +40,8 @@ static const char *push_value(lua_State *L, int at) {
   return text;
 }
 
-// Returns names and values, alternating. Leaves a table that owns them on the stack.
+// Returns an array of names and values, alternating. Leaves the values that own the
+// array and its texts on the stack.
 static const char *const *read_pairs(lua_State *L, const char *option) {
   lua_getfield(L, 1, option);
   int at = lua_gettop(L);
