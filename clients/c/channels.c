@@ -7,9 +7,9 @@
 
 enum { CHANNEL_FIRST = 4 };  // lower numbers belong to the protocol
 
-// Returns the place of the channel with this id, or of NULL. Skips a channel that a new
-// session requests again, because it still has the id of the previous session, which
-// another channel may have by now.
+// Returns the pointer of the list that points to the channel with this id, or to NULL.
+// Prefers an open channel: a channel that a new session requests again still has its
+// previous id, and another channel may have that id by now.
 static Channel **find(PerigeeClient *client, uint16_t id) {
   Channel **at = &client->channels;
   while (*at && ((*at)->id != id || !(*at)->is_open)) at = &(*at)->next;
@@ -43,8 +43,8 @@ void channels_end(PerigeeClient *client, int code) {
   while (client->channels) lose(client, &client->channels, code, (EventText){0});
 }
 
-// Returns the place of the channel with this name that a new session requests again, or
-// of NULL.
+// Returns the pointer of the list that points to the channel with this name, or to
+// NULL. Finds only a channel that a new session requests again.
 static Channel **find_requested(PerigeeClient *client, const char *name) {
   Channel **at = &client->channels;
   while (*at && ((*at)->is_open || strcmp((*at)->name, name) != 0)) at = &(*at)->next;
@@ -243,8 +243,8 @@ int perigee_close_channel(PerigeeClient *client, uint16_t channel) {
   bool was_open = (*at)->is_open;
   channel_free(at);
   if (!was_open)
-    return 0;  // the channel is closed when the new session's request is
-               // answered
+    return 0;  // take_channel_opened closes the channel when the new session
+               // gets it
   requests_fail_channel(client, channel);
   return send_close(client, channel);
 }

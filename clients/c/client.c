@@ -1,5 +1,5 @@
-// A client as a whole: how it begins and ends, and the functions through which time,
-// bytes and datagrams enter and leave. No I/O and no clock.
+// A client as a whole: its beginning, its end, and the functions that pass time, bytes
+// and datagrams in and out. This file does no I/O and reads no clock.
 #include <string.h>
 
 #include "base/mem.h"
@@ -137,7 +137,8 @@ void client_push_text(PerigeeClient *client, const PerigeeEvent *event,
   events_add(&client->events, event, &(EventParts){.text = {text, size}});
 }
 
-// Leaves all rooms of the old session except those that the program has joined itself.
+// Joins the rooms again that the program had joined in the old session, if the option
+// `rejoin` is set. Leaves all other rooms.
 static void change_rooms(PerigeeClient *client) {
   Rooms *rooms = &client->rooms;
   for (uint32_t i = rooms->count; i-- > 0;) {
@@ -179,7 +180,7 @@ static void on_end(void *data, uint64_t now_ms) {
   client_finish(data, PERIGEE_CONNECTION_CLOSED, "closed");
 }
 
-// Begins the calls made since the last entry with a time, at the current time.
+// Starts the timeouts of the calls that had no time, from the current time on.
 static void begin_calls(PerigeeClient *client) {
   if (!client->has_calls) return;
   client->has_calls = false;

@@ -1,5 +1,6 @@
-// The datagrams of a client: the request that begins a UDP connection, and the link of src/wire
-// that does the rest. Independent of clients and sockets; callers pass the time in microseconds.
+// The UDP connection of a client: requests it, and then carries packets with the
+// UdpLink of src/wire. This file knows neither clients nor sockets; callers pass the
+// time in microseconds.
 #pragma once
 
 #include <stdbool.h>
@@ -20,12 +21,12 @@ typedef struct Datagrams {
   DatagramsPhase phase;
   bool is_attached;
   bool has_cookie;
-  bool is_due;    // in REQUESTING: send the request at once
-  uint16_t port;  // port of the server; 0: that of its address
+  bool is_due;    // while requesting: the request must be sent at once
+  uint16_t port;  // port of the server; 0: the port of its address
   uint64_t hash;
   uint32_t peer;  // attached: peer id of the session
   uint8_t secret
-      [UDP_KEY_SIZE];  // attached: the key in WELCOME; alone: the secret of client_key
+      [UDP_KEY_SIZE];  // attached: key in WELCOME; otherwise: secret key of client_key
   uint8_t client_key[UDP_KEY_SIZE];
   uint8_t cookie[UDP_COOKIE_SIZE];  // zeros: no cookie yet
   uint16_t sequence;
@@ -43,9 +44,9 @@ typedef struct Attachment {
   const uint8_t *key;  // UDP_KEY_SIZE bytes
 } Attachment;
 
-/// Begins to request a UDP connection: one beside TCP, with the data in `attachment`;
-/// if that is NULL, one without TCP, for a game with this protocol hash. Returns NULL
-/// if libsodium does not work.
+/// Begins to request a UDP connection for a game with this protocol hash. With an
+/// `attachment`, the connection belongs to a session over TCP; NULL: it replaces TCP.
+/// Returns NULL if libsodium does not work.
 Datagrams *datagrams_new(const Attachment *attachment, uint64_t hash, uint64_t now_us);
 
 /// Frees the datagrams; NULL is allowed.
@@ -55,18 +56,20 @@ typedef enum DatagramsNews {
   DATAGRAMS_IGNORED,  // the datagram is invalid, or concerns only the handshake
   DATAGRAMS_TAKEN,    // udp_link_next returns its contents
   DATAGRAMS_BEGUN,    // the server has accepted the request
-  DATAGRAMS_REFUSED,  // the server has refused it, for the reason in the UdpAnswer
+  DATAGRAMS_REFUSED,  // the server has refused the request
   DATAGRAMS_BROKEN,   // the server breaks the protocol
 } DatagramsNews;
 
-/// Handles a datagram and changes its bytes; `refusal` points into them.
+/// Handles a datagram and changes its bytes. With DATAGRAMS_REFUSED, `refusal` is the
+/// reason, which points into the datagram.
 DatagramsNews datagrams_receive(Datagrams *d, uint8_t *bytes, size_t size,
                                 UdpAnswer *refusal, uint64_t now_us);
 
 /// Returns whether unreliable packets should use datagrams.
 bool datagrams_pass(const Datagrams *d, uint64_t now_us);
 
-/// Returns whether more requests, or more datagrams, are useless.
+/// Returns whether to give up: the server has answered no request in time, or datagrams
+/// do not get through any more.
 bool datagrams_are_useless(const Datagrams *d, uint64_t now_us);
 
 /// Queues a packet, given by its header and all its bytes. Returns false if the packet
@@ -80,6 +83,5 @@ size_t datagrams_produce(Datagrams *d, uint64_t now_us, uint8_t out[UDP_DATAGRAM
 /// Returns the time for the next call of datagrams_produce if no datagram comes before.
 uint64_t datagrams_due_us(const Datagrams *d);
 
-/// Ends the connection with this code. Returns false if no datagram must be sent for
-/// that.
+/// Ends the connection with this code. Returns false if no CLOSE has to be sent.
 bool datagrams_end(Datagrams *d, int code);

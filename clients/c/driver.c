@@ -216,7 +216,7 @@ static void receive_datagrams(PerigeeClient *client) {
     if (got >= 0) {
       d->is_connected = true;
       perigee_receive_datagram(client, bytes, (size_t)got, now_us);
-      send_datagrams(client, now_us);  // an acknowledgement covers only few datagrams
+      send_datagrams(client, now_us);  // each acknowledgement covers few datagrams
     } else if (!os_is_refused(got)) {
       return;
     } else if (!link_is_alone(client)) {
@@ -235,7 +235,8 @@ static void receive_datagrams(PerigeeClient *client) {
 
 // --- One client ---
 
-// Closes sockets that the client does not need, after their last datagram.
+// Closes the sockets that the client does not need any more. Sends their last datagrams
+// before.
 static void close_unneeded(PerigeeClient *client) {
   Driver *d = client->driver;
   bool is_over = !is_current(client);

@@ -22,10 +22,10 @@ enum {
                              // acknowledgement
   UNRELIABLE_MAX_BYTES =
       1 << 20,        // unsent bytes beyond which unreliable packets are dropped
-  EVENTS_MAX = 4096,  // waiting events with which the client stops reading
-  EVENTS_MAX_BYTES = 8 << 20,   // bytes of waiting events with which the client stops
+  EVENTS_MAX = 4096,  // waiting events at which the client stops reading
+  EVENTS_MAX_BYTES = 8 << 20,   // bytes of waiting events at which the client stops
                                 // reading
-  UNSENT_MAX_BYTES = 16 << 20,  // unsent bytes with which the client stops sending
+  UNSENT_MAX_BYTES = 16 << 20,  // unsent bytes at which the client stops sending
   REQUESTS_MAX = 4096,          // requests that may wait for an answer
   ROOMS_MAX = 1024,             // rooms of a client, four times a server's limit
   MEMBERS_MAX = 1 << 18,        // members of all rooms together
@@ -69,7 +69,8 @@ void events_add(Events *events, const PerigeeEvent *event, const EventParts *par
 void events_add_rooms(Events *events, const PerigeeEvent *event,
                       const PerigeeRoomInfo *rooms, uint32_t count);
 
-/// Appends an event with the entries of a turn, in the form of TURNS.
+/// Appends an event with the entries of a turn, which `bytes` has as TURNS encodes
+/// them.
 void events_add_turn(Events *events, const PerigeeEvent *event, const uint8_t *bytes,
                      size_t size);
 
@@ -92,7 +93,7 @@ EventText text_of(const char *text);
 
 typedef struct Member {
   uint32_t peer;
-  bool is_listed;  // whether the current JOINED lists the member
+  bool is_listed;  // whether the JOINED that is being handled lists the member
   char *name;
 } Member;
 
@@ -109,7 +110,7 @@ typedef struct Room {
   bool is_joined;
   bool is_requested;    // perigee_join requested it; a new session joins it again
   bool is_unconfirmed;  // the server has not listed it since the resume
-  Match *match;         // match; NULL: the client takes part in none
+  Match *match;         // lockstep match; NULL: the client takes part in none
 } Room;
 
 typedef struct Rooms {
@@ -120,8 +121,8 @@ typedef struct Rooms {
   uint32_t member_count;  // members of all rooms
 } Rooms;
 
-/// Return a room by libperigee's number, by the server's id (only a joined room), or by
-/// its name; NULL: none.
+/// Return a room by libperigee's number, by the server's id, or by its name; NULL:
+/// none. rooms_find_id finds only joined rooms.
 Room *rooms_find(const Rooms *rooms, uint32_t number);
 Room *rooms_find_id(const Rooms *rooms, uint32_t id);
 Room *rooms_find_name(const Rooms *rooms, const char *name, size_t size);
@@ -176,11 +177,11 @@ typedef struct Request {
                      // again
   char *name;        // JOIN and CHANNEL: name; owned
   char *options;     // JOIN: JSON of the options, or NULL; owned
-  uint64_t value;    // PING: its value; SYNC: packets to be acknowledged; ASK_PEER: the
-                     // peer
+  uint64_t value;  // PING: value in the packet; SYNC: number of packets that the server
+                   // has yet to acknowledge; ASK_PEER: peer id
   uint64_t start_us;  // time at which the timeout began
   uint32_t timeout_ms;
-  bool is_sync;  // a PING that replaces a SYNC
+  bool is_sync;  // this PING replaces a SYNC
 } Request;
 
 typedef struct Requests {
@@ -219,17 +220,19 @@ void request_free(Request *request);
 /// Frees the request with PERIGEE_FAILED, unless libperigee made it itself.
 void request_fail(Request *request, int code, const char *text, size_t size);
 
-/// Does the same with PERIGEE_FAULT. `fault` has name, text and data.
+/// Frees the request with PERIGEE_FAILED and the code PERIGEE_FAULT. `fault` has name,
+/// text and data.
 void request_fault(Request *request, const EventParts *fault);
 
-/// Fail all requests, or only pings.
+/// Fail all requests, or only the pings.
 void requests_fail_all(PerigeeClient *client, int code, const char *text);
 void requests_fail_pings(PerigeeClient *client, int code, const char *text);
 
 /// Fails the requests to peers on a channel that is closed.
 void requests_fail_channel(PerigeeClient *client, uint16_t channel);
 
-/// Completes the requests that waited for `news` more acknowledged packets.
+/// Counts `news` newly acknowledged packets, and completes the SYNC requests that
+/// waited only for these.
 void requests_synced(PerigeeClient *client, uint32_t news);
 
 // --- link.c ---
@@ -239,13 +242,13 @@ typedef struct Link {
   bool is_open;       // the client wants or has the connection
   bool is_connected;  // the program or the driver has opened it
   bool is_welcome;    // WELCOME has arrived
-  bool has_more;      // packets in `in` wait until events are taken
-  bool is_dead;       // the connection has ended; link_settle does the rest
-  Buf in;  // unused bytes: a part of a packet, or whole packets if `has_more`
+  bool has_more;      // `in` has whole packets, which wait until events are taken
+  bool is_dead;       // the connection has ended; link_settle cleans up
+  Buf in;  // received bytes: a part of a packet; if `has_more`, whole packets
   Buf out;
   size_t out_at;
   uint64_t heard_ms;  // time of the last bytes or datagram
-  int code;    // reason of the end, which may be handled after the packets in `in`
+  int code;    // reason of the end; the packets in `in` are handled before the end
   char *text;  // reason for people; owned
   uint16_t retry_s;  // with PERIGEE_UNAVAILABLE: pause that the server requests, in
                      // seconds
@@ -280,8 +283,8 @@ typedef struct Session {
 struct PerigeeClient {
   Options options;
   struct Driver *driver;  // sockets; NULL: the program carries bytes and datagrams
-  uint64_t now_us;        // newest time of an entry
-  bool has_calls;         // calls made since `now_us` wait for the next time
+  uint64_t now_us;        // newest time that the program or the driver has passed
+  bool has_calls;         // calls without a time wait for the next call that has one
   uint32_t connection_count;
   PerigeeState state;
   Session session;
@@ -305,14 +308,14 @@ struct PerigeeClient {
   int lost_code;
   char *lost_text;
   uint64_t last_ping;     // value of the newest PING
-  uint64_t beat_ping;     // value of the newest heartbeat; 0: answered
+  uint64_t beat_ping;     // value of the heartbeat without an answer; 0: none
   uint64_t beat_ping_us;  // time at which the heartbeat was sent
   int64_t latency_us;
-  size_t blob_bytes;  // bytes of kept packets
+  size_t blob_bytes;  // bytes of packets without an acknowledgement
   Buf scratch;        // packet that is being composed
 };
 
-/// Returns the newest time of an entry in milliseconds.
+/// Returns `now_us` in milliseconds.
 static inline uint64_t client_now_ms(const PerigeeClient *client) {
   return client->now_us / 1000;
 }
@@ -340,8 +343,8 @@ void client_free(PerigeeClient *client);
 /// Makes the client want a connection.
 void link_open(PerigeeClient *client);
 
-/// Begins the protocol on an open connection; with PERIGEE_UDP, repeatedly for each
-/// address.
+/// Begins the protocol on an open connection. With PERIGEE_UDP, each address that the
+/// driver tries needs another call.
 void link_opened(PerigeeClient *client);
 
 /// Ends the connection for a reason outside of the protocol.
@@ -350,7 +353,8 @@ void link_end(PerigeeClient *client, int code, const char *text);
 /// Frees the state of the connection.
 void link_deinit(PerigeeClient *client);
 
-/// Handle bytes of a TCP connection, or of either kind of stream.
+/// Handle received bytes. link_receive gets the bytes of a TCP connection; link_take
+/// also gets the bytes of the stream in datagrams.
 void link_receive(PerigeeClient *client, const uint8_t *bytes, size_t size);
 void link_take(PerigeeClient *client, const uint8_t *bytes, size_t size);
 
@@ -366,8 +370,8 @@ void link_write(PerigeeClient *client, const void *bytes, size_t size);
 /// Frees the memory of an empty buffer unless it is small.
 void link_give_back(Buf *buf);
 
-/// The output: its bytes, their number, and a report that the first of them have been
-/// sent.
+/// Return the unsent bytes of the output, and their number. link_sent reports that the
+/// first `size` of these bytes have been sent.
 const uint8_t *link_output(const Link *link);
 size_t link_unsent(const Link *link);
 void link_sent(Link *link, size_t size);
@@ -375,7 +379,7 @@ void link_sent(Link *link, size_t size);
 /// Returns whether the output is so long that the server probably does not read.
 bool link_is_clogged(const Link *link);
 
-/// Ends the connection for this reason, unless it already has one.
+/// Ends the connection for this reason, unless it is ending for another one.
 void link_fail(PerigeeClient *client, int code, const char *text, size_t size);
 
 /// Begins the heartbeat after WELCOME.
@@ -405,8 +409,8 @@ void link_udp_receive(PerigeeClient *client, const uint8_t *datagram, size_t siz
 /// TCP.
 void link_udp_refused(PerigeeClient *client);
 
-/// Ends useless datagrams beside TCP, and reports when they begin or stop to get
-/// through.
+/// Reports when datagrams beside TCP begin or stop to get through. Ends datagrams that
+/// are useless.
 void link_udp_settle(PerigeeClient *client);
 
 /// Returns whether the stream of datagrams accepts bytes of the output now.

@@ -1,5 +1,5 @@
-// A client's connections, one after the other: HELLO; pings and ACKs during a
-// connection; and growing pauses after its loss.
+// The connections of a client, one after the other. Sends HELLO, pings and ACKs. After
+// a loss, reconnects with growing pauses.
 #include <sodium.h>
 #include <string.h>
 
@@ -7,11 +7,11 @@
 #include "internal.h"
 
 enum {
-  PACKET_MAX = 64 << 20,  // bytes; a greater length means garbage
-  PING_EVERY_MS = 5000,   // longest interval of pings; a shorter interval of the server
-                          // replaces it
-  DEAD_AFTER_MS = 8000,   // silence after a ping that ends the connection
-  KEEP_CAPACITY = 256,    // bytes of an empty buffer
+  PACKET_MAX = 64 << 20,  // bytes; a longer packet breaks the protocol
+  PING_EVERY_MS = 5000,   // longest interval between pings; a shorter interval of the
+                          // server replaces it
+  DEAD_AFTER_MS = 8000,   // silence after an unanswered ping until the connection ends
+  KEEP_CAPACITY = 256,    // bytes of memory that an empty buffer may keep
 };
 
 void link_fail(PerigeeClient *client, int code, const char *text, size_t size) {
@@ -77,7 +77,7 @@ void link_end(PerigeeClient *client, int code, const char *text) {
   if (link->text) return;
   fail(client, code, text);
   if (link->has_more)
-    link->is_dead = false;  // false until the packets before the end are handled
+    link->is_dead = false;  // not before the packets in `in` are handled
 }
 
 // --- Receiving ---
@@ -86,8 +86,8 @@ void link_give_back(Buf *buf) {
   if (buf->size == 0 && buf->capacity > KEEP_CAPACITY) buf_deinit(buf);
 }
 
-// Handles the packets in these bytes while more events may wait. Returns the number of
-// bytes used.
+// Handles the packets in these bytes, until too many events wait. Returns the number of
+// bytes handled.
 static size_t take_packets(PerigeeClient *client, const uint8_t *bytes, size_t size) {
   Link *link = &client->link;
   size_t at = 0;
@@ -250,8 +250,9 @@ static uint64_t choose(uint64_t least, uint64_t most) {
   return least + (most - least) * (random >> 16) / (UINT16_MAX + 1);
 }
 
-// Each pause is twice the previous one and partly random, so that clients do not return
-// all at once. The pause that the server requests is added.
+// Returns the pause before the next attempt, plus the pause that the server requests.
+// The pause doubles with each attempt. It is partly random, so that clients do not
+// return all at once.
 static uint64_t choose_pause_us(const PerigeeClient *client, uint16_t retry_s) {
   const Options *options = &client->options;
   uint64_t pause_us = (uint64_t)options->first_ms * 1000;
@@ -280,7 +281,7 @@ static void try_again(PerigeeClient *client, uint16_t retry_s) {
   timers_set(&client->timers, &client->pause_timer, due_ms, on_pause_over, client);
 }
 
-// Begins the time without a connection in which the client tries again.
+// Stores the time and the reason of a loss. If the client was open, reports the loss.
 static void lose(PerigeeClient *client, int code, const char *text) {
   client->lost_ms = client_now_ms(client);
   client->lost_code = code;

@@ -45,7 +45,7 @@ void link_udp_attach(PerigeeClient *client, uint16_t port, const uint8_t *key) {
   client->datagrams = datagrams_new(&attachment, attachment.hash, client->now_us);
 }
 
-// Ends the use of datagrams; a last one may wait to be sent.
+// Ends the use of datagrams; a last datagram may wait to be sent.
 static void end(PerigeeClient *client, int code) {
   if (!client->datagrams || datagrams_end(client->datagrams, code)) return;
   datagrams_free(client->datagrams);
@@ -55,7 +55,8 @@ static void end(PerigeeClient *client, int code) {
 void link_udp_deinit(PerigeeClient *client) {
   const Link *link = &client->link;
   bool is_over = client->state >= PERIGEE_STATE_CLOSING;
-  // With any other code, the server keeps the session for the next connection.
+  // Without TCP, PERIGEE_CONNECTION_CLOSED ends the session. With any other code, the
+  // server keeps the session for the next connection.
   int code = is_over || !link_is_alone(client) ? PERIGEE_CONNECTION_CLOSED
                                                : PERIGEE_CONNECTION_RESET;
   if (link->is_dead && link->code == PERIGEE_PROTOCOL) code = PERIGEE_PROTOCOL;
@@ -125,7 +126,7 @@ static void take_arrivals(PerigeeClient *client) {
       case UDP_ARRIVAL_PACKET:
         client->datagram_packets_received++;
         client->events.by_udp = true;
-        // A datagram may arrive before WELCOME.
+        // Ignores a datagram that arrives before WELCOME.
         if (link->is_welcome && client->state != PERIGEE_STATE_CLOSING)
           packet_take(client, &arrival.packet);
         client->events.by_udp = false;

@@ -19,7 +19,8 @@ enum {
                         // 48 KiB
 };
 
-// Greatest turn number for which the numbers of the turns ahead do not wrap.
+// Greatest turn number that is accepted, so that the numbers of later turns do not
+// wrap.
 static const uint32_t TURN_MAX = UINT32_MAX - 4096;
 
 static Room *room_of(const Match *match) {
@@ -89,7 +90,7 @@ int match_enter(Match *match) {
   if (match->is_over) return 0;
   bool has_state = match->is_ready && match->delivered > 0;
   timers_stop(&match->client->timers, &match->enter_timer);
-  // ENTER is a request only because an ERROR must name it; START does not answer it.
+  // ENTER is a request only so that an ERROR can name it; START is not its answer.
   Request *request = request_find_enter(match->client, match->room);
   if (request) request_free(request);
   request = request_new(match->client, REQUEST_ENTER, 0);
@@ -133,7 +134,7 @@ static bool gives_inputs(const Match *match) {
   return match->flags & PERIGEE_GIVES_INPUTS;
 }
 
-// Requests the inputs up to a turn from the game.
+// Asks the game for its inputs up to turn `last`.
 static void want(Match *match, uint32_t last) {
   uint32_t most = match->delivered + MATCH_INPUTS - 1;
   if (last > most) last = most;
@@ -142,8 +143,8 @@ static void want(Match *match, uint32_t last) {
   push(match, (PerigeeEvent){.type = PERIGEE_INPUT_WANTED, .count = last});
 }
 
-// Gives each turn up to `last` a waiting input, or an empty one; or requests inputs
-// from the game.
+// Gives each turn up to `last` an input of the queue, or an empty one. With
+// PERIGEE_GIVES_INPUTS, asks the game for these inputs instead.
 static void submit(Match *match, uint32_t last) {
   if (match->slot == PERIGEE_SPECTATOR) return;
   if (match->submitted < match->delivered) match->submitted = match->delivered;
@@ -185,7 +186,8 @@ static void send_input(const Match *match, uint32_t first) {
   match_send(match, UP_INPUT, PERIGEE_UNRELIABLE | PERIGEE_CRITICAL);
 }
 
-// Returns half the interval of a turn, times `halves`, in milliseconds.
+// Returns the milliseconds of `halves` halves of a turn; PAUSED_MS if the match is
+// paused.
 static uint64_t interval_ms(const Match *match, uint32_t halves) {
   if (match->speed == 0) return PAUSED_MS;
   return (uint64_t)match->turn_us * halves * 50 / match->speed / 1000 + 1;
@@ -194,16 +196,16 @@ static uint64_t interval_ms(const Match *match, uint32_t halves) {
 static void on_late(void *data, uint64_t now_ms) {
   Match *match = data;
   if (match->speed > 0) submit(match, match->done + match->input_delay + 1u);
-  // A server that waits for inputs waits for the oldest one.
+  // The server may be waiting for the input of the next turn.
   send_input(match, match->delivered + 1);
   timers_set(&match->client->timers, &match->late_timer, now_ms + interval_ms(match, 2),
              on_late, match);
 }
 
-// Sends the inputs from the first new one on.
+// Sends the inputs from turn `first` on.
 static void send_inputs(Match *match, uint32_t first) {
-  // Also repeats the newest earlier inputs, as many as fit, because earlier INPUTs may
-  // be lost.
+  // Also repeats earlier inputs if one INPUT has room for them, because earlier INPUTs
+  // may be lost.
   uint32_t newest =
       match->submitted < INPUTS_SENT ? 1 : match->submitted + 1 - INPUTS_SENT;
   if (newest < first) first = newest;
@@ -234,7 +236,7 @@ void match_report(Match *match) {
   if (!room_of(match)->is_joined) return;  // a new session is still joining the room
   uint32_t first = match->submitted + 1;
   submit(match, match->done + match->input_delay);
-  // The last input that the game gives also sends the others.
+  // While inputs of the game are missing, match_take_input sends all after the last one.
   if (!gives_inputs(match) || match->submitted >= match->wanted)
     send_inputs(match, first);
   expect_turn(match);
@@ -276,7 +278,8 @@ static bool has_input(const Match *match, const Buf *turn) {
   return false;
 }
 
-// Adds the input of a turn that the server has closed without it.
+// If a turn lacks this player's input, appends the input to `missed`. With
+// PERIGEE_GIVES_INPUTS, reports the input to the game instead.
 static void add_missed(const Match *match, const Ahead *turn, Buf *missed) {
   if (turn->turn > match->submitted) return;
   const Buf *input = &match->inputs[turn->turn % MATCH_INPUTS];
@@ -322,7 +325,7 @@ static void advance(Match *match) {
                match);
 }
 
-// Skips the entries of a turn; returns their bytes, or NULL if they are cut off.
+// Skips the entries of a turn. Returns their first byte, or NULL if they are invalid.
 static const uint8_t *skip_turn(Reader *reader) {
   const uint8_t *first = reader->at;
   uint8_t count = reader_u8(reader);
@@ -440,7 +443,7 @@ static bool take_pace(Match *match, Reader *reader) {
   return true;
 }
 
-// Handles SNAPSHOT_ASK or TREE_ASK, which have one number.
+// Handles SNAPSHOT_ASK or TREE_ASK, which contain only a number.
 static bool take_number(const Match *match, PerigeeEventType type, Reader *reader) {
   uint32_t number = reader_u32(reader);
   if (reader_is_done(reader))
@@ -448,7 +451,7 @@ static bool take_number(const Match *match, PerigeeEventType type, Reader *reade
   return reader_is_done(reader);
 }
 
-// Handles DESYNC or WAITING, which have a turn and slots.
+// Handles DESYNC or WAITING, which contain a turn and a list of slots.
 static bool take_slots(const Match *match, PerigeeEventType type, Reader *reader) {
   PerigeeEvent event = {.type = type, .room = match->room, .count = reader_u32(reader)};
   if (type == PERIGEE_DESYNC) event.is_odd = reader_u8(reader);
@@ -490,7 +493,7 @@ bool take_lockstep(PerigeeClient *client, const Packet *packet) {
   const Room *room = rooms_find_id(&client->rooms, reader_u32(&reader));
   if (reader.failed)
     return take_malformed(client, "a packet of lockstep without a room");
-  // A datagram may overtake START, or arrive after the end.
+  // A datagram may overtake START, or arrive after the end of the match.
   if (!room || !room->match || room->match->is_over) return true;
   return take(room->match, packet->type, &reader) ||
          take_malformed(client, "a packet of lockstep that cannot be read");

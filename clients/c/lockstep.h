@@ -12,7 +12,7 @@
 enum {
   LOCKSTEP_CHANNEL = 3,
   MATCH_INPUTS = 64,          // turns with stored inputs
-  MATCH_AHEAD = 256,          // turns kept until the turns before them arrive
+  MATCH_AHEAD = 256,          // turns that may wait for the turns before them
   MATCH_QUEUE_MAX = 1 << 20,  // bytes of inputs without a turn
   MATCH_HASHES = 4,           // hashes in each INPUT
   SNAPSHOT_MAX = 64 << 20,    // bytes of a state
@@ -49,7 +49,7 @@ typedef struct Match {
   uint8_t flags;
   uint8_t seat[PERIGEE_SEAT_SIZE];
   bool is_ready;  // the game has a state
-  bool is_given;  // the state came from another member, and its hash is unknown
+  bool is_given;  // the state came from a snapshot, and its hash is not yet known
   bool is_over;   // the match has ended; only perigee_lockstep_enter begins it again
   uint32_t start;
   uint32_t id;
@@ -62,7 +62,7 @@ typedef struct Match {
   uint8_t hash_interval;  // turns
   uint32_t delivered;     // newest turn that an event has reported
   uint32_t done;          // newest turn that the game has simulated
-  uint32_t submitted;     // newest turn with an input
+  uint32_t submitted;     // newest turn for which an input exists
   uint32_t
       wanted;  // with PERIGEE_GIVES_INPUTS: newest turn whose input the game must give
   Buf inputs[MATCH_INPUTS];  // inputs by turn
@@ -85,7 +85,7 @@ int match_enter(Match *match);
 /// Handles a refused ENTER: repeats it later, or ends the match.
 void match_refused(Match *match, int code, const char *text, size_t size);
 
-/// Ends a match because this client is not in its room any more; `code` is the reason.
+/// Ends a match because this client is no longer in the room; `code` is the reason.
 void match_lose(Match *match, int code);
 
 /// Begins a packet about the match's room; returns the buffer for its payload.

@@ -1,6 +1,6 @@
-// Messages of the game, and requests with messages: ["name", value] in JSON, or bytes
-// encoded with the schema. The library checks the JSON text of a received value, and
-// passes on the text.
+// Messages of the game, and requests with messages. A message is ["name", value] in
+// JSON, or bytes encoded with the schema. The library checks that a received value is
+// valid JSON; the program gets its text.
 #include <string.h>
 
 #include "internal.h"
@@ -120,7 +120,8 @@ int perigee_ask_bytes(PerigeeClient *client, uint32_t room, uint16_t number,
                         request_new(client, REQUEST_ASK, timeout_ms));
 }
 
-// Begins an answer. It names no room if the client has left the room of the request.
+// Begins an answer. The answer names no room if the client has left the question's
+// room.
 static int begin_answer(PerigeeClient *client, const PerigeeQuestion *question,
                         Buf **payload) {
   const Room *room = rooms_find(&client->rooms, question->room);

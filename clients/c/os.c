@@ -1,4 +1,4 @@
-// Sockets of POSIX and Windows. The first part contains the differences.
+// Sockets of POSIX and Windows. The first part has the functions that differ.
 #include "os.h"
 
 #include <string.h>
@@ -130,7 +130,7 @@ static bool was_interrupted(void) { return errno == EINTR; }
 
 static bool was_reset(int fd) {
   (void)fd;
-  return false;  // other calls report it
+  return false;  // the other calls report a reset
 }
 
 uint64_t os_clock_us(void) {

@@ -1,5 +1,6 @@
 // The operating system for the driver, POSIX or Windows: host names, non-blocking
-// sockets, waiting for many of them, and a clock. No other file depends on the system.
+// sockets, waiting for many of them, and a clock. The other files of the driver do not
+// depend on the system.
 //
 // On failure, functions that return an int return a negative error: OS_AGAIN if they
 // would have to wait, otherwise an error for os_problem.
@@ -46,8 +47,9 @@ bool os_is_refused(int error);
 /// Describes an error. The text is valid until the next call.
 const char *os_problem(int error);
 
-/// Waits for descriptors up to `timeout_ms` (negative: forever). Sets their wants_read
-/// and wants_write to whether they are ready. Returns false if a signal was handled.
+/// Waits for descriptors up to `timeout_ms` (negative: forever). Then sets wants_read
+/// and wants_write of each descriptor to 1 if it is ready, else to 0. Returns false if
+/// a signal was handled.
 bool os_poll(PerigeeFd *fds, size_t count, int timeout_ms);
 
 /// Returns the microseconds of a clock that never goes back.

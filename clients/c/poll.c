@@ -1,4 +1,4 @@
-// Waiting for the sockets of clients: of one client, or of many at a time.
+// Waits for the sockets of one client, or of many clients at a time.
 #include <string.h>
 
 #include "base/mem.h"
@@ -29,7 +29,7 @@ typedef struct Wait {
   size_t client_count;
   PerigeeFd *others;
   size_t other_count;
-  PerigeeFd *fds;  // descriptors of clients, then others
+  PerigeeFd *fds;  // descriptors of the clients, followed by `others`
 } Wait;
 
 // With many clients, sleeps for a moment, so that the input of several clients arrives
@@ -62,7 +62,7 @@ static bool wait_for(const Wait *wait, uint64_t until_us) {
 
 static bool is_ready(const PerigeeFd *fd) { return fd->wants_read || fd->wants_write; }
 
-// Drives the clients that are ready or due. Returns the descriptors behind theirs.
+// Drives the clients that are ready or due. Returns the first descriptor of `others`.
 static const PerigeeFd *drive_all(const Wait *wait) {
   const PerigeeFd *fd = wait->fds;
   uint64_t now_us = os_clock_us();

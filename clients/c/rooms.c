@@ -34,8 +34,8 @@ Room *rooms_find_id(const Rooms *rooms, uint32_t id) {
 }
 
 Room *rooms_find_name(const Rooms *rooms, const char *name, size_t size) {
-  for (uint32_t i = rooms->count; i-- > 0;) {  // if two rooms match, the one joined
-                                               // last
+  for (uint32_t i = rooms->count; i-- > 0;) {  // begins with the newest room, if
+                                               // two have this name
     if (is_named(rooms->list[i]->name, name, size)) return rooms->list[i];
   }
   return NULL;

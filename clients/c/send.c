@@ -199,8 +199,8 @@ int perigee_sync(PerigeeClient *client, uint32_t timeout_ms) {
   bool is_open = client->state == PERIGEE_STATE_OPEN;
   if (client->state >= PERIGEE_STATE_CLOSING) return PERIGEE_OVER;
   if (is_open && !session_is_resumable(&client->session)) {
-    // The server acknowledges no packets, but handles them in order, so a ping shows
-    // the same.
+    // The server acknowledges no packets. But it handles packets in order, so the
+    // answer to a ping confirms all earlier packets.
     int number = perigee_ping(client, timeout_ms);
     if (number > 0) request_find_ping(client, client->last_ping)->is_sync = true;
     return number;

@@ -179,7 +179,7 @@ static bool take_ack(PerigeeClient *client, const Packet *packet) {
 typedef struct Reason {
   uint16_t code;
   Text text;
-  uint16_t retry_s;  // REJECTED and CLOSING: pause, with PERIGEE_UNAVAILABLE
+  uint16_t retry_s;  // pause in REJECTED or CLOSING with PERIGEE_UNAVAILABLE
 } Reason;
 
 static bool read_reason(const Packet *packet, Reason *reason) {

@@ -92,7 +92,7 @@ static void mark_members(Room *room, const Joined *joined, bool is_resumed) {
   }
 }
 
-// Sets the whole list of members. If the room was known, reports the changes.
+// Replaces the list of members. Unless the room is new, reports the changes.
 static void set_members(PerigeeClient *client, Room *room, const Joined *joined,
                         bool is_new, bool is_resumed) {
   mark_members(room, joined, is_resumed);
@@ -145,10 +145,10 @@ bool take_joined(PerigeeClient *client, const Packet *packet) {
   bool is_answer = packet->flags & PACKET_RESPONSE;
   Room *known = rooms_find_id(&client->rooms, joined.id);
   Request *request = request_answered(client, packet, REQUEST_JOIN);
-  // If the answer was lost with a connection, the list after a resume replaces it.
+  // If the answer was lost with a connection, the JOINED after a resume replaces it.
   if (!known && !request)
     request = request_find_join(client, joined.name.bytes, joined.name.size);
-  // This answer is older than the list after a resume, so it is ignored.
+  // Ignores an answer that is older than the JOINED after a resume.
   if (known && is_answer && !request) return true;
   if ((!known && rooms_are_full(&client->rooms)) ||
       !rooms_take_members(&client->rooms, joined.count))
@@ -293,7 +293,7 @@ bool take_rooms(PerigeeClient *client, const Packet *packet) {
   return is_good || malformed(client);
 }
 
-// Checks only the encoding, because the program itself checks the JSON.
+// Checks only that the text is UTF-8, because the program parses the JSON.
 bool take_rooms_found(PerigeeClient *client, const Packet *packet) {
   if (!text_is_utf8((const char *)packet->payload, packet->length))
     return malformed(client);

@@ -1,5 +1,6 @@
-// Errors of libgcrypt end the process. All arguments have fixed sizes, so errors mean
-// that libgcrypt lacks these algorithms or has no memory.
+// Errors of libgcrypt end the process, except for a bad public key. All arguments have
+// fixed sizes, so an error means that libgcrypt lacks these algorithms or has no
+// memory.
 #include "sodium.h"
 
 #include <gcrypt.h>
@@ -42,7 +43,8 @@ int sodium_memcmp(const void *a, const void *b, size_t size) {
   return difference == 0 ? 0 : -1;
 }
 
-// On Windows libgcrypt's own generator prints notes about disk statistics.
+// On Windows, uses the system's generator, because libgcrypt's own one prints notes
+// about disk statistics.
 void randombytes_buf(void *bytes, size_t size) {
 #ifdef _WIN32
   if (!RtlGenRandom(bytes, (ULONG)size)) abort();

@@ -1,5 +1,5 @@
 // The functions of libsodium that libperigee uses, implemented with libgcrypt for
-// systems without libsodium. They give the same bytes.
+// systems without libsodium. They produce the same bytes as libsodium.
 #pragma once
 
 #include <stddef.h>
@@ -18,8 +18,8 @@ void randombytes_buf(void *bytes, size_t size);
 int crypto_shorthash(unsigned char *out, const unsigned char *bytes,
                      unsigned long long size, const unsigned char key[16]);
 
-/// BLAKE2b, only with 32 bytes of output and a key of 32 bytes. Each state must be
-/// finished, because only that frees it.
+/// BLAKE2b, only with 32 bytes of output and a key of 32 bytes. Each state needs a call
+/// of crypto_generichash_final, because only that call frees it.
 typedef struct crypto_generichash_state {
   struct gcry_md_handle *hash;
 } crypto_generichash_state;
