@@ -1,5 +1,5 @@
-// Bots: peers without a connection. The relay decides to which room each belongs, and the
-// script plays them.
+// Bots: peers without a connection. The relay decides to which room each bot belongs,
+// and the script plays the bots.
 
 #include "base/log.h"
 #include "base/mem.h"

@@ -1,6 +1,6 @@
-// Deadlines of a peer: HELLO, PING and its PONG, silence. Each peer has one timer. Each
-// packet from the peer stores its time, and the timer compares that time when it fires
-// (keepalive.c).
+// Deadlines of a peer: for HELLO, for PING and its PONG, and for silence. Each peer has
+// one timer. The session stores the time of the peer's last packet. It compares that
+// time when the timer fires (keepalive.c).
 
 #include "session/internal.h"
 
@@ -9,7 +9,7 @@ bool deadline_is_pinged(const Session *session, const Peer *peer) {
          peer->throttle.reasons == 0 && session->limits.ping_interval_ms > 0;
 }
 
-// Returns the time at which the session closes a silent peer, or a suspended one.
+// The limit of a suspended peer is resume_timeout. A throttled peer has no limit.
 uint64_t deadline_of_silence(const Session *session, const Peer *peer) {
   if (peer->state == PEER_SUSPENDED)
     return peer->resume.lost_ms + session->limits.resume_timeout_ms;
@@ -19,8 +19,8 @@ uint64_t deadline_of_silence(const Session *session, const Peer *peer) {
   return limit > 0 ? peer->last_packet_ms + limit : UINT64_MAX;
 }
 
-// Rounds the time of a PING up to a hundredth of the interval, so that thousands of
-// idle peers wake the loop a few times a second, not once each.
+// Rounds the time of a PING up to a hundredth of the interval, so that the timers of
+// many idle peers wake the loop together.
 static uint64_t ping_batch(const Session *session, uint64_t due_ms) {
   uint64_t step = session->limits.ping_interval_ms / 100;
   return step > 1 ? (due_ms + step - 1) / step * step : due_ms;

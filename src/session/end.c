@@ -1,4 +1,4 @@
-// Ends peers, and suspends those that have lost their connection.
+// Ends peers, and suspends peers that have lost their connection.
 
 #include <assert.h>
 
@@ -26,8 +26,8 @@ void peer_free(Session *session, Peer *peer) {
 static void uncount(Session *session, const Peer *peer, Code code) {
   if (peer->is_bot) return;
   if (peer->state != PEER_HANDSHAKE) session->json -= peer_form(peer) != FORM_SCHEMA;
-  if (peer->state == PEER_SUSPENDED) {  // its connection's end was counted when it was
-                                        // suspended
+  if (peer->state == PEER_SUSPENDED) {  // the end of the connection was counted when
+                                        // the peer was suspended
     session->suspended--;
     return;
   }

@@ -97,7 +97,7 @@ static Peer *add_peer(Session *session, ConnId conn, const ConnInfo *info) {
   return peer;
 }
 
-// Asks the layer above to accept or reject the peer. The peer may be closed when this
+// Requests the verdict of the layer above. The peer may be closed when this function
 // returns.
 static void request_verdict(Session *session, Peer *peer) {
   peer->state = PEER_CONNECTING;
@@ -144,7 +144,8 @@ bool handshake_knows(const Session *session, uint64_t hash) {
   return hash == 0;
 }
 
-// Names both hashes, because people compare them with the output of `perigee schema --hash`.
+// Returns an error that contains both hashes, because designers compare them with the
+// output of `perigee schema --hash`.
 static const char *hash_fault(const Session *session, uint64_t hash,
                               char text[FAULT_SIZE]) {
   if (session->hash_count > 0)

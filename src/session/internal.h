@@ -15,20 +15,21 @@ struct Session {
   Slots peers;                 // Peer by id; owned
   Names addresses;             // number of open connections by address
 
-  // Uses of each name; text peers are counted apart.
+  // Number of uses of each name: by binary peers, and by text peers.
   Names packet_names, text_names;
   bool counts_packet_names;  // see peer_names.c
-  uint32_t open;             // peers that have a connection
-  uint32_t unidentified;     // connections that are no peers yet
+  uint32_t open;             // number of peers that have a connection
+  uint32_t unidentified;     // number of connections that are not peers yet
   uint32_t connecting;
   uint32_t connected;
   uint32_t suspended;
-  uint32_t json;  // connecting, connected or suspended peers that get JSON or lines
+  uint32_t json;  // number of connecting, connected or suspended peers that get JSON or
+                  // lines
   uint64_t hashes[SESSION_HASHES];  // protocol hashes that HELLO may carry; the first
                                     // is the server's
   uint32_t hash_count;
   uint8_t token_key[32];  // key of resume tokens; secret
-  uint32_t resumable;     // sessions for which RELIABLE packets are kept
+  uint32_t resumable;     // number of sessions for which RELIABLE packets are kept
   size_t kept_bytes;      // bytes of these kept packets
   bool is_down;           // session_shutdown was called
   SessionStats stats;
@@ -39,8 +40,8 @@ struct Session {
 
 // --- session.c ---
 
-/// Ends a peer whose connection is closed or is being closed, and logs `message`. Frees
-/// a peer that was never connected.
+/// Ends a peer without sending anything to it, and logs `message`. Frees a peer that
+/// was never connected.
 void peer_end(Session *session, Peer *peer, const char *message, Code code,
               const char *text);
 
@@ -48,7 +49,7 @@ void peer_end(Session *session, Peer *peer, const char *message, Code code,
 /// `text` is not NULL, the connection still exists and gets CLOSING with that text.
 void peer_lose(Session *session, Peer *peer, Code code, const char *text);
 
-/// Frees a peer that no figure counts any more.
+/// Frees a peer that the session's counts no longer include.
 void peer_free(Session *session, Peer *peer);
 
 // --- Texts of refusals ---
@@ -72,7 +73,7 @@ uint32_t session_count_address(Session *session, const char *address, int change
 void peer_names_init(Session *session);
 void peer_names_deinit(Session *session);
 
-/// Gives a peer without a name the name `guest-ID`, or `bot-ID`.
+/// Gives a peer without a name the name `guest-ID`; a bot gets `bot-ID`.
 void peer_names_make(Session *session, Peer *peer);
 
 /// Counts the peer's name as used.
@@ -87,8 +88,8 @@ void peer_names_drop(Session *session, Peer *peer);
 void handshake_uuid(Net *net, uint8_t uuid[UUID_SIZE]);
 
 /// Implement NetEvents.enter and .leave, for connections that have not identified
-/// themselves. Their limit is as high as that of peers, and they count towards the
-/// limit of their address.
+/// themselves. These connections have a limit of their own, which equals the limit of
+/// peers. They also count towards the limit of their address.
 const char *handshake_enter(void *data, const char *address);
 void handshake_leave(void *data, const char *address);
 
@@ -101,8 +102,8 @@ void *handshake_open(void *data, ConnId conn, const ConnInfo *info);
 /// Handles the first packet of a connection.
 void handshake_packet(Session *session, Peer *peer, const Packet *packet);
 
-/// Returns a packet with the flags and ref of the peer's HELLO, which the answer refers
-/// to.
+/// Returns a packet with the flags and ref of the peer's HELLO. WELCOME or REJECTED
+/// answers that packet.
 Packet handshake_hello(const Peer *peer);
 
 /// Sends WELCOME. It carries a new resume token if sessions can be resumed.
@@ -117,20 +118,21 @@ void handshake_refuse(Session *session, Peer *peer, const Ending *ending);
 
 // --- resume.c ---
 
-/// Creates the first token of a new session.
+/// Makes a new session resumable by its first token, if limits and framing permit that.
 void resume_begin(Session *session, Peer *peer);
 
 /// Writes the newest token of the session; zeros if it cannot be resumed.
 void resume_token(const Session *session, const Peer *peer, uint8_t token[UUID_SIZE]);
 
-/// Frees the kept packets; nobody can resume the session any more.
+/// Frees the kept packets. The session cannot be resumed any more.
 void resume_end(Session *session, Peer *peer);
 
 /// Suspends a connected peer whose connection has ended.
 void resume_suspend(Session *session, Peer *peer, Code code);
 
-/// If `hello`, received on the connection of `newcomer`, names a session, resumes or
-/// refuses that session, frees `newcomer` and returns true. Otherwise returns false.
+/// Handles a HELLO that arrived on the connection of `newcomer`. If its resume token
+/// belongs to a session, resumes or refuses that session, frees `newcomer` and returns
+/// true. Otherwise returns false.
 bool resume_take(Session *session, Peer *newcomer, const Hello *hello);
 
 // --- stream.c ---
@@ -159,8 +161,8 @@ void dev_greet(Session *session, Peer *peer);
 /// Sets the peer's timer to its next deadline.
 void deadline_arm(Session *session, Peer *peer);
 
-/// Applies changed limits: the next PING is due after one interval at the latest.
-/// `was_pinged`: the old limits made the server send PINGs.
+/// Applies changed limits. The next PING is due after one new interval at the latest.
+/// `was_pinged`: whether the old limits made the server send PINGs.
 void deadline_refresh(Session *session, Peer *peer, bool was_pinged);
 
 /// Starts the deadlines of a peer when the server begins to read from it.
@@ -169,7 +171,8 @@ void deadline_start(Session *session, Peer *peer);
 /// Returns whether the server sends the peer PINGs.
 bool deadline_is_pinged(const Session *session, const Peer *peer);
 
-/// Returns the time at which the session closes a silent peer, or a suspended one.
+/// Returns the time at which the session closes the peer, because it is silent or stays
+/// suspended.
 uint64_t deadline_of_silence(const Session *session, const Peer *peer);
 
 // --- keepalive.c ---
@@ -185,8 +188,8 @@ void keepalive_pong(Peer *peer, uint64_t value);
 
 // --- throttle.c ---
 
-// Shortest wait of a peer over the limit. The peer may then send the packets of that
-// time.
+// Shortest wait of a peer over rate_limit. After the wait, the peer may send as many
+// packets as the rate permits in that time.
 enum { THROTTLE_BATCH_MS = 50 };
 
 /// Counts a packet or line. Returns false when the peer must be closed because of
@@ -200,7 +203,8 @@ uint64_t throttle_due_ms(const Session *session, const Peer *peer);
 /// Reads again from a peer over the limit if its wait has ended.
 void throttle_run(Session *session, Peer *peer, uint64_t now_ms);
 
-/// Adjust the state after the peer has lost its connection, or has got a new one.
+/// Adjust the state after the peer has lost its connection (suspend) or has a new
+/// connection (resume).
 void throttle_suspend(Peer *peer);
 void throttle_resume(Session *session, Peer *peer);
 
@@ -211,7 +215,8 @@ void throttle_resume(Session *session, Peer *peer);
 void send_control(Session *session, Peer *peer, ControlType type, const Packet *request,
                   const Buf *payload);
 
-/// Does the same at the given place among the peer's outgoing packets.
+/// Writes a control packet like send_control, but in the order of outgoing packets that
+/// the priority `place` has.
 void send_control_at(Session *session, Peer *peer, ControlType type, Priority place,
                      const Packet *request, const Buf *payload);
 

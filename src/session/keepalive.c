@@ -1,11 +1,8 @@
-// Handles the deadlines of peers that have passed: PING, ACK, or the end.
+// Handles a deadline of a peer that has passed: sends PING or ACK, or ends the peer.
 
 #include "session/internal.h"
 
-enum {
-  LATE_MS = 1000
-};  // a timer that is later than this means that the process was
-    // stopped
+enum { LATE_MS = 1000 };  // if a timer is later than this, the process was stopped
 
 static void on_silence(Session *session, Peer *peer) {
   if (peer->state == PEER_HANDSHAKE) {
@@ -36,7 +33,8 @@ void keepalive_on_deadline(void *data, uint64_t now_ms) {
   Peer *peer = data;
   Session *session = peer->owner;
   if (now_ms > peer->timer.due_ms + LATE_MS) {
-    // Reads the packets that arrived meanwhile first.
+    // Postpones the deadline, so that the loop first reads the packets that arrived
+    // meanwhile.
     timers_set(net_timers(session->net), &peer->timer, now_ms + LATE_MS,
                keepalive_on_deadline, peer);
     return;

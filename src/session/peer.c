@@ -1,4 +1,4 @@
-// The table of peers, and figures about them.
+// The table of peers, and statistics about peers.
 
 #include <string.h>
 

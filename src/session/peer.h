@@ -26,15 +26,16 @@ typedef enum PeerState {
 typedef struct RoomRef {
   uint32_t room;
   uint32_t place;  // index in the list of the room's members
-  // The room's count of unreliable messages when the connection was lost.
+  // Room.unreliable when the connection was lost, plus the messages since then that
+  // excluded the peer.
   uint32_t unreliable;
   bool is_suspended;  // whether the room counts the peer as suspended
 } RoomRef;
 
 /// Why the server does not read from a peer.
 typedef enum ThrottleReason {
-  THROTTLE_QUEUE = 1,  // its events wait for the script
-  THROTTLE_RATE = 2,   // it is over rate_limit
+  THROTTLE_QUEUE = 1,  // too many events of the peer wait for the script
+  THROTTLE_RATE = 2,   // the peer exceeds rate_limit
 } ThrottleReason;
 
 /// State of a resumable peer, for resume.c and stream.c.
@@ -42,10 +43,12 @@ typedef struct PeerResume {
   bool is_resumable;
   bool is_overfull;   // too many RELIABLE packets wait; the peer is about to end
   uint8_t lost_code;  // Code; reason why the connection was lost
-  uint8_t used_ago;   // distance from the newest token back to the one that made this
-                      // connection, while that is still valid; 0: it is not
-  uint32_t tokens;   // number of tokens so far, and of the newest one; see resume_token
-  uint64_t lost_ms;  // time at which the connection was lost
+  uint8_t used_ago;   // number of tokens made since the token that resumed this
+                      // connection, while that token is valid; 0: only the newest token
+                      // is valid
+  uint32_t tokens;    // number of tokens made so far, which is also the number of the
+                      // newest token
+  uint64_t lost_ms;   // time at which the connection was lost
   uint64_t ack_due_ms;  // time of the next ACK; 0: no packet to acknowledge
   Reliable stream;
 } PeerResume;
@@ -53,30 +56,36 @@ typedef struct PeerResume {
 /// State of throttle.c.
 typedef struct PeerThrottle {
   uint64_t full_ns;    // time at which the peer may send a whole burst again
-  uint32_t unlimited;  // RELIABLE packets exempt from rate_limit, because the client
-                       // may send them again after a resume
+  uint32_t unlimited;  // number of next RELIABLE packets that rate_limit does not
+                       // count, because the client may send them again after a resume
   uint8_t reasons;     // bits of ThrottleReason
-  bool was_slowed;  // whether rate_limit has throttled the peer, which is logged once
+  bool was_slowed;  // whether rate_limit has ever throttled the peer; the log reports
+                    // only the first time
 } PeerThrottle;
 
 /// State of the relay; the session only sets it to zeros.
 typedef struct PeerRelay {
   RoomRef *rooms;  // rooms in the order of joining; owned
   uint16_t room_count, room_capacity;
-  uint16_t waiting_joins;    // join_weight of the joins that wait for an on_create
-  bool has_joined;           // whether it has ever joined a room
-  bool is_gone;              // its disconnect has been handled, so it is in no room
-  struct Source *source;     // source of its events; NULL: none so far
+  uint16_t waiting_joins;    // sum of join_weight of the joins that wait for an
+                             // on_create
+  bool has_joined;           // whether the peer has ever joined a room
+  bool is_gone;              // the relay has handled the peer's disconnect, so it is in
+                             // no room
+  struct Source *source;     // source of the peer's events; NULL: no events so far
   struct ScriptJoin *joins;  // joins by the script that wait for on_join
-  uint32_t queued;    // events that wait for the script; later packets wait behind them
-  uint32_t ahead;     // queued events in the first class of the scheduler
-  uint32_t captured;  // captured events of this peer, which precede queued ones
-  uint32_t last_room;      // room joined last, which gets the lines of a text peer
-  uint32_t excluded;       // number of the last broadcast that excludes the peer
+  uint32_t queued;     // number of events that wait for the script; later packets wait
+                       // behind them
+  uint32_t ahead;      // number of queued events in the first class of the scheduler
+  uint32_t captured;   // number of captured events of this peer; they precede queued
+                       // events
+  uint32_t last_room;  // room that the peer joined last; it gets the lines of a
+                       // text peer
+  uint32_t excluded;   // number of the last broadcast that excludes the peer
   struct Peer *next_bot;   // next bot of its room, in the order of joining
   uint32_t home;           // room of a bot, which it joins alone
   uint8_t bot;             // BotFlags of a bot
-  uint32_t warn_every_ms;  // time between the last two warnings of dropped messages
+  uint32_t warn_every_ms;  // interval between warnings about dropped messages
   uint64_t next_warn_ms;   // earliest time of the next such warning
 } PeerRelay;
 
@@ -91,10 +100,11 @@ typedef struct Peer {
   uint8_t hello_flags;     // flags of the HELLO that WELCOME or REJECTED answers
   uint8_t name_size;
   uint16_t hello_ref;
-  uint16_t port;    // port of its newest connection's other side
-  bool is_bot;      // PEER_CONNECTING until the commands of its handler are carried out
-  bool holds_name;  // whether its name is counted as used
-  bool is_renamed;  // its name may differ from that in HELLO; false for text peers
+  uint16_t port;    // remote port of the newest connection
+  bool is_bot;      // whether it is a bot; a bot is PEER_CONNECTING until its
+                    // COMMAND_BOT is carried out
+  bool holds_name;  // whether the session counts the peer's name as used
+  bool is_renamed;  // the name may differ from the name in HELLO; false for text peers
   char *name;  // name, address and token in one block, with a NUL after each; owned
   uint8_t session[UUID_SIZE];
   uint16_t token_size;      // size of the token from HELLO
@@ -102,7 +112,7 @@ typedef struct Peer {
   Timer timer;              // handshake deadline, then keepalive
   uint64_t last_packet_ms;  // time of the last packet from the peer
   uint64_t next_ping_ms;
-  uint64_t ping_sent_us;  // time of the PING without answer; 0: none
+  uint64_t ping_sent_us;  // time of the PING that has no answer yet; 0: none
   PeerResume resume;
   PeerThrottle throttle;
   uint64_t packets_in, bytes_in;
@@ -119,7 +129,7 @@ static inline const char *peer_address(const Peer *peer) {
   return peer->name + peer->name_size + 1;
 }
 
-/// Returns the token of its HELLO.
+/// Returns the token of the peer's HELLO.
 static inline Text peer_token(const Peer *peer) {
   const char *address = peer_address(peer);
   return (Text){address + strlen(address) + 1, peer->token_size};

@@ -1,10 +1,10 @@
-// Names of peers: which are used, and which a peer may have. A peer uses its name from
-// its acceptance (a text peer from the beginning) until its session ends. A suspended
-// peer keeps its name.
+// Names of peers: which names are used, and which names a peer may have. A peer uses
+// its name from its acceptance (a text peer from the beginning) until its session ends.
+// A suspended peer keeps its name.
 //
 // The session begins to count the names of binary peers when it first needs the counts.
-// Most servers never need them, because they have only binary peers, whose names need
-// not be unique.
+// Most servers never need the counts, because they have only binary peers, and names of
+// binary peers need not be unique.
 
 #include <stdio.h>
 #include <string.h>
@@ -92,7 +92,7 @@ int session_check_bot_name(Session *session, Text name) {
   return session_check_name(session, &(Peer){.framing = FRAMING_PACKETS}, name, 0);
 }
 
-// Appends a number if another peer already has that name.
+// Appends a number if another peer already has the name `guest-ID` or `bot-ID`.
 void peer_names_make(Session *session, Peer *peer) {
   char name[NAME_MAX_BYTES + 1];
   const char *what = peer->is_bot ? "bot" : "guest";

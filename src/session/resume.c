@@ -1,8 +1,8 @@
 // Sessions that survive their connection. A peer that loses its connection is
 // suspended, and a HELLO with its token on another connection resumes it. A token
-// contains the peer's id, which finds the peer, and 96 bits of a hash under a secret key,
-// which only this server can compute. The comparison takes constant time, so that timing
-// does not help to guess a token.
+// contains the peer's id and 96 bits of a hash. The id finds the peer. Only this server
+// can compute the hash, because it uses a secret key. The comparison takes constant
+// time, so that timing does not help to guess a token.
 //
 // The WELCOME with a new token may be lost together with its connection. Therefore the
 // token that resumed a session stays valid until a packet arrives on the new
@@ -59,8 +59,8 @@ void resume_begin(Session *session, Peer *peer) {
 
 // --- Resumed ---
 
-// Ends the old connection of a session that is resumed before that connection has
-// ended.
+// Ends the old connection of a session. The session is being resumed before that
+// connection has ended.
 static void replace(Session *session, Peer *peer) {
   static const char WHY[] = "the session was resumed on another connection";
   send_ending(session, peer->conn, peer->framing, CONTROL_CLOSING, NULL,

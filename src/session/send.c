@@ -1,5 +1,5 @@
-// Sends packets to one peer, errors, and the last packet of a connection.
-// Text peers get lines instead (text.c).
+// Sends packets and errors to one peer, and the last packet of a connection. Text peers
+// get lines instead (text.c).
 
 #include "base/integers.h"
 #include "base/log.h"
@@ -47,7 +47,8 @@ Outgoing session_control(ControlType type, Priority priority, const Buf *payload
   };
 }
 
-// `place` is the packet's priority in the stream, which may differ from that in the header.
+// `place` is the packet's priority in the outgoing stream. The priority in the header
+// may differ.
 static void write_control(Session *session, ConnId conn, Framing framing,
                           ControlType type, Priority place, const Packet *request,
                           const Buf *payload) {
@@ -75,7 +76,7 @@ void send_control_at(Session *session, Peer *peer, ControlType type, Priority pl
                 payload);
 }
 
-// Uses the lowest priority, so that the packet overtakes no other.
+// Uses the lowest priority, so that the packet does not overtake other packets.
 void send_ending(Session *session, ConnId conn, Framing framing, ControlType type,
                  const Packet *request, const Ending *ending) {
   Buf *buf = &session->scratch;

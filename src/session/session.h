@@ -14,7 +14,7 @@
 #include "wire/control.h"
 #include "wire/packet.h"
 
-// Commands that the greeting of text peers lists.
+// Commands that the greeting for text peers lists.
 #define TEXT_COMMANDS                                                              \
   "/join ROOM, /join_with ROOM JSON, /leave ROOM, /rooms, /name NAME, /send NAME " \
   "JSON, /quit"
@@ -30,13 +30,14 @@ typedef struct SessionLimits {
   uint32_t max_clients;
   uint32_t max_clients_per_address;  // 0: off
   uint32_t max_payload;
-  uint32_t idle_timeout_ms;  // 0: off, as for the next two
+  uint32_t idle_timeout_ms;  // 0: off, also in the next two fields
   uint32_t ping_interval_ms;
   uint32_t handshake_timeout_ms;
   uint32_t resume_timeout_ms;  // time that a session stays suspended; 0: sessions
                                // cannot be resumed
   uint32_t rate_limit;         // packets a second from one peer; 0: no limit
-  bool rate_limit_kicks;       // close a peer over the limit; false: throttle it
+  bool rate_limit_kicks;       // whether a peer over rate_limit is closed; false: it is
+                               // throttled
   uint16_t tick_rate;          // ticks a second that WELCOME reports
   UniqueNames unique_names;
   bool has_no_text_commands;  // text peers get no greeting, and all their lines are
@@ -45,12 +46,14 @@ typedef struct SessionLimits {
 
 enum {
   SESSION_HELLO_MAX = 4096,  // payload bytes of a HELLO
-  SESSION_SPARE = 64,  // connections beyond max_clients that get a refusal in words
+  SESSION_SPARE = 64,  // number of connections beyond max_clients that get a REJECTED
   SESSION_CODES = CODE_UNAVAILABLE + 1,
   SESSION_HASHES = NET_HASHES_MAX,  // protocol hashes that are valid at a time
-  SESSION_KEPT_BYTES = 8 << 20,     // RELIABLE bytes kept for one peer,
-  SESSION_KEPT_TOTAL = 256 << 20,   // and for all peers; beyond this,
-  SESSION_KEPT_SHARE = 128 << 10,   // the limit for each peer
+  SESSION_KEPT_BYTES = 8 << 20,     // limit of RELIABLE bytes kept for one peer
+  SESSION_KEPT_TOTAL = 256 << 20,   // bytes kept for all peers from which on
+                                    // SESSION_KEPT_SHARE applies
+  SESSION_KEPT_SHARE = 128 << 10,   // limit for one peer when much is kept for all
+                                    // peers
 };
 
 typedef struct SessionStats {
@@ -62,7 +65,7 @@ typedef struct SessionStats {
   uint64_t expired;               // suspended sessions that resume_timeout ended
   uint64_t packets_in, bytes_in;  // of all peers
   uint64_t resent;                // RELIABLE packets sent again after a resume
-  uint64_t throttled;             // times that throttling of a peer began
+  uint64_t throttled;             // number of times that throttling of a peer began
   uint32_t suspended_now;
   size_t kept_bytes;  // bytes of RELIABLE packets that wait for ACKs
 } SessionStats;
@@ -100,8 +103,8 @@ typedef struct SessionEvents {
   void (*resume)(void *data, Peer *peer, const Resumption *resumption);
 } SessionEvents;
 
-/// Returns the session's NetEvents for net_new, whose `data` is the session. The caller
-/// sets `iteration`.
+/// Returns the session's NetEvents for net_new. Their `data` must be the session. The
+/// caller sets `iteration`.
 NetEvents session_net_events(void);
 
 Session *session_new(const SessionLimits *limits, const SessionEvents *events,
@@ -112,12 +115,13 @@ void session_attach(Session *session, Net *net);
 
 void session_free(Session *session);
 
-/// Applies new limits. max_payload affects peers that are accepted from now on,
-/// max_clients affects connections that arrive from now on.
+/// Applies new limits. A new max_payload affects peers that are accepted later. A new
+/// max_clients affects connections that arrive later.
 void session_set_limits(Session *session, const SessionLimits *limits);
 
-/// Sends WELCOME and makes the peer connected, under a checked name (size 0: the name
-/// that it has). Returns false when the peer has already ended.
+/// Sends WELCOME and makes the peer connected. `name` is its new name, which the caller
+/// has checked; size 0 keeps the peer's name. Returns false when the peer has already
+/// ended.
 bool session_accept(Session *session, uint32_t peer, Text name);
 
 /// Sends REJECTED and ends the peer.
@@ -130,11 +134,12 @@ void session_postpone(Session *session, uint32_t peer, const char *reason,
 
 // --- Bots ---
 
-/// Returns a new peer without a connection (PEER_CONNECTING), which has its checked name, or
-/// `bot-ID` for size 0. Returns NULL if no id is left. Bots do not count as clients.
+/// Returns a new peer without a connection (PEER_CONNECTING). The caller has checked
+/// `name`; size 0 makes the name `bot-ID`. Returns NULL if no id is left. Bots do not
+/// count as clients.
 Peer *session_add_bot(Session *session, Text name);
 
-/// Makes it a PEER_BOT, which ends as other peers do.
+/// Makes the bot a PEER_BOT. It then ends as other peers do.
 void session_start_bot(Peer *bot);
 
 /// Frees a bot that was not started.
@@ -151,11 +156,11 @@ void session_drop_bot(Session *session, Peer *bot);
 int session_check_name(Session *session, const Peer *peer, Text name,
                        uint32_t reserved);
 
-/// Does the same for a bot that session_add_bot will make.
+/// Checks a name like session_check_name, for a bot that session_add_bot will make.
 int session_check_bot_name(Session *session, Text name);
 
-/// Reserves a name (`change` 1), so that no other peer takes it before session_rename, or
-/// releases it (-1). `framing`: framing of the peer that will have the name.
+/// Reserves a name (`change` is 1) or releases it (-1). Other peers cannot take a
+/// reserved name. `framing` is the framing of the peer that will have the name.
 void session_reserve_name(Session *session, uint8_t framing, Text name, int change);
 
 /// Changes the name of a peer that is not closed, without notifying anyone.
@@ -169,9 +174,9 @@ bool peer_has_name(const Peer *peer, Text name);
 __attribute__((cold)) void session_kick(Session *session, Peer *peer, Code code,
                                         const char *text);
 
-/// Stop reading from a connected or suspended peer for this reason, or remove the
-/// reason. Reading continues when no reason is left. The peer's deadlines stop
-/// meanwhile.
+/// session_throttle stops reading from a connected or suspended peer, for a reason;
+/// session_release removes the reason. Reading continues when no reason is left. While
+/// the peer is throttled, its deadlines for silence and PONG do not run.
 void session_throttle(Session *session, Peer *peer, ThrottleReason reason);
 void session_release(Session *session, Peer *peer, ThrottleReason reason);
 
@@ -188,7 +193,8 @@ Peer *session_next(const Session *session, uint32_t *cursor);
 /// PING; 0 if none has. Visits each peer.
 double session_latency_ms(const Session *session);
 
-/// Returns what the server has sent to a peer, messages to its rooms included.
+/// Returns the packets and bytes that the server has sent to a peer, messages to its
+/// rooms included.
 NetSent session_sent(const Session *session, const Peer *peer);
 
 /// Returns the number of peers in PEER_CONNECTED.
@@ -215,12 +221,12 @@ SessionStats session_stats(const Session *session);
 /// Later connections are closed at once.
 void session_shutdown(Session *session);
 
-/// Counts more packets for rate_limit, because the peer's last packet costs as much work
-/// as so many.
+/// Adds `packets` to the peer's packets for rate_limit, because its last packet costs
+/// as much work as that number of packets.
 void session_charge(Session *session, Peer *peer, uint32_t packets);
 
-/// Sends ERROR. It answers `request` (may be NULL) if that carries REQUEST, and is
-/// RELIABLE if the request is.
+/// Sends ERROR. The ERROR answers `request` (may be NULL) if the request carries
+/// REQUEST. It is RELIABLE if the request is RELIABLE.
 __attribute__((cold)) void session_error(Session *session, Peer *peer,
                                          const Packet *request, Code code,
                                          const char *text);
@@ -231,9 +237,10 @@ typedef struct Outgoing {
   uint32_t ids[2];  // ids at the beginning of the payload; not in `packet`
   uint8_t id_count;
   uint8_t flags;  // OutFlags
-  uint32_t more;  // entries of JOINED and ROOMS beyond those in the packet
+  uint32_t more;  // number of entries of JOINED that are not in the packet; for ROOMS,
+                  // 1 if entries are missing
   uint64_t key;   // Out.key
-  // Only the line shows these:
+  // Only lines for text peers contain these texts:
   Text name;    // room's name in PEER_JOINED, PEER_LEFT and LEFT; name of a message
   Text detail;  // reason of LEFT in words; JSON value of a message
 } Outgoing;
@@ -243,9 +250,9 @@ Outgoing session_control(ControlType type, Priority priority, const Buf *payload
 
 enum { SESSION_HEAD_SIZE = PACKET_HEADER_SIZE + 2 * sizeof(uint32_t) };
 
-/// Sends a packet to one peer. A RELIABLE packet has the same place as all others
-/// (session_frame), waits while the peer is suspended, and is kept until the peer
-/// acknowledges it.
+/// Sends a packet to one peer. RELIABLE packets keep their order (session_frame). The
+/// session keeps a RELIABLE packet until the peer acknowledges it, also while the peer
+/// is suspended.
 void session_send(Session *session, Peer *peer, const Outgoing *outgoing);
 
 /// Sends whole packets, already framed, to one peer; text peers get nothing. The
@@ -264,9 +271,9 @@ bool session_frame_line(Session *session, Out *out, const Outgoing *outgoing);
 
 // --- Development ---
 
-/// Sends the game's error to each WebSocket peer, also to later ones, until the next
-/// call. "": the game has no error. NULL: development mode is off, and peers get
-/// nothing.
+/// Sends the game's error to each WebSocket peer. Peers that connect later also get it,
+/// until the next call. "": the game has no error. NULL: development mode is off, and
+/// peers get nothing.
 void session_set_dev_error(Session *session, const char *text);
 
 /// Notifies each WebSocket peer that a file of its page has changed; `path` is relative

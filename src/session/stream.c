@@ -7,8 +7,7 @@
 
 enum {
   RESEND_BYTES = 64 << 10
-};  // approximate bytes of one message with packets sent
-    // again
+};  // approximate bytes of one message that contains packets sent again
 
 // --- From the peer ---
 

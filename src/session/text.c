@@ -2,7 +2,7 @@
 #include "session/internal.h"
 #include "wire/line.h"
 
-/// A control packet, and the line for text peers that it becomes.
+/// A control packet, and the line that text peers get instead.
 typedef struct Draft {
   const Session *session;
   const Outgoing *outgoing;

@@ -18,8 +18,8 @@ void session_throttle(Session *session, Peer *peer, ThrottleReason reason) {
   deadline_arm(session, peer);
 }
 
-// Restarts the deadline of silence, because the packets that arrived meanwhile are read
-// first.
+// Restarts the deadlines of silence and PING, so that the loop first reads the packets
+// that arrived meanwhile.
 void session_release(Session *session, Peer *peer, ThrottleReason reason) {
   if (!(peer->throttle.reasons & reason)) return;
   peer->throttle.reasons &= (uint8_t) ~(unsigned)reason;
@@ -66,8 +66,8 @@ static void slow_down(Session *session, Peer *peer) {
   deadline_arm(session, peer);
 }
 
-// Counts packets. If the peer is then over the limit, slows it down, or returns false
-// without counting if it is to be closed.
+// Counts packets. If the peer is then over the limit, slows it down. With `kicks`,
+// returns false instead, without counting, because the peer must be closed.
 static bool count(Session *session, Peer *peer, uint32_t packets, bool kicks) {
   uint64_t now_ns = net_now_ms(session->net) * NS_PER_MS;
   uint64_t limit_ns = now_ns + (uint64_t)BURST_MS * NS_PER_MS;
