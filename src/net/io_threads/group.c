@@ -1,5 +1,5 @@
-// The main thread's side of groups with members on other threads. A thread has a group
-// of its own as long as it serves a member.
+// The main thread's side of groups with members on other threads. A thread that serves
+// a member of a group has its own copy of the group, until its last member leaves.
 #include <string.h>
 
 #include "base/array.h"
@@ -8,7 +8,7 @@
 
 typedef struct DownGroup {
   GroupId group;   // group of the main thread
-  uint32_t value;  // a tag, or a ConnId
+  uint32_t value;  // tag of the group, or ConnId of a member
 } DownGroup;
 
 static void post_group(IoThread *thread, const RemoteCall *call, GroupId group,
@@ -137,7 +137,8 @@ static void run_group_write(Net *net, const void *body) {
                   except, down->except_count);
 }
 
-// Returns the member of the group with that id if the thread serves it; otherwise NULL.
+// Returns the proxy of connection `id` if this thread serves it and it is a member of
+// the group; otherwise NULL.
 static const Proxy *find_member(const IoThread *thread, const Group *group, ConnId id) {
   Endpoint *endpoint = endpoint_find(thread->all->main, id);
   if (!endpoint || endpoint->ops->is_local) return NULL;
@@ -155,7 +156,8 @@ static uint32_t put_excepted(const IoThread *thread, const Group *group,
   return put;
 }
 
-// Checks the common case: the sender is the thread's only member.
+// Returns false if the thread's only member is excepted. This case is common, because
+// the sender is often the only member.
 static bool has_receivers(const IoThread *thread, const Group *group,
                           const ConnId *except, uint32_t except_count) {
   if (group->remote_members[thread->remote.index] != 1) return true;

@@ -16,16 +16,15 @@
 #include "net/io_threads/mailbox.h"
 
 enum {
-  EVENTS_MAX = 1 << 20,  // bytes waiting for the main thread; with more, the thread
+  EVENTS_MAX = 1 << 20,  // bytes of events that may wait; beyond that, the thread
                          // stops reading
-  EVENTS_SHARE =
-      READ_BUFFER_BYTES,  // event bytes of one connection that may wait for the main
-                          // thread
-  CALLS_EARLY = NET_OUTBUF_BYTES,  // bytes that are posted before the iteration ends
-  CALLS_MAX = 16 << 20,            // bytes that may wait for a thread
+  EVENTS_SHARE = READ_BUFFER_BYTES,  // event bytes of one connection that may wait for
+                                     // the main thread
+  CALLS_EARLY = NET_OUTBUF_BYTES,    // bytes of calls from which they are posted early
+  CALLS_MAX = 16 << 20,              // bytes of calls that may wait for a thread
 };
 
-/// Reasons for which a thread passes no input up, besides net_throttle.
+/// Reasons why a thread passes no input up, in addition to those of `Stop`.
 enum {
   STOP_OPEN = STOP_OWNER,       // the main thread does not know the connection yet
   STOP_FIRST = STOP_OWNER * 2,  // the main thread has not handled the first input,
@@ -46,18 +45,17 @@ typedef struct Proxy {
   struct Proxy *next, *previous;  // neighbours in the list of its thread
   GroupId *groups;                // joined groups, possibly closed ones too
   uint32_t group_count, group_capacity;
-  Buf kept;           // events that arrived while it was throttled, as Mail
+  Buf kept;           // events that arrived while input was throttled, as Mail
   bool is_open;       // the layer above knows the connection
   bool is_new;        // events.open is running
   bool is_throttled;  // net_throttle was called
   Code code;          // reason of the end
-  NetSent counted;    // bytes and packets added to its counter when the layer above
-                      // forgot it
+  NetSent counted;    // messages that `forget` has added to self.counter
   // Used by the thread:
   bool has_spoken;
-  size_t share;       // bytes of its events in the mailbox
-  uint64_t share_at;  // number of takes of the events' mailbox when `share` began
-  // Read by both:
+  size_t share;       // bytes of this connection's events in the mailbox
+  uint64_t share_at;  // value of events.takes_seen when `share` began
+  // Set before `open`, except the counters; read by both threads:
   ConnId local;   // id in the thread's Net
   uint16_t port;  // port to attach to by UDP; 0: none
   Counters counters;
@@ -73,7 +71,7 @@ struct IoThread {
   Mailbox events;  // events for the main thread
   Mailbox calls;   // calls from the main thread
   uv_mutex_t lock;
-  NetCounters counters;  // counters; protected by the lock, as are the next two
+  NetCounters counters;  // counters of `net`; the lock protects three fields
   uint64_t taken;        // connections that the thread has taken over
   uint32_t conns;        // open connections
   // Used by the thread:
@@ -81,7 +79,7 @@ struct IoThread {
   Buf flow;          // ConnIds of connections that STOP_FLOW stops
   bool is_awaiting;  // the thread waits until the main thread takes events
   uint64_t takes;    // value of mailbox_takes when is_awaiting was set
-  GroupId *groups;   // groups of its Net, by the index of the main thread's group
+  GroupId *groups;   // ids of the groups of `net`, by the index of the main thread's id
   uint32_t group_capacity;
   // Used by the main thread:
   Proxy *proxies;
@@ -124,13 +122,14 @@ void proxy_leave_all(Proxy *proxy);
 
 // --- proxy.c, called by the main thread ---
 
-/// An event of a connection that its proxy passes up. The structs below begin with it.
+/// An event of a connection, which its proxy passes up. The structs below begin with an
+/// UpEvent.
 typedef struct UpEvent UpEvent;
 typedef void UpHandler(Proxy *proxy, const UpEvent *event);
 struct UpEvent {
   Proxy *proxy;
   UpHandler *hand_up;
-  bool is_first;  // whether it is the connection's first packet or line
+  bool is_first;  // the event is the connection's first packet or line
 };
 
 typedef struct UpOpen {
@@ -158,12 +157,12 @@ typedef struct UpDrops {
   uint32_t tag, dropped, queued;
 } UpDrops;
 
-/// Kinds of events: input waits while the connection is throttled; news is passed up at
-/// once; an unreliable packet is passed up at once or dropped; the last event follows
+/// Kinds of events. Input waits while the connection is throttled. News is passed up at
+/// once. An unreliable packet is passed up at once or dropped. The last event arrives
 /// after the main thread has ended the connection.
 extern const RemoteCall PROXY_INPUT, PROXY_NEWS, PROXY_UNRELIABLE, PROXY_LAST;
-/// Calls with an UpOpen, and with the address of an unidentified connection that has
-/// ended.
+/// Calls of a thread. The body of PROXY_OPEN is an UpOpen. The body of PROXY_LEAVE is
+/// the address for events.leave.
 extern const RemoteCall PROXY_OPEN, PROXY_LEAVE;
 
 UpHandler proxy_packet, proxy_unreliable_packet, proxy_line, proxy_fault, proxy_drops,

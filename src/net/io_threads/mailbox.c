@@ -29,7 +29,7 @@ static void empty(Buf *buf) {
   if (buf->capacity > KEEP_BYTES) buf_deinit(buf);
 }
 
-// Waits until the reader has taken enough, or has closed the mailbox.
+// Waits until at most `limit` bytes are posted, or the reader has closed the mailbox.
 static void await_room(Mailbox *box) {
   if (box->posted_size <= box->limit) return;
   uv_mutex_lock(&box->lock);

@@ -16,14 +16,14 @@ typedef struct Mail {
 } Mail;
 
 typedef struct Mailbox {
-  uv_mutex_t lock;     // protects the next five fields
-  Buf posted;          // posted calls that the reader has not taken
-  uint64_t takes;      // number of times that the reader has taken calls
-  bool is_awaited;     // the next take wakes the writer
-  bool is_closed;      // the reader takes no more calls
-  uv_cond_t is_taken;  // signalled for a writer that waits for room
-  Buf written;         // calls that the writer has not posted
-  uint64_t takes_seen;
+  uv_mutex_t lock;      // protects the next five fields
+  Buf posted;           // posted calls that the reader has not taken
+  uint64_t takes;       // number of times that the reader has taken calls
+  bool is_awaited;      // the next take wakes the writer
+  bool is_closed;       // the reader takes no more calls
+  uv_cond_t is_taken;   // signalled for a writer that waits for room
+  Buf written;          // calls that the writer has not posted
+  uint64_t takes_seen;  // value of `takes` when the writer last posted
   size_t posted_size;   // size of `posted` when the writer last saw it
   Buf taken;            // calls that the reader is running
   uv_async_t *bell;     // wakes the reader
@@ -31,10 +31,10 @@ typedef struct Mailbox {
   size_t early, limit;  // arguments of mailbox_init
 } Mailbox;
 
-/// Initializes a mailbox. `bell` and `writer` are handles in the loops of reader and
-/// writer; `writer` is NULL if mailbox_post never has `is_awaited`. The writer posts
-/// early if it has more than `early` bytes, and waits while more than `limit` bytes are
-/// posted.
+/// Initializes a mailbox. `bell` is a handle in the loop of the reader, `writer` in the
+/// loop of the writer. `writer` may be NULL if is_awaited is always false. mailbox_add
+/// posts if more than `early` bytes are not posted. mailbox_post waits while more than
+/// `limit` bytes are posted.
 void mailbox_init(Mailbox *box, uv_async_t *bell, uv_async_t *writer, size_t early,
                   size_t limit);
 void mailbox_deinit(Mailbox *box);
@@ -43,13 +43,13 @@ void mailbox_deinit(Mailbox *box);
 /// in before the next call.
 void *mailbox_add(Mailbox *box, const RemoteCall *call, size_t size);
 
-/// Writer: returns the bytes that were added or posted and, as far as the writer knows,
-/// not taken.
+/// Writer: returns the number of bytes that the reader has not taken, as far as the
+/// writer knows.
 size_t mailbox_pending(const Mailbox *box);
 
 /// Writer: posts added calls, as soon as the mailbox has room. With `is_awaited`, the
-/// next take wakes the writer. Without added calls, only updates the writer's knowledge
-/// of taken calls.
+/// next take wakes the writer. If no calls were added, only updates the writer's
+/// knowledge of the calls that the reader has taken.
 void mailbox_post(Mailbox *box, bool is_awaited);
 
 /// Writer: returns the number of times that the reader has taken calls.

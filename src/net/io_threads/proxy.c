@@ -1,7 +1,7 @@
-// The main thread's side of connections that threads serve. The layers above know the
+// The main thread's side of connections that threads serve. The layers above know a
 // connection by the id of its proxy. The proxy posts their calls to the thread, and
-// passes the thread's events to them, unless they have ended or throttled the
-// connection meanwhile.
+// passes the thread's events up to them. Events of an ended connection are dropped.
+// Input of a throttled connection waits.
 #include <string.h>
 
 #include "base/mem.h"
@@ -137,8 +137,8 @@ static bool proxy_udp_figures(const Endpoint *endpoint, UdpFigures *figures) {
 
 // --- Birth and death ---
 
-// Handles the proxy's last event, which follows the counters of its last words. The end
-// of the iteration frees the proxy.
+// Handles the proxy's last event. The counters now include the last words of the
+// connection. The end of the iteration frees the proxy.
 static void retire(Proxy *proxy, const UpEvent *event) {
   (void)event;
   IoThreads *threads = proxy->thread->all;
@@ -177,7 +177,8 @@ void proxies_free_all(IoThread *thread) {
   proxies_free_retired(thread->all);
 }
 
-// Forgets the proxy on behalf of the layer above.
+// Makes the proxy's id stale, because the layer above has ended the connection or gets
+// its end reported. The proxy stays until its last event.
 static void forget(Proxy *proxy) {
   Net *net = main_of(proxy);
   Endpoint *endpoint = &proxy->self;
@@ -382,7 +383,7 @@ void proxy_drops(Proxy *proxy, const UpEvent *event) {
   net->events.drops(net->data, proxy->self.data, up->tag, up->dropped, up->queued);
 }
 
-// Reports the end at the end of the iteration, as for all connections.
+// Makes the end of the iteration report the end of the connection.
 void proxy_close(Proxy *proxy, const UpEvent *event) {
   proxy->code = ((const UpFault *)event)->code;
   endpoint_end_later(main_of(proxy), &proxy->self);

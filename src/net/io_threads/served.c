@@ -1,5 +1,6 @@
-// The events of a thread's Net, posted to the main thread. If an event needs an answer
-// of the layer above, its connection stops, and the thread continues with the others.
+// The events of a thread's Net, which the thread posts to the main thread. If an event
+// needs an answer of the layer above, only its connection waits. The thread continues
+// with other connections.
 #include <assert.h>
 #include <string.h>
 
@@ -37,7 +38,7 @@ static void *add_event(IoThread *thread, const RemoteCall *call, Proxy *proxy,
   return event;
 }
 
-// Stops a connection after its first input, and one whose events have too many bytes.
+// Stops the connection after its first input, or if too many bytes of events wait.
 static void judge_input(IoThread *thread, UpEvent *event, size_t size) {
   Proxy *proxy = event->proxy;
   Conn *conn = conn_find(thread->net, proxy->local);
@@ -56,7 +57,7 @@ static void judge_input(IoThread *thread, UpEvent *event, size_t size) {
   buf_append(&thread->flow, &conn->self.id, sizeof conn->self.id);
 }
 
-// Accepts every connection, because the main thread has asked the layer above before it
+// Accepts every connection, because the main thread has called events.enter before it
 // posted the connection.
 static const char *on_enter(void *data, const char *address) {
   (void)data, (void)address;
@@ -104,7 +105,7 @@ static void on_packet(void *data, void *conn_data, const Packet *packet) {
   judge_input(data, event, sizeof(UpPacket) + packet->length);
 }
 
-// Drops a packet if the mailbox has no room, as the network may do.
+// Drops the packet if the mailbox has no room. The network may drop such packets, too.
 static void on_unreliable_packet(void *data, void *conn_data, const Packet *packet) {
   IoThread *thread = data;
   if (mailbox_pending(&thread->events) <= EVENTS_MAX)
@@ -141,8 +142,8 @@ static void on_drops(void *data, void *conn_data, uint32_t tag, uint32_t dropped
   up->queued = queued;
 }
 
-// Lets the main thread decide about the end, because it may still have an answer for
-// the connection.
+// Lets the main thread end the connection, because the main thread may still have
+// output for it.
 static void on_ending(void *data, void *conn_data, Code code) {
   UpFault *up = add_event(data, &PROXY_INPUT, conn_data, proxy_close, sizeof *up);
   up->code = code;

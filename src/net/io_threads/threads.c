@@ -17,7 +17,7 @@ static void run_flush(Net *net, const void *body) {
   flush_due(net);
 }
 
-// One flush of the main thread is one flush of each thread.
+// Posts the calls of this iteration, with a call that makes the thread flush.
 static bool post_calls(NetPart *part) {
   static const RemoteCall FLUSH = {.run = run_flush};
   IoThreads *threads = (IoThreads *)part;
@@ -75,8 +75,8 @@ static void note_taken(Net *net, const void *body) {
   thread_of_home(net->home)->taken_now++;
 }
 
-// Returns the connections of the thread plus those on their way to it (given, but not
-// taken).
+// Returns the number of the thread's connections, plus the connections that were given
+// to the thread and that it has not taken yet.
 static uint64_t load(Remote *remote) {
   IoThread *thread = thread_of(remote);
   uv_mutex_lock(&thread->lock);
@@ -201,8 +201,7 @@ static void end(NetPart *part) {
     pthread_join(thread->thread, NULL);
     mailbox_run(&thread->calls, NULL);
     mailbox_run(&thread->events, threads->main);
-    net_free(thread->net);  // drops the thread's calls; the owners of their data free
-                            // it
+    net_free(thread->net);  // posts events that never run
     proxies_free_all(thread);
   }
   uv_close((uv_handle_t *)&threads->bell, NULL);

@@ -1,14 +1,14 @@
 // Backlogs: copies of messages for a connection that does not read fast enough. Each
 // priority has a lane for the stream and one for datagrams. A lane contains only whole
 // messages, so that overflow can drop them and keys can replace them. The transport
-// gets at most WRITE_CHUNK_BYTES at a time.
+// gets about WRITE_CHUNK_BYTES at a time.
 #include <string.h>
 
 #include "base/array.h"
 #include "base/mem.h"
 #include "net/conn.h"
 
-// Number of control messages that may wait beyond the capacity.
+// Number of OUT_KEEP messages that may wait beyond channel_capacity.
 enum { BACKLOG_KEPT_SPARE = 256 };
 
 static Backlog *backlog_of(Conn *conn) {
@@ -23,8 +23,8 @@ static void lane_deinit(Lane *lane) {
   mem_free(lane->items);
 }
 
-// Updates the shared totals once for all changes of a call, because other threads use
-// them, too.
+// Adds all changes of one call to the shared totals at once, because other threads use
+// the totals, too.
 static void count(Backlog *backlog) {
   NetTotals *totals = backlog->net->totals;
   NetSent now = {backlog->droppable + backlog->kept, backlog->bytes};
@@ -97,7 +97,8 @@ static void shrink(Buf *buf) {
   *buf = small;
 }
 
-// Moves live messages to the front when at least half of a lane is dead or taken.
+// Moves the remaining messages to the front when at least half of the lane's bytes
+// belong to removed or dropped messages.
 static void lane_compact(Lane *lane) {
   if (lane->at + lane->dead_bytes < 4096 ||
       (lane->at + lane->dead_bytes) * 2 < lane->bytes.size)
@@ -191,8 +192,8 @@ static bool drop_oldest(Conn *conn) {
   return false;
 }
 
-// Ends the connection and drops all waiting messages. The transport still writes its
-// chunk.
+// Ends the connection and drops all waiting messages. The transport still writes the
+// chunk that it has.
 static void condemn(Conn *conn) {
   Backlog *backlog = conn->out.backlog;
   for (int i = 0; i < LANE_COUNT; i++) {
@@ -203,8 +204,8 @@ static void condemn(Conn *conn) {
   conn_end(conn, END_SLOW);
 }
 
-// Checks the separate limit of messages that must not be dropped, so that other
-// messages never end a connection.
+// Returns whether there is room for a message that must not be dropped. Its limit is
+// higher, so that droppable messages alone never end the connection.
 static bool has_room_kept(Conn *conn, const Waiting *item, size_t bytes) {
   uint32_t count = conn->net->limits.channel_capacity + BACKLOG_KEPT_SPARE;
   if (conn->out.backlog->kept < count &&
@@ -214,7 +215,8 @@ static bool has_room_kept(Conn *conn, const Waiting *item, size_t bytes) {
   return false;
 }
 
-// Drops messages until the limits allow a new one. Returns false if they never do.
+// Drops messages until there is room for a new one. Returns false if the new message
+// must be dropped instead.
 static bool has_room(Conn *conn, const Waiting *item) {
   Backlog *backlog = conn->out.backlog;
   uint32_t capacity = conn->net->limits.channel_capacity;

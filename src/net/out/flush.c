@@ -1,12 +1,13 @@
 // Flushing: each connection takes the new messages of its sources and writes them at
 // once. Within a priority, the messages of all sources are merged by sequence, so that
-// a connection gets them in the order in which they were made. In the common case, one
-// source and no skips, a flush is one run and one write.
+// a connection gets them in the order in which they were made. The common case is one
+// source without skips: then a flush is one run and one write.
 #include "base/mem.h"
 #include "net/conn.h"
 
-// Pieces of one gathered write. The number is below that of one writev (IOV_MAX, 1024
-// on Linux), so that a flush is one write even if messages alternate between sources.
+// Number of buffers in one gathered write. It is below the limit of writev (IOV_MAX,
+// 1024 on Linux). It is large, so that a flush is one write even if messages alternate
+// between sources.
 enum { RUNS_MAX = 1000 };
 
 // A position in one source.
@@ -46,8 +47,8 @@ static void take_run(Conn *conn, const Run *run) {
   backlog_take(conn, run->priority, run->outbuf, run->first, run->last, run->tag);
 }
 
-// Copies to the backlog what the socket did not accept: the rest of a message, then
-// whole messages.
+// Copies the bytes that the socket did not accept to the backlog: first the rest of a
+// message, then whole messages.
 static void keep_rest(const Writer *writer, size_t written) {
   for (uint32_t i = 0; i < writer->count; i++) {
     Run run = writer->runs[i];
@@ -72,7 +73,7 @@ static void keep_rest(const Writer *writer, size_t written) {
 static void writer_send(Writer *writer) {
   if (writer->count == 0) return;
   Conn *conn = writer->conn;
-  conn_publish(conn);  // must precede the moment at which the other side can receive it
+  conn_publish(conn);  // first, because the other side may react at once
   int written =
       conn->protocol->write
           ? conn->protocol->write(conn, writer->bufs, writer->count, writer->total)
@@ -120,8 +121,9 @@ static Run take_fitting(Run *run, size_t room) {
   return part;
 }
 
-// Limits a WebSocket message to WRITE_CHUNK_BYTES, unless one packet is larger, because
-// overflow cannot drop a message of which a part is written.
+// Splits the messages into WebSocket messages of at most WRITE_CHUNK_BYTES (or one
+// larger packet), because overflow cannot drop any of a WebSocket message whose first
+// bytes are written.
 static void writer_add(Writer *writer, const Run *run) {
   Run rest = *run;
   while (writer->conn->protocol->write &&
@@ -135,7 +137,8 @@ static void writer_add(Writer *writer, const Run *run) {
   writer_put(writer, &rest);
 }
 
-// Sends the messages of a run by datagrams. Messages that cannot leave now wait.
+// Sends the messages of a run by datagrams. Copies messages that cannot leave now to
+// the backlog.
 static void send_unreliable(Writer *writer, const Run *run) {
   Conn *conn = writer->conn;
   const Outbuf *outbuf = run->outbuf;
@@ -152,7 +155,8 @@ static void send_unreliable(Writer *writer, const Run *run) {
   }
 }
 
-// Sends the messages of a run by datagrams or by the stream.
+// Sends each message of a run by datagrams if they can carry it, otherwise by the
+// stream.
 static void writer_sort(Writer *writer, const Run *run) {
   const Datagrams *datagrams = writer->conn->datagrams;
   const Outbuf *outbuf = run->outbuf;
@@ -174,7 +178,8 @@ static void writer_sort(Writer *writer, const Run *run) {
   }
 }
 
-// Skips messages that this connection does not get; returns false at the end of the outbuf.
+// Moves the cursor to the next message that this connection gets. Returns false if the
+// outbuf has no such message.
 static bool settle(Cursor *cursor) {
   for (; cursor->at < cursor->outbuf->count; cursor->at++) {
     uint32_t number = cursor->base + cursor->at;
@@ -192,7 +197,8 @@ static bool settle(Cursor *cursor) {
   return false;
 }
 
-// Finds the first message at or after `cursor->at` with a sequence of `limit` or more.
+// Returns the index of the first message, from `cursor->at` on, whose sequence is at
+// least `limit`.
 static uint32_t find_sequence(const Cursor *cursor, uint64_t limit) {
   uint32_t low = cursor->at, high = cursor->outbuf->count;
   while (low < high) {
@@ -205,7 +211,8 @@ static uint32_t find_sequence(const Cursor *cursor, uint64_t limit) {
   return low;
 }
 
-// Takes the messages of a settled cursor that were made before `limit`.
+// Takes adjacent messages from a cursor after `settle`, as far as their sequence is
+// below `limit`.
 static Run next_run(Cursor *cursor, uint64_t limit) {
   const Outbuf *outbuf = cursor->outbuf;
   uint32_t last = limit == UINT64_MAX ? outbuf->count : find_sequence(cursor, limit);
@@ -241,7 +248,8 @@ static void sift_down(Cursor *heap, uint32_t count, uint32_t at) {
   }
 }
 
-// Returns the sequence at which a cursor other than the first must continue.
+// Returns the lowest next sequence of all cursors but the first; UINT64_MAX without
+// them.
 static uint64_t second_sequence(const Cursor *heap, uint32_t count) {
   uint64_t second = UINT64_MAX;
   for (uint32_t i = 1; i <= 2 && i < count; i++)
@@ -326,7 +334,7 @@ void flush_conn(Conn *conn, unsigned mask) {
 }
 
 // Empties the group's outbufs of the priorities in `mask`. All members must have taken
-// them.
+// the messages in these outbufs.
 static void reset(Net *net, Group *group, unsigned mask) {
   for (uint8_t i = 0; i < PRIORITY_COUNT; i++) {
     if (!(mask & 1u << i) || !group->source.outbufs[i]) continue;
@@ -335,7 +343,7 @@ static void reset(Net *net, Group *group, unsigned mask) {
   }
 }
 
-// Clears the skips of all members if nothing is pending.
+// Clears the skips of all members. Nothing may be pending.
 static void forget_skips(Group *group) {
   for (uint32_t i = 0; i < group->count; i++) {
     Member *member = &group->members[i];
@@ -354,8 +362,8 @@ void flush_group(Net *net, Group *group, unsigned mask) {
   if (!group->source.pending) forget_skips(group);
 }
 
-// Flushes the dirty sources. Sources that still have pending messages stay in the
-// lists.
+// Flushes the dirty sources: the priorities in `mask`, or all priorities of an urgent
+// source. Sources with pending messages of other priorities stay in the lists.
 static void flush_dirty(Net *net, unsigned mask) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < net->dirty_groups.count; i++) {
@@ -384,9 +392,9 @@ static void on_flush_due(void *data, uint64_t now_ms) {
   (void)now_ms;
 }
 
-// Reports one source of each connection. Connections with more drops wait for the next
-// flush in a separate list. The callee may close any connection, this one included: the
-// loop frees a Conn later, and only open ones are visited.
+// Reports the drops of one source for each connection. Connections with drops of other
+// sources enter a new list, for the next flush. The callee may close any connection,
+// because the loop frees a Conn later, and this function skips closed ones.
 static bool report_drops(Net *net) {
   List list = net->dropping;
   net->dropping = (List){0};

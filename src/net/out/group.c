@@ -1,5 +1,5 @@
-// A group stores its messages once. Each member has a cursor, and a short list of
-// messages that it does not get.
+// A group stores its messages once for all members. Each member has a cursor, and a
+// short list of messages that this member does not get.
 #include <assert.h>
 
 #include "base/array.h"
@@ -42,8 +42,8 @@ void group_add(Group *group, Conn *conn) {
   conn->out.groups[conn->out.group_count++] = (GroupRef){group, group->count++};
 }
 
-// Moves the last entry of each list to the free place, because neither list has an
-// order, and updates the index of the moved entry in the other list.
+// Removes a member from the group's list, and the group from the member's list. In each
+// list the last entry fills the gap, so its index in the other list changes.
 static void remove_member(Group *group, uint32_t index) {
   Member *member = &group->members[index];
   Conn *conn = member->conn;
@@ -107,7 +107,7 @@ static void purge_skips(const Group *group, Member *member) {
   member->skip_count = kept;
 }
 
-// Makes the member skip the newest message of a priority.
+// Makes the member skip the newest message of a priority, which is `number`.
 static void leave_out(const Group *group, Member *member, uint8_t priority,
                       uint32_t number) {
   if (member->skip_count) {

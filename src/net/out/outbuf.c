@@ -1,6 +1,7 @@
-// Outbufs contain the messages of one source and priority between two flushes, back to
-// back, with an entry for each. A pool keeps empty outbufs, so that a running server
-// allocates nothing to send, and an idle connection has no outbuf.
+// An outbuf contains the messages of one source and priority between two flushes. The
+// bytes are back to back, and each message has an Entry. A pool keeps empty outbufs.
+// Therefore a running server sends without allocating memory, and an idle connection
+// has no outbuf.
 #include "base/array.h"
 #include "base/mem.h"
 #include "net/out/output.h"
@@ -33,7 +34,7 @@ Outbuf *outbuf_of(Net *net, Source *source, uint8_t priority) {
   return source->outbufs[priority];
 }
 
-// Stops at the newest message with `key`, because only that one is live.
+// Marks the waiting message with `key` as dead. Searches from the newest message on.
 static void replace_key(Outbuf *outbuf, uint64_t key) {
   for (uint32_t i = outbuf->count; outbuf->keyed_count && i-- > 0;) {
     Entry *entry = &outbuf->entries[i];

@@ -1,18 +1,18 @@
 // Messages, from the call that sends them until the transport takes them.
 //
-// A Source collects messages between two flushes. It is a connection (messages to it
-// alone) or a group, and has an Outbuf for each priority. At a flush, each connection
-// takes the new messages of its sources, in the order in which they were made, and
-// writes them in one gathered write. Bytes that the socket does not accept are copied
-// to the connection's Backlog, which has a limit. A slow reader therefore keeps no
-// shared memory.
+// A Source collects messages between two flushes. It belongs to a group, or to a
+// connection for messages to this connection alone. It has an Outbuf for each priority.
+// At a flush, each connection takes the new messages of its sources, in the order in
+// which they were made, and writes them in one gathered write. Bytes that the socket
+// does not accept are copied to the connection's Backlog, which has a limit. A slow
+// reader therefore keeps no shared memory.
 #pragma once
 
 #include "base/buf.h"
 #include "net/internal.h"
 
 enum {
-  SKIPS_KEPT = 64,  // length above which a member's list of skips is freed
+  SKIPS_KEPT = 64,  // length above which an empty list of skips is freed
   PRIORITIES_ALL = (1 << PRIORITY_COUNT) - 1,
   LANE_UNRELIABLE = PRIORITY_COUNT,  // first lane for datagrams
   LANE_COUNT = 2 * PRIORITY_COUNT,
@@ -38,7 +38,7 @@ struct Outbuf {
 typedef struct Source {
   Outbuf *outbufs[PRIORITY_COUNT];  // pending messages by priority; NULL: none
   uint8_t pending;                  // mask of the priorities that have an outbuf
-  bool is_dirty;                    // whether it is in the list of sources to flush
+  bool is_dirty;                    // it is in net->dirty_groups or net->dirty_conns
 } Source;
 
 /// Messages [from, to) that a member does not get. Messages are numbered from the start
@@ -51,21 +51,21 @@ typedef struct Skip {
 typedef struct Member {
   Conn *conn;
   uint32_t ref;                     // index of this membership in conn->groups
-  uint32_t cursor[PRIORITY_COUNT];  // number of messages taken since the group's start
+  uint32_t cursor[PRIORITY_COUNT];  // number of the next message to take, by priority
   uint32_t skip_count, skip_capacity;
   Skip *skips;
 } Member;
 
 struct Group {
   Source source;
-  bool is_urgent;  // this iteration flushes the whole streams of the members
+  bool is_urgent;  // this iteration flushes all priorities
   uint32_t id;
   uint32_t tag;
   uint32_t base[PRIORITY_COUNT];  // number of the first message in each outbuf
   Member *members;
   uint32_t count, capacity;
   uint32_t *remote_members;  // number of members at each remote; NULL: no remote has
-                             // any
+                             // had a member
 };
 
 typedef struct GroupRef {
@@ -125,7 +125,7 @@ static inline uint32_t outbuf_start(const Outbuf *outbuf, uint32_t index) {
 }
 
 // group.c
-/// Makes the conn a member, which gets later messages.
+/// Makes the conn a member. It gets only messages that are written from now on.
 void group_add(Group *group, Conn *conn);
 void group_remove(Group *group, Conn *conn);
 /// Adds `change` to the number of members at a remote; returns the new number.
@@ -143,9 +143,9 @@ bool flush_due(Net *net);
 void flush_group(Net *net, Group *group, unsigned mask);
 
 // backlog.c
-/// Copies messages [first, last) of `outbuf`, of source `tag`, for a conn that cannot
-/// take them now. Overflow may drop some. `lane` is their priority, plus
-/// LANE_UNRELIABLE for datagrams.
+/// Copies messages [first, last) of `outbuf` to the backlog, because the conn cannot
+/// take them now. Overflow may drop messages. `tag` is the tag of their source. `lane`
+/// is their priority, plus LANE_UNRELIABLE for datagrams.
 void backlog_take(Conn *conn, uint8_t lane, const Outbuf *outbuf, uint32_t first,
                   uint32_t last, uint32_t tag);
 /// Removes the next message that waits for a datagram. Returns its bytes, which are
@@ -162,10 +162,10 @@ void backlog_take_rest(Conn *conn, const uint8_t *bytes, size_t size);
 void backlog_pump(Conn *conn);
 /// Reports the drops of one source; returns whether more must be reported.
 bool backlog_report(Conn *conn);
-/// Continues after the transport has written its chunk, or (on an error) never will.
-/// Returns false if no chunk was being written.
+/// Handles the end of the transport's write: continues with the next chunk or, after an
+/// error, ends the connection. Returns false if no chunk was being written.
 bool backlog_written(Conn *conn, int status);
-/// Writes bytes that are not a message and cannot be dropped, at once or behind the
-/// rest.
+/// Writes bytes that are not a message and cannot be dropped. If a backlog exists, they
+/// follow the bytes that the transport is writing.
 void backlog_write_now(Conn *conn, const uint8_t *bytes, size_t size);
 void backlog_free(Conn *conn);
