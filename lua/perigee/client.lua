@@ -7,9 +7,9 @@
 ---   print(c:recv(5).type)
 ---   c:close()
 ---
---- A call returns the answer that it asks for. Everything else is an event, for a handler (`on`) or for
---- `recv`. A failed call returns nil, a message and a code, and raises no error. docs/lua-client.md is the
---- guide. libperigee implements the protocol (include/perigee.h).
+--- A call returns the server's answer to it. Anything else that happens is an event, which goes to a handler
+--- (`on`) or to `recv`. A failed call returns nil, a message and a code, and raises no error.
+--- docs/lua-client.md is the guide. libperigee implements the protocol (include/perigee.h).
 
 local address = require "perigee.client.address"
 local calls = require "perigee.client.calls"
@@ -21,7 +21,7 @@ local loop = require "perigee.client.loop"
 local schema = require "perigee.client.schema"
 
 local TIMEOUT = 10 -- seconds, for a call without a timeout
--- Seconds: the first pause before connecting again, the longest pause, and the total time.
+-- Default times for connecting again, in seconds: the first pause, the longest pause, and the total time.
 local RECONNECT = { first = 0.25, max = 8, patience = 60 }
 local TRANSPORT = { [true] = "both", attached = "both", alone = "udp" }
 
@@ -32,7 +32,7 @@ local TRANSPORT = { [true] = "both", attached = "both", alone = "udp" }
 ---@field connected boolean false also while the client tries to connect again
 ---@field max_payload integer bytes of one packet's payload
 ---@field ping_interval number seconds
----@field tick_rate integer
+---@field tick_rate integer ticks of the server per second
 ---@field server_time number Unix time in seconds at the moment of connecting
 ---@field udp boolean whether unreliable packets use UDP now
 ---@field timeout number seconds that a call without a timeout waits
@@ -69,7 +69,7 @@ local function options_of(given, known)
 end
 
 
--- Returns an error in the options and its code; or nil and the schema of the options.
+-- Returns the error in the options and its code; or nil and the schema that the options name, if any.
 local function check(given)
   if given.token and #given.token > 65535 then return "a token is at most 65535 bytes", "Protocol" end
   if given.token and given.token:find("\0", 1, true) then return "a token has no NUL byte", "Protocol" end
@@ -90,7 +90,7 @@ local SYSTEM = {
 }
 
 
--- Returns why the client is not connected, with the message and the code of this Lua API.
+-- Returns why the client could not connect: the message and the code of this Lua API.
 local function refusal(where, message, code)
   if code == "Timeout" and not message:find "^cannot" then
     return ("cannot connect to %s: %s"):format(where, message), "timeout"
@@ -215,8 +215,9 @@ local function pop(self)
 end
 
 
---- Returns the next event without a handler. Returns nil, "timeout" if none arrives in time; nil, "closed" if
---- the connection is over and all its events were returned. The last event is of type "closed".
+--- Returns the next event that has no handler. Returns nil, "timeout" if no event arrives in time. Returns
+--- nil, "closed" if the connection is over and all its events were returned. The last event has the type
+--- "closed".
 ---@param timeout? number seconds; nil waits for ever, 0 not at all
 ---@return table? event, string? reason
 function Client:recv(timeout)
@@ -266,7 +267,7 @@ function Client:stats()
 end
 
 
---- Sends BYE and closes. When this returns, everything sent before has reached the server, unless the server
+--- Sends BYE and closes. When this returns, the server has received all earlier packets, unless the server
 --- has gone.
 ---@return true
 function Client:close()

@@ -1,6 +1,6 @@
 --- Fixed-point arithmetic with the same results on every machine and in every language, for games in
---- lockstep. lua/perigee/meta/lockstep.lua describes the functions; `fixed` of clients/js/lockstep.js is
---- the same.
+--- lockstep. lua/perigee/meta/lockstep.lua describes the functions; `fixed` of clients/js/lockstep.js has the
+--- same functions.
 ---
 --- A number is a 32-bit whole number that counts 65536ths: 1.5 is 98304. Add and subtract with `+` and `-`.
 --- Every step here is exact in the doubles of Lua and JavaScript, so the results do not depend on rounding.

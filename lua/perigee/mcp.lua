@@ -16,7 +16,7 @@ local sorted_keys = require "perigee.util.sorted_keys"
 local mcp = {}
 
 local NAME_MAX, TEXT_MAX = 128, 4096
-local CHANNEL_TYPE = 1 -- type of the packet with a tool call
+local CHANNEL_TYPE = 1 -- type of a packet that contains a tool call
 local TOO_MANY = "there are too many MCP %s; there is room for 256"
 local INTERNAL = -32603
 
@@ -53,7 +53,7 @@ local function check_name(what, kind, name)
   end
 end
 
--- Compiles a schema with a module, which raises an error for a wrong schema.
+-- Compiles a schema with a module's `compile`. Raises an error for a wrong schema.
 local function compile(module, ...)
   local ok, check, shown = pcall(module.compile, ...)
   if not ok then
@@ -79,7 +79,7 @@ end
 
 -- Contents ---------------------------------------------------------------------------------
 
--- Returns bytes in the protocol's form for contents.
+-- Returns an item of contents in the protocol's form: its bytes become Base64 in `field`.
 local function content(item, field)
   if type(item) ~= "table" or type(item.bytes) ~= "string" then
     return item
@@ -135,8 +135,8 @@ end
 
 -- Tools ------------------------------------------------------------------------------------
 
--- Sends the call to the server of the channel, which answers with text, or with JSON for a result. From then
--- on, that server may send notifications to the session.
+-- Sends the call to the client or script that serves the channel, which answers with text, or with JSON for a
+-- result. From then on, the channel's server may send notifications to the session.
 local function request_channel(given, arguments, call)
   local session, seconds = call.session, math.max(call.seconds - 1, 0.1)
   local question = json.encode {

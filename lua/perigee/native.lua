@@ -1,6 +1,6 @@
 --- Former name of perigee.client, for older games. docs/lua-client.md is the guide of perigee.client.
---- `native.json = { encode = ..., decode = ... }` sets functions for JSON if lua-cjson is missing; in
---- perigee.client this is `use_json`.
+--- `native.json = { encode = ..., decode = ... }` sets functions for JSON if lua-cjson is missing;
+--- perigee.client has `use_json` for that.
 
 local client = require "perigee.client"
 

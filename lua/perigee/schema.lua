@@ -14,7 +14,7 @@ local schema = {}
 ---@field name string
 ---@field number integer
 ---@field value table? type of its value, see schema/types.lua; nil: no value
----@field answer table? the type of the answer; nil: answers are JSON
+---@field answer table? type of the answer's value; nil: answers are JSON
 ---@field encode fun(value: any): string returns the bytes; raises an error for a wrong value
 ---@field decode fun(body: string): boolean, any returns true and the value, or false and an error
 ---@field encode_answer fun(value: any): string
@@ -29,7 +29,7 @@ function Message.__index(self, key)
 end
 
 
---- Makes the encoders and decoders of a message, which takes some milliseconds for a large one.
+--- Makes the encoders and decoders of a message. This takes some milliseconds for a large message.
 ---@param message perigee.schema.Message
 function schema.make(message)
   setmetatable(message, nil)
@@ -46,7 +46,7 @@ end
 ---@field by_name table<string, perigee.schema.Message>
 ---@field by_number table<integer, perigee.schema.Message>
 ---@field lines table<string, string> lines of the canonical form, by the name of the message
----@field declared string lines of the canonical form that are not messages
+---@field declared string lines of the canonical form for the game's declarations, which are not messages
 ---@field writer table? cached parts of its JavaScript; see schema/to_js.lua
 
 
@@ -70,7 +70,7 @@ function schema.parse(text, path)
 end
 
 
---- Returns a schema whose hash also takes in what a game declares beside its messages.
+--- Returns a schema whose hash also includes the game's declarations (perigee.protocol).
 ---@param found perigee.schema.Schema?
 ---@param declared table<string, string> JSON texts by name
 ---@return perigee.schema.Schema? nil: no schema and no declarations
@@ -105,11 +105,11 @@ function schema.check_names(message, value, is_answer)
 end
 
 
---- Returns why clients with one schema and a server with another do not understand each other; nil if they
---- do. Each schema may lack some messages of the other.
----@param before { lines: table<string, string>, declared: string } the clients'
----@param after { lines: table<string, string>, declared: string } the server's
----@param needed { lines: table<string, string> }? those of the clients' messages that the server must have
+--- Returns why clients with one schema and a server with another schema do not understand each other; nil if
+--- they understand each other. Each schema may lack some messages of the other.
+---@param before { lines: table<string, string>, declared: string } schema of the clients
+---@param after { lines: table<string, string>, declared: string } schema of the server
+---@param needed { lines: table<string, string> }? messages of the clients that the server must have
 ---@return string?
 function schema.conflict(before, after, needed)
   if before.declared ~= after.declared then

@@ -8,13 +8,13 @@
 ---   bob:join("lobby"):broadcast "hello"
 ---   ann:expect_broadcast "hello"
 ---
---- For specs that `perigee test` runs; docs/testing.md is the guide.
+--- `perigee test` runs specs that use this module; docs/testing.md is the guide.
 
 local failure = require "perigee.testing.failure"
 local servers = require "perigee.testing.server"
 
 local testing = {
-  seed = 1, -- seed of servers without their own
+  seed = 1, -- seed of servers whose options have no seed
   is_fuzzing = false, -- whether timing and order vary with the seed
 }
 

@@ -195,7 +195,7 @@ local host = {}
 
 local PLAIN = { number = true, string = true, boolean = true }
 
--- Returns whether a value has only plain fields.
+-- Returns whether all keys and values of a table are numbers, strings or booleans, and it has no metatable.
 local function is_flat(value)
   for key, inner in next, value do
     if not PLAIN[type(inner)] or not PLAIN[type(key)] then
@@ -234,7 +234,8 @@ function host.take(own)
 end
 
 
---- Copies the world as tables of data: entities with their components, singletons, systems.
+--- Returns the world as new tables: entities with their components, singletons, statistics of systems. Except
+--- for components of the server, the values themselves are not copied.
 ---@return table
 function host.copy()
   local entities, shared = {}, {}

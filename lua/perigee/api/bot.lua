@@ -1,4 +1,5 @@
---- The methods and fields of a bot, besides those of all peers: lua/perigee/meta/bots.lua describes them.
+--- The methods and fields that bots have in addition to the methods and fields of all peers.
+--- lua/perigee/meta/bots.lua describes them.
 
 local bots = require("perigee.host.bots").api
 local class = require "perigee.util.class"

@@ -1,6 +1,6 @@
 --- Plugin channels that the script serves: perigee.channel. lua/perigee/meta/sending.lua describes the
---- methods. The core assigns a number to each name. An entry here, found by number, has the handler and the
---- waiting packets. Opening and closing are commands, so a handler that fails opens nothing.
+--- methods. The core assigns a number to each name. An entry here has the handler and the waiting packets of
+--- one channel. Opening and closing are commands, so a handler that fails opens and closes nothing.
 
 local core = require "perigee.core"
 local errors = require "perigee.host.errors"
@@ -23,8 +23,8 @@ local TO_PEER = core.targets.peer
 local ASK_TIMEOUT = 5 -- seconds, if the script gives no timeout
 local FIRST, LAST = core.channels.served_first, core.channels.served_last
 local ID_LAST = core.channels.plugin_first - 1 -- last number that a game may choose
-local WAITING_MAX = 1024 -- packets of a channel that wait for channel:receive
-local WAITING_BYTES = 4 * 2 ^ 20 -- bytes of the payloads of these packets
+local WAITING_MAX = 1024 -- most packets of a channel that wait for channel:receive
+local WAITING_BYTES = 4 * 2 ^ 20 -- most bytes of the payloads of these packets
 
 local channels = {}
 
@@ -34,14 +34,14 @@ local channels = {}
 ---@field name string
 ---@field object perigee.Channel
 ---@field owned boolean whether the channel ends with the version that opened it
----@field version integer number of that version
+---@field version integer number of the version that opened the channel
 ---@field queue table
 ---@field handler { fn: function, label: string, version: integer }? the running code, as in live.task
 ---@field replaced perigee.ChannelEntry? entry of the previous version, while a reload may be rolled back
 
 local by_name = {} ---@type table<string, perigee.ChannelEntry>
 local by_id = {} ---@type table<integer, perigee.ChannelEntry>
-local held = setmetatable({}, { __mode = "k" }) -- entries of the objects that scripts have
+local held = setmetatable({}, { __mode = "k" }) -- entries, by the object that the script has
 
 local function add(entry)
   by_name[entry.name], by_id[entry.id] = entry, entry
@@ -138,7 +138,8 @@ function Channel:receive()
 end
 
 
--- Fails the requests that wait for an answer on a channel, unless the channel is open again by then.
+-- After the running handler, fails the requests that wait for an answer on a closed channel, unless the
+-- channel is open again by then.
 local function drop_requests_later(id)
   timers.after(nil, 0, function()
     if not by_id[id] then
@@ -168,8 +169,8 @@ local function whole_in(value, first, last)
 end
 
 
---- Returns the numbers that `{ id = 300 }` or `{ range = "1000-1079" }` names, or nothing if it names none;
---- nil and an error for a wrong one.
+--- Returns the first and the last number that `{ id = 300 }` or `{ range = "1000-1079" }` names. Returns
+--- nothing for a table without both fields; nil and an error for a wrong field.
 ---@param given table
 ---@param id_last integer
 ---@return integer? first
@@ -345,7 +346,7 @@ function channels.request(peer, channel, packet_type, bytes, timeout)
 end
 
 
---- Returns the name of a channel, which is given by name or number. Returns nil for a number without a name.
+--- Returns the name of a channel that is given by name or number; nil for a number without a name.
 ---@param channel string|integer
 ---@return string?
 function channels.name_of(channel)
@@ -353,8 +354,8 @@ function channels.name_of(channel)
 end
 
 
---- Sends a request of the host to the server of a plugin channel. A client gets a packet; the script's
---- on_packet is called without a peer.
+--- Sends a request of the host to the client or script that serves a plugin channel. A client gets a packet.
+--- A script's handler (channel:on_packet) is called without a peer.
 ---@param name string
 ---@param packet_type integer
 ---@param bytes string
@@ -380,7 +381,7 @@ end
 -- Versions ---------------------------------------------------------------------------------
 
 
---- Closes the channels of other versions, except those that this version has opened, too.
+--- Closes the channels of other versions, except channels that this version has opened as well.
 ---@param number integer
 ---@return perigee.ChannelEntry[] ended
 ---@return integer closed the number of names that lost their server
@@ -402,7 +403,7 @@ function channels.revoke(number)
 end
 
 
---- Opens the channels that revoke has closed again, except those whose name a client uses now.
+--- Reopens the channels that channels.revoke ended, except channels that a client serves now.
 ---@param ended perigee.ChannelEntry[]
 function channels.restore(ended)
   for _, entry in ipairs(ended) do

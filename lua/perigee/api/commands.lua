@@ -1,5 +1,5 @@
---- perigee.commands: the commands of a chat or a console. Each is described in one line;
---- lua/perigee/meta/commands.lua explains the form.
+--- perigee.commands: the commands of a chat or a console. A line of text describes each command;
+--- lua/perigee/meta/commands.lua explains the form of this line.
 
 local describe = require "perigee.util.describe"
 local lpeg = require "lpeg"
@@ -16,7 +16,7 @@ local letter = R("az", "AZ", "09") + "_"
 local number = S "+-" ^ -1 * (R "09" ^ 1 * (P "." * R "09" ^ 0) ^ -1 + P "." * R "09" ^ 1)
   * (S "eE" * S "+-" ^ -1 * R "09" ^ 1) ^ -1 * -1
 
-local nearest -- core.nearest, or that of the tools: specs of games use commands, too
+local nearest -- core.nearest; in tools and specs, the tools' replacement for it
 
 local function raise(message, ...)
   error(describe.where() .. message:format(...), 0)
@@ -134,7 +134,7 @@ local quoted = P '"' * Cg(Cs((escaped + 1 - P '"') ^ 0), "text") * P '"' * #(S "
 local bare = Cg(C((1 - S " \t") ^ 1), "text") * Cg(Cc(true), "is_bare")
 local word_of_line = Ct(blank * Cg(Cp(), "at") * (quoted + bare))
 
--- Returns the pattern of a line. It reads one word more than the longest command has.
+-- Returns the pattern of a line. The pattern reads one word more than the longest command has.
 local function line_pattern(list)
   local most = 0
   for _, command in ipairs(list) do
@@ -158,7 +158,8 @@ end
 local Commands = {}
 Commands.__index, Commands.__metatable = Commands, "commands"
 
--- Returns the command with whose words the line begins; if several match, the one with the most words.
+-- Returns the command whose words begin the line. If several commands match, returns the command with the
+-- most words.
 local function find(self, words)
   local found
   for _, command in ipairs(self._list) do
@@ -250,7 +251,8 @@ function Commands:usage(name)
   return command and command.usage .. (command.help and " -- " .. command.help or "")
 end
 
--- Returns the words that a place of a command accepts: its own word, or choices.
+-- Returns the words that a command accepts at a place of the line: a word of its name, or an argument's
+-- choices.
 local function words_at(command, place)
   local own = command.words[place]
   local given = command.arguments[place - #command.words]

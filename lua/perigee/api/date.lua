@@ -1,6 +1,6 @@
---- perigee.date: calendar and clock of a time zone. The C library knows one zone for the whole process, whose
---- other threads and whose host program use it, too. Therefore this file reads the system's zones itself:
---- TZif files of RFC 8536, version 2 or later.
+--- perigee.date: calendar and clock of a time zone. The C library has only one zone for the whole process,
+--- which other threads and the host program also use. Therefore this file reads the system's zone files
+--- itself: TZif files of RFC 8536, version 2 or later.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
@@ -11,11 +11,11 @@ local TZ = os.getenv "TZ"
 local FOLDER = "/usr/share/zoneinfo/"
 local LOCAL_FILE = "/etc/localtime"
 local FILE_MAX = 65536 -- bytes
-local ZONES_MAX = 64 -- zones that are kept
+local ZONES_MAX = 64 -- most zones in the cache
 local HEAD = 44 -- bytes of a file's head
 local FIRST, LAST = -62135596800, 253402300799 -- years 1 to 9999
 local DAY, YEAR_DAYS, CYCLE_DAYS = 86400, 365, 146097 -- a cycle of the calendar has 400 years
-local DAYS_TO_1970 = 719468 -- from March 1 of year 0
+local DAYS_TO_1970 = 719468 -- days from March 1 of year 0 to 1970-01-01
 local UTC = { transitions = {}, first = { offset = 0, is_dst = false, zone = "UTC" } }
 
 -- Calendar ---------------------------------------------------------------------------------
@@ -50,7 +50,7 @@ end
 -- The footer of a file has the rule for times after the last transition, such as
 -- "CET-1CEST,M3.5.0,M10.5.0/3".
 
--- Takes "[+-]hh[:mm[:ss]]" from the text; returns seconds and the position after it.
+-- Reads "[+-]hh[:mm[:ss]]"; returns seconds and the position after the time.
 local function read_time(text, at)
   local sign, hours, after = text:match("^([+-]?)(%d+)()", at)
   if not hours then
@@ -75,8 +75,8 @@ local function read_name(text, at)
   return name, after
 end
 
--- Takes ",DATE[/TIME]"; returns a function of the year, which returns local seconds since 1970, and the
--- position after it.
+-- Reads ",DATE[/TIME]". Returns a function and the position after the text. The function gets a year, and
+-- returns the time of the change in that year, as local seconds since 1970.
 local function read_change(text, at)
   local month, week, weekday, after = text:match("^,M(%d+)%.(%d)%.(%d)()", at)
   local letter, number
@@ -108,7 +108,7 @@ local function read_change(text, at)
   end, after
 end
 
--- Returns a rule, or nil if the text is no rule. Offsets in such texts are seconds west of UTC.
+-- Returns a rule, or nil if the text is no rule. Offsets in the text count west of UTC.
 local function read_rule(text)
   local zone, after_zone = read_name(text, 1)
   local west, at = read_time(text, after_zone or 1)
@@ -158,7 +158,7 @@ local function read_i32(text, at)
   return number >= 2 ^ 31 and number - 2 ^ 32 or number
 end
 
--- Times of zones are far below 2^53.
+-- A number is exact, because the times in zone files are far below 2^53.
 local function read_i64(text, at)
   return read_i32(text, at) * 2 ^ 32 + read_u32(text, at + 4)
 end
@@ -292,7 +292,7 @@ end
 -- Returns the zone's data for a time: offset, is_dst, zone.
 local function kind_at(zone, at)
   local transitions = zone.transitions
-  local low, high = 0, #transitions -- the last transition before `at` is in [low, high]
+  local low, high = 0, #transitions -- [low, high] contains the last transition up to `at`; 0: none
   if zone.rule and at >= (high > 0 and transitions[high].at or -huge) then
     return apply_rule(zone.rule, at)
   end

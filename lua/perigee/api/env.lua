@@ -6,8 +6,9 @@ local describe = require "perigee.util.describe"
 local NAME = "^GAME_[%w_]+$"
 
 
---- Returns the function that games call as `perigee.env`. It returns a variable, or nil if that is not set.
---- It raises an error at the script's line if games may not read the variable.
+--- Returns the function that games call as `perigee.env`. That function returns the value of a variable, or
+--- nil if the variable is not set. It raises an error at the script's line if games may not read the
+--- variable.
 ---@param read fun(name: string): string?
 ---@return fun(name: string): string?
 return function(read)

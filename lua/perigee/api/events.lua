@@ -1,4 +1,4 @@
---- The poll style: on_tick fetches events, and no handlers are called.
+--- perigee.events, the poll style: on_tick fetches the events, and the game needs no handlers for them.
 ---
 --- Events are recorded from a load of the game until its first on_tick has ended. After that they are
 --- recorded only if perigee.events has been called.

@@ -1,4 +1,4 @@
---- perigee.http: checks a request, and whether the setting http_hosts allows its host.
+--- perigee.http: checks a request, checks whether the setting http_hosts allows its host, and sends it.
 
 local bytes = require "perigee.api.bytes"
 local core = require "perigee.core"
@@ -7,8 +7,8 @@ local fetches = require "perigee.host.fetches"
 local tasks = require "perigee.host.tasks"
 
 local URL_MAX, BODY_MAX = 8192, 2 ^ 20 -- bytes
-local FIELDS_MAX, FIELDS_SIZE_MAX = 64, 16384 -- number and bytes of header fields
-local TIMEOUT, TIMEOUT_MAX = 10, 60 -- seconds
+local FIELDS_MAX, FIELDS_SIZE_MAX = 64, 16384 -- limits of header fields: number and bytes
+local TIMEOUT, TIMEOUT_MAX = 10, 60 -- default and limit, seconds
 
 local OPTIONS = {
   url = "string", method = "string", headers = "table", body = "string", timeout = "number", json = "any",
@@ -25,7 +25,7 @@ local OWN_FIELDS = {
 
 -- Hosts ------------------------------------------------------------------------------------
 
-local known, entries = nil, {} -- the newest http_hosts, and its entries
+local known, entries = nil, {} -- newest value of http_hosts, and its entries
 
 -- Splits "name", "name:port", "[::1]:port" or "::1".
 local function split(host)
@@ -44,8 +44,8 @@ local function read_hosts(text)
   end
 end
 
--- Returns whether an entry of http_hosts matches. "*.example.org" matches each name with one more label, as
--- in the setting hosts.
+-- Returns whether an entry of http_hosts matches. As in the setting `hosts`, "*.example.org" matches each
+-- name with one more label, such as "a.example.org".
 local function is_match(entry, name, port)
   if entry.port and entry.port ~= port then
     return false
@@ -69,8 +69,8 @@ end
 
 -- The URL ----------------------------------------------------------------------------------
 
--- Returns the URL in the form in which it was checked, its host, name and port. Messages leave out everything
--- behind the host, because keys may be there.
+-- Returns the checked URL in its normal form, its host with the port, the host's name and the port. Errors
+-- never show the part of the URL after the host, because that part may contain secret keys.
 local function read_url(url)
   if #url > URL_MAX then
     fault.raise("the URL has at most %d bytes, not %d", URL_MAX, #url)

@@ -73,7 +73,7 @@ local function read_key(key)
 end
 
 
---- Reads the options of a send. Returns priority, packet flags, key or nil, and excluded ids or nil.
+--- Reads the options of a send.
 ---@param given table?
 ---@return integer priority
 ---@return integer flags

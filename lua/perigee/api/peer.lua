@@ -207,7 +207,7 @@ function peer.keep(id)
   local object = registry.peers[id]
   local kept = {}
   for _, field in ipairs(KEPT) do
-    local value = getters[field](object) -- a peer that was never accepted has no value, not even nil
+    local value = getters[field](object) -- nil for a peer that was never accepted
     kept[field] = value
   end
   rawset(object, "_kept", kept)
@@ -215,7 +215,7 @@ function peer.keep(id)
 end
 
 
--- Answers the peer's request with an error, unless the peer is gone.
+-- Raises an error if an answer is too large. Ignores other failures of sending, such as a peer that is gone.
 local function check_answer(ok, problem, code)
   if not ok and code == "PayloadTooLarge" then
     fault.raise("the answer is %s", problem)
@@ -225,7 +225,7 @@ end
 
 --- Answers a peer's request.
 ---@param id integer
----@param room integer the room of the request, or 0
+---@param room integer room of the request, or 0
 ---@param name string
 ---@param value any
 ---@param ref integer

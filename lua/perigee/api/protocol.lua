@@ -34,8 +34,8 @@ function protocol.declare(name, value)
 end
 
 
---- Ends the declarations of a version, after its configuration. Sets its protocol, which is its schema with
---- the declarations and the setting `protocol` in the hash.
+--- Ends the declarations of a version, after its configuration. Sets the version's protocol: its schema,
+--- whose hash then includes the declarations and the setting `protocol`.
 ---@param version perigee.Version
 function protocol.finish(version)
   local text = core.config_protocol()

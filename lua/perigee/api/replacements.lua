@@ -1,4 +1,4 @@
---- Suggestions for unknown names of the library, a peer or a room, which clients and other servers use.
+--- Suggestions for names that perigee, peers or rooms do not have, but that clients or other servers have.
 return {
   peer = {
     broadcast = "room:broadcast(name, value, { except = peer })",

@@ -80,7 +80,7 @@ end
 local host = {}
 
 
---- Makes a room because a peer joins it; as rooms.create.
+--- Makes a room because a peer joins it. Has the same results as rooms.create.
 ---@param name string
 ---@param options any
 ---@return perigee.Room? room

@@ -39,7 +39,7 @@ local function join_lists(a, b)
   return list
 end
 
---- Makers of targets. `all` is a target itself.
+--- Functions that make targets. Only `all` is itself a target.
 targets.to = {}
 
 targets.to.all = target { is_all = true }
@@ -83,9 +83,10 @@ local function deliver_to_group(ids, except, deliver, ...)
 end
 
 
---- Calls `deliver(target, id, except, ...)` once for each receiver, with the core's numbers for receivers.
+--- Calls `deliver(target, id, except, ...)` for a room, a peer or all peers; for a group, once for each peer.
+--- `target` is a number of core.targets.
 ---@param what string name of the called function, for errors
----@param whom perigee.Peer|perigee.Room|table a peer, a room, or one of perigee.to
+---@param whom perigee.Peer|perigee.Room|table a peer, a room, or a target of perigee.to
 ---@param except integer[]? excluded ids
 ---@param deliver fun(target: integer, id: integer, except: integer[]?, ...): boolean?, string?, string?
 ---@return boolean? ok

@@ -1,5 +1,5 @@
---- The names of Lua that scripts may use, for the sandbox and for `perigee check`. Scripts also have print,
---- require and _G. sandbox.lua replaces some of the functions.
+--- The names of Lua's libraries that scripts may use. The sandbox and `perigee check` read these lists.
+--- Scripts also have print, require and _G. sandbox.lua replaces some of the functions.
 
 local allowed = {}
 

@@ -10,7 +10,7 @@ local fault = require "perigee.util.fault"
 local create, resume, running = coroutine.create, coroutine.resume, coroutine.running
 local error, type = error, type
 
-local PLACES_MAX = 1000 -- bytes of the longest error to which places are added
+local PLACES_MAX = 1000 -- bytes; longer errors get no place
 
 local coroutines = {}
 
@@ -30,8 +30,8 @@ function coroutines.resume(co, ...)
 end
 
 
--- Returns the results of a wrapped coroutine. Like Lua, adds the place to an error that leaves the coroutine,
--- unless the error is long, because it would grow with each level.
+-- Returns the results of a wrapped coroutine. Like Lua, adds the place to an error that leaves the coroutine.
+-- A long error gets no place, because it would grow with each level of coroutines.
 local function deliver(ok, ...)
   if ok then
     return ...

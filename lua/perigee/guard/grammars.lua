@@ -1,6 +1,7 @@
---- Measures grammars before lpeg reads them. To find what a rule can begin with, lpeg follows each call at
---- the beginning of the rule, then each call at the beginning of the called rules, and so on. If every rule
---- begins with several calls, this takes exponential time. lpeg is C code, which nothing interrupts.
+--- Measures grammars before lpeg reads them. To find the possible beginnings of a rule, lpeg follows each
+--- call at the beginning of the rule, then each call at the beginning of the called rules, and so on. If
+--- every rule begins with several calls, this takes exponential time. lpeg is C code, so no deadline
+--- interrupts it.
 ---
 --- The *shape* of a pattern is its beginning: EATS if it begins with a byte, EMPTY if it may match nothing
 --- and begins with no call, and else a table of calls in sequences and choices.
@@ -8,7 +9,7 @@
 local fault = require "perigee.util.fault"
 
 local EATS, EMPTY = "eats", "empty"
-local VISITS_MAX = 10000 -- visits of rules that find the beginning of one rule; take about 0.1 ms
+local VISITS_MAX = 10000 -- most visits of rules to find the beginning of one rule; about 0.1 ms
 
 local grammars = { EATS = EATS, EMPTY = EMPTY }
 
@@ -43,7 +44,7 @@ function grammars.optional(a)
   return is_constant(a) and EMPTY or { kind = "optional", a }
 end
 
--- Returns whether a shape may match nothing, as far as the rules are known.
+-- Returns whether a shape may match the empty text. `empty` has the rules that are known to match it.
 local function is_empty(shape, empty)
   if is_constant(shape) then
     return shape == EMPTY
@@ -89,7 +90,7 @@ local function count(shape, self)
 end
 
 
---- Returns the shape of a grammar. Raises an error for one that lpeg would read for too long.
+--- Returns the shape of a grammar. Raises an error for a grammar that lpeg would read for too long.
 ---@param rules table<any, table|string> shapes by name
 ---@param initial any the name of the first rule
 ---@return string

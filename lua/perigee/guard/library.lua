@@ -24,12 +24,12 @@ local next, select, tonumber, tostring, type, unpack = next, select, tonumber, t
 local rawget, rawset, max, min = rawget, rawset, math.max, math.min
 
 local TEXT_MAX = core.text_max
-local SHORT = 4096 -- bytes or values without a charge: some microseconds at most
-local SLICE = 4096   -- values that are moved before the handler is charged for them
-local NUMBER_MAX = 512 -- bytes of a formatted number: %99.99f of 1e308
+local SHORT = 4096 -- bytes or values up to which work costs no charge; some microseconds
+local SLICE = 4096   -- values that are moved between two charges
+local NUMBER_MAX = 512 -- most bytes of a formatted number: %99.99f of 1e308
 local TOSTRING_STEPS = 20 -- charge for a table's __tostring
 local WIDTH_MAX = 99 -- largest width that LuaJIT accepts in a format
-local PRODUCT_MAX = 2 ^ 16 -- bytes compared in a short search: 50 us
+local PRODUCT_MAX = 2 ^ 16 -- most bytes compared in a short search, which takes 50 us
 local FAR = 2 ^ 31 -- from here on, LuaJIT's own functions wrap indexes around
 
 local OPTIONS = "()%%[-+ #0-9]*%.?(%d*)([%a%%])()"
@@ -52,8 +52,8 @@ library.string.gsub = core.text_gsub
 library.string.match = core.text_match
 
 
---- Replaces string.find, because LuaJIT's own compiled search takes time in proportion to the product of both
---- sizes.
+--- Replaces string.find, because the time of LuaJIT's own compiled search is proportional to the product of
+--- both sizes.
 function library.string.find(...)
   local whole, part, _, is_plain = ...
   if is_plain and type(whole) == "string" and type(part) == "string"
@@ -76,7 +76,7 @@ function library.string.gmatch(...)
   end
 end
 
--- Charges work on a text, which takes 10 ms for 16 MiB.
+-- Charges for work on a text. Such work takes 10 ms for 16 MiB.
 local function charge_text(value)
   if type(value) == "string" and #value > SHORT then
     charge(#value / 8)
@@ -122,7 +122,7 @@ function library.string.rep(...)
   return rep_long(...)
 end
 
--- Returns whether all values have few bytes, with any option.
+-- Returns whether all values are short in every format.
 local function are_short(count, a, b, c, ...)
   local of_a, of_b, of_c = type(a), type(b), type(c)
   if (of_a == "number" or of_a == "string" and #a <= SHORT or a == nil)
@@ -145,7 +145,8 @@ local function option_size(option, precision, value)
   return max(min(size, tonumber(precision) or size), WIDTH_MAX)
 end
 
--- Formats long values. Calls a __tostring of the script once, before the format, so that the length is known.
+-- Formats long values. Calls each __tostring of the script once, before the formatting, so that the length is
+-- known.
 local function format_long(...)
   local count, values = select("#", ...), { ... }
   local pattern, total, at = values[1], 0, 1
@@ -182,8 +183,8 @@ end
 
 library.table.sort = core.table_sort
 
--- Returns the bytes of the list's values, with `number_size` for each number. Returns nil if a value is
--- neither a string nor a number; the following call of LuaJIT's function reports that error.
+-- Returns the total bytes of the list's values. `number_size` returns the bytes of a number. Returns nil if a
+-- value is neither a string nor a number; the following call of LuaJIT's function reports that error.
 local function total_of(list, first, last, number_size)
   local total = 0
   for index = first, last do
@@ -229,7 +230,7 @@ function library.table.concat(...)
   return concat(...)
 end
 
--- LuaJIT moves 1 to 2 values in a nanosecond.
+-- Inserts at a position that LuaJIT's own function would handle wrongly or in too long a time.
 local function insert_far(list, at, value)
   at = at == at and at or -FAR
   at = at < 0 and at + -at % 1 or at - at % 1
@@ -283,7 +284,7 @@ local function move_long(from, first, last, to, list)
 end
 
 
--- Returns whether a move is short. The result is false for NaN, too.
+-- Returns whether a move is short and within range. The result is also false for NaN.
 local function is_near(first, last, to)
   return last - first < SHORT and first > -FAR and last < FAR and to > -FAR and to < FAR - SHORT
 end
@@ -328,8 +329,8 @@ function library.base.tonumber(...)
 end
 
 
---- Replaces tostring. If a metatable's __tostring were LuaJIT's own tostring, it would call itself for ever,
---- in code that cannot be interrupted. This function is charged at each call.
+--- Replaces tostring, and charges for each call with a table. LuaJIT's own tostring as __tostring of a
+--- metatable would call itself for ever, in code that cannot be interrupted.
 function library.base.tostring(...)
   if type((...)) == "table" then
     charge(TOSTRING_STEPS)

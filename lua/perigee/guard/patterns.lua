@@ -1,10 +1,10 @@
---- The libraries lpeg and re for scripts. lpeg matches in C, where nothing interrupts it. Therefore each
+--- The libraries lpeg and re for scripts. lpeg matches in C, where no deadline interrupts it. Therefore each
 --- repetition and each rule of a grammar gets a *counter*: a pattern that matches nothing and calls
 --- core.pattern_count, which charges the match to the running handler and ends it at the deadline.
 ---
 --- Between two counters, a match passes each part of a pattern at most once. Only a set of bytes may repeat
---- without a counter. Captures become values after the match, also in C, so every few captures share a
---- counter. Therefore that work has no more steps than the match itself had.
+--- without a counter. After the match, lpeg turns captures into values, also in C. Every few captures share a
+--- counter, so that this work has no more steps than the match itself had.
 ---
 --- The operators belong to the metatable of all patterns in the Lua state, so the host's patterns also have
 --- counters.
@@ -17,10 +17,10 @@ local lpeg = require "lpeg"
 local getmetatable, load, pcall, type = debug.getmetatable, load, pcall, type
 local setfenv, max = setfenv, math.max
 
-local SIZE_MAX = 128 * 1024 -- bytes of a pattern; lpeg's time to compile it grows with the square
+local SIZE_MAX = 128 * 1024 -- most bytes of a pattern; lpeg's time to compile it grows with their square
 local NODE = 16 -- bytes of a pattern for each byte of a literal
 local DEPTH_MAX = 400 -- depth of nested calls of rules and repetitions; lpeg's own default
-local CAPTURES_MAX = 4 -- captures that share a counter
+local CAPTURES_MAX = 4 -- most captures that share a counter
 local RE_PATH = package.searchpath("re", package.path)
 
 local patterns = { lpeg = {}, re = {} }
@@ -165,7 +165,7 @@ function meta.__pow(pattern, count)
   return result
 end
 
--- Makes a pattern with one capture more than the given one, and with the same beginning.
+-- Makes a pattern that adds one capture to the given pattern, and has the same beginning.
 local function extend(name, make, pattern, ...)
   pattern = to_pattern(pattern)
   local result = count_captures(call(name, make, pattern, ...), captures_of(pattern) + 1)

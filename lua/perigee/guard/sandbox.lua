@@ -16,7 +16,7 @@ local sandbox = {}
 local getmetatable, date, os_time = debug.getmetatable, os.date, os.time
 local globals = _G
 
-local WORDS_MAX = 64 -- words that core.nearest takes
+local WORDS_MAX = 64 -- most words that core.nearest accepts
 local DATE_FORMAT_MAX = 200 -- bytes
 
 local function pick(from, names)
@@ -143,8 +143,8 @@ function sandbox.environment(functions)
 end
 
 
---- Removes everything from the state that scripts may not have. The host's own files already have what they
---- need in locals.
+--- Removes everything that scripts may not have from the global table. The host's own files have already
+--- stored the functions that they need in locals.
 function sandbox.close()
   for name in next, globals do
     if base[name] == nil and not libraries[name] and name ~= "_G" then

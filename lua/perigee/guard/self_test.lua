@@ -1,5 +1,5 @@
---- Checks at the start that no script can block the server: runs long but finite loops with a very short
---- deadline, compiled, and with errors caught, as in games.
+--- Checks at the start of the server that no script can block it. Runs long but finite loops with a very
+--- short deadline. As in games, LuaJIT compiles these loops, and one of them catches errors.
 
 local core = require "perigee.core"
 

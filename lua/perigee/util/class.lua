@@ -23,7 +23,7 @@ end
 ---@param meta table with __metatable, the class's name
 ---@param methods table<string, function>
 ---@param getters table<string, fun(self: table): any>
----@param instead table<string, string>? right names for wrong ones that scripts may use
+---@param instead table<string, string>? right names, by wrong names that scripts may use
 function class.define(meta, methods, getters, instead)
   local name, checked_methods = meta.__metatable, {}
   for key, method in next, methods do
@@ -58,7 +58,7 @@ function class.define(meta, methods, getters, instead)
 end
 
 
---- Implements `state`: a table of the object's own, made when it is first read.
+--- Implements the field `state`: each object gets a table of its own when a script first reads the field.
 function class.state(self)
   local state = {}
   rawset(self, "state", state)

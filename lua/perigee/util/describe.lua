@@ -4,11 +4,11 @@
 local getinfo = debug.getinfo
 local format = string.format
 
-local NAMES_MAX = 24 -- names in an error
+local NAMES_MAX = 24 -- most names in an error
 
 local describe = {}
 
--- Returns whether the source of a function is one of Perigee's own.
+-- Returns whether a function's source is a file of Perigee.
 local function is_own(source)
   return source:sub(1, 13) == "@lua/perigee/" or source:find "%f[%w]perigee/client[./]" ~= nil
 end
@@ -41,8 +41,8 @@ function describe.where()
 end
 
 
---- Describes a value, such as "a table" or "nil". For a table of the library, suggests a dot in place of the
---- colon.
+--- Describes a value, such as "a table" or "nil". For a table of the library, adds that its functions are
+--- called with a dot.
 ---@param value any
 ---@return string
 function describe.kind(value)

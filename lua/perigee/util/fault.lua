@@ -1,4 +1,4 @@
---- Errors of the script's author: they name the script's line, not Perigee's.
+--- Errors that the script's author made. They name the script's line, not a line of Perigee's code.
 
 local core = require "perigee.core"
 local describe = require "perigee.util.describe"
@@ -64,7 +64,7 @@ function fault.hint(word, known)
 end
 
 
---- Returns "; did you mean x?". If no word is similar, returns all names, if they are few.
+--- Returns "; did you mean x?". If no word is similar, returns all names; "" if the names are too many.
 ---@param word any
 ---@param known string[]
 ---@return string

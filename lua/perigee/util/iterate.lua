@@ -1,5 +1,5 @@
---- Returns pairs for host code whose order is visible outside, such as in the text of an error or in the
---- order of receivers. In a simulation, the order is fixed.
+--- Returns a `pairs` for host code whose order of iteration is visible outside, such as in the text of an
+--- error or in the order of receivers. In a simulation, the order is fixed.
 
 local core = require "perigee.core"
 

@@ -40,7 +40,7 @@ function json_text.is_finite(value)
 end
 
 
---- Returns a decoded value for scripts, without JSON's nulls. Changes tables in place.
+--- Replaces JSON's nulls in a decoded value by nil. Changes tables in place; returns the value.
 ---@param value any
 ---@param null userdata
 ---@return any
@@ -56,8 +56,8 @@ function json_text.without_null(value, null)
 end
 
 
--- Returns the length of a table that becomes an array. Its keys are 1 to n, of which at most every second one
--- is missing.
+-- Returns the length n of a table that becomes a JSON array; nil for other tables. The keys of such a table
+-- are from 1 to n, and at least half of these numbers exist.
 local function array_length(value)
   local count, last = 0, 0
   for key in next, value do
@@ -73,8 +73,8 @@ local function array_length(value)
 end
 
 
---- Returns an encoder. `encode_scalar` returns the text of strings and booleans. `special(value)` is called
---- first, and may return the text of a special value.
+--- Returns an encoder. The encoder first calls `special(value)`, which may return the text of a special
+--- value. Otherwise `encode_scalar` returns the text of strings and booleans.
 ---@param encode_scalar fun(value: string|boolean): string
 ---@param special fun(value: any): string?
 ---@return fun(value: any): string encode raises an error for a value that JSON cannot express

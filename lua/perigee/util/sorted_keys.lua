@@ -1,6 +1,6 @@
 --- Returns the keys of tables in sorted order, so that texts and effects are always the same.
 
----@param ... table tables whose keys have one type and all differ
+---@param ... table tables; all keys have the same type, and no key occurs twice
 ---@return any[]
 return function(...)
   local keys = {}

@@ -14,7 +14,8 @@ local function describe_problem(value, is_utf8)
   return "is " .. describe.kind(value) .. "; messages hold strings, numbers, booleans and tables"
 end
 
--- `on_path` has the tables that contain `value`; `clean` has the checked tables without a fault.
+-- Returns the first problem below `path`, or nil. `on_path` has the tables that contain `value`; `clean` has
+-- the tables that were checked without a problem.
 local function search(how, value, path, depth, on_path, clean)
   if type(value) == "boolean" or type(value) == "userdata" then -- userdata is a JSON null
     return nil

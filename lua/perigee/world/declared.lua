@@ -1,5 +1,5 @@
 --- The declarations of a version of the game for its world: components with their defaults, and systems
---- (systems.lua). Both are made while the version is being loaded, and apply when it goes live.
+--- (systems.lua). The top level of the version declares them; they apply when the version goes live.
 
 local iterate = require "perigee.util.iterate"
 local fault = require "perigee.util.fault"
@@ -12,7 +12,7 @@ local getmetatable = debug.getmetatable
 local NAMES_MAX = 16 -- names in one query
 
 local declared = {
-  is_used = false, -- whether any live version of the game has used the world
+  is_used = false, -- whether any version that was live has used the world
   on_use = nil, -- function called when a game begins to use the world
 }
 
@@ -22,10 +22,10 @@ declared.KEPT = { connection = true, channel = true, network_stats = true }
 --- The declarations of a version.
 ---@class perigee.Declared
 ---@field defaults table<string, table> default values by component
----@field names string[] names of these components
+---@field names string[] names of the components in `defaults`
 ---@field systems perigee.System[] in the order in which they run
 ---@field sets table<string, perigee.Set> sets whose names have been checked
----@field plans table tree of queries, by the first name, by the second, ...; the plan is at index 1
+---@field plans table plans of queries, as a tree: plans[first name][second name]...[1]
 ---@field is_used boolean whether the version's top level uses the world
 
 local loading -- the declarations of the version that is being loaded
@@ -47,7 +47,7 @@ function declared.now()
 end
 
 
---- Stores that the game uses the world.
+--- Marks the world as used by the game.
 function declared.use()
   if live.loading then
     loading.is_used = true
@@ -58,7 +58,7 @@ function declared.use()
 end
 
 
---- Raises an error except at the top level of a game.
+--- Raises an error unless the top level of a game is running.
 ---@param what string
 function declared.check_loading(what)
   if not live.loading then
@@ -67,7 +67,7 @@ function declared.check_loading(what)
 end
 
 
---- Raises an error at the top level of a game.
+--- Raises an error if the top level of a game is running.
 function declared.check_not_loading()
   if live.loading then
     fault.raise("entities are made and changed in handlers, such as on_start: the top level runs "
@@ -171,8 +171,8 @@ local function copy(value)
   return copied
 end
 
--- Uses no metamethods, because a script may have added some since the check, and the last step of a reload
--- must not run code of scripts.
+-- Fills in missing fields from a default value. Uses no metamethods, because a script may have added
+-- metamethods since the check, and the last step of a reload must not run code of scripts.
 local function fill(value, default)
   for key, inner in next, default do
     if rawget(value, key) == nil then
@@ -207,7 +207,7 @@ function declared.complete(name, value)
 end
 
 
---- Adds the fields that are new in a version's defaults to the existing components.
+--- Adds missing fields from a version's defaults to the existing components and singletons.
 ---@param own perigee.Declared
 ---@param singletons table<string, table>
 function declared.fill_in(own, singletons)
@@ -262,7 +262,7 @@ function declared.plan(...)
 end
 
 
---- Raises errors that can only be found after all declarations.
+--- Checks the systems' components. This is only possible after all declarations.
 ---@param own perigee.Declared
 function declared.finish(own)
   for _, system in ipairs(own.systems) do

@@ -16,13 +16,14 @@ local PLUGIN_FIRST = core.channels.plugin_first -- lowest number of a plugin cha
 local connections, channels = store.set "connection", store.set "channel"
 local of_peer = {} -- peer id -> entity
 local of_channel = {} -- channel number -> entity
-local leaving, leaving_count = {}, 0 -- ids of peers that are gone, until the end of a tick
-local gone = {}  -- objects of these peers, by id
+local leaving, leaving_count = {}, 0 -- ids of peers that have gone since the last end of a tick
+local gone = {}  -- objects of the peers in `leaving`, by id
 local signature  -- signature of the set of channels with entities
 
 -- Components ---------------------------------------------------------------------------------
 
--- Number of the peer or channel of a component. It is not in the component, because scripts can change that.
+-- Peer id or channel number, by component. Components do not contain it, because scripts can change
+-- components.
 local numbers = setmetatable({}, { __mode = "k" })
 
 -- Defines the metatable of a component whose fields are read from the server.
@@ -109,7 +110,7 @@ function network.leave(id)
 end
 
 
---- Returns the entity of a peer; nil if the peer has none any more.
+--- Returns the entity of a peer; creates it if a connected peer has none. Returns nil if the peer is gone.
 ---@param id integer
 ---@return integer?
 function network.entity_of(id)
@@ -117,7 +118,7 @@ function network.entity_of(id)
 end
 
 
---- Describes the peer or channel of an entity for error messages; nil if the entity has none.
+--- Describes the peer or channel of an entity for error messages; nil if the entity belongs to neither.
 ---@param entity integer
 ---@return string?
 function network.owner_of(entity)
@@ -196,7 +197,7 @@ function network.sync()
 end
 
 
---- Ends a tick: removes the entities of peers that were gone before the tick, and updates those of channels.
+--- Ends a tick: removes the entities of peers that are gone, and updates the entities of channels.
 function network.end_tick()
   for i = 1, leaving_count do
     local id = leaving[i]

@@ -1,5 +1,5 @@
---- Walks over the entities that have some components. A query allocates nothing: its plan is made once for
---- each list of names, and its current entity gives its position.
+--- Walks over the entities that have all components of a query. A query allocates no memory, because its plan
+--- is made only once for each list of names, and its position follows from its current entity.
 
 local bit = require "bit"
 local store = require "perigee.world.store"
@@ -12,9 +12,9 @@ local query = {}
 --- One way to walk over the entities of a query: along the list of one of its components.
 ---@class perigee.Walk
 ---@field cursor integer position in the list of the entity that was returned last
----@field list integer[] the list of the walked set
----@field at table<integer, integer>
----@field along perigee.Set
+---@field list integer[] list of `along`
+---@field at table<integer, integer> positions in the list, by place; `at` of `along`
+---@field along perigee.Set component whose list the walk follows
 ---@field a table<integer, table> values of the first component, by place
 ---@field b table<integer, table>? values of the second component
 ---@field c table<integer, table>? values of the third component
@@ -22,8 +22,9 @@ local query = {}
 ---@field all table[] values of all components
 
 -- Generic `for` calls these functions with the walk and the last entity. Separate functions for few
--- components are fastest with the JIT. Usually the last entity is still at the cursor. It is not if another
--- query of the same names has run inside or beside this one, or if this one has waited.
+-- components are fastest with the JIT. Usually the last entity is still at the cursor. The cursor has moved
+-- if another query of the same names has run meanwhile, and the list may have changed if this query has
+-- waited.
 
 -- Returns the position to continue from.
 local function last_of(walk, entity)
@@ -190,7 +191,8 @@ end
 -- Callbacks for each entity ------------------------------------------------------------------------------
 
 
--- Functions by the number of components, because the components' values precede the last argument.
+-- Functions by the number of components. Each number needs its own function, because the components' values
+-- precede the last argument.
 local CALLS = {
   function(fn, last, step, walk)
     for entity, a in step, walk do

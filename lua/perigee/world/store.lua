@@ -3,9 +3,9 @@
 ---
 --- A component is a set: its values by the entity's place, and a list of the entities that have it, in the
 --- order in which they got it. If an entity loses the component, it stays in the list without a value until
---- the list is tidied. Queries walk the lists from the end. Therefore the entities before a query's position
---- do not move, the query sees no entity twice, and it never sees entities that were added behind it. Lists
---- are tidied, and places are used again, only when no query can be running; see `begin`.
+--- the list is tidied. Queries walk the lists from the end to the beginning, and new entities are added at
+--- the end. Therefore a query sees no entity twice, and sees no entity that was added to the list meanwhile.
+--- Lists are tidied, and places are used again, only when no query can be running; see `begin`.
 
 local bit = require "bit"
 local core = require "perigee.core"
@@ -15,7 +15,7 @@ local transaction = core.transaction
 
 local PLACES = 2 ^ 20
 local MASK = PLACES - 1
-local LITTER = 256 -- stale list entries and places that are allowed, in addition to a quarter of the lists
+local LITTER = 256 -- number of stale list entries and places that is allowed besides a quarter of all entries
 
 local store = { MASK = MASK, MOST = PLACES - 1 }
 
@@ -23,7 +23,7 @@ local store = { MASK = MASK, MOST = PLACES - 1 }
 ---@class perigee.Set
 ---@field name string
 ---@field values table<integer, table> values by place
----@field list integer[] entities, and some that have lost the component
+---@field list integer[] entities; some may have lost the component
 ---@field at table<integer, integer> position in the list, by place
 ---@field size integer size of the list
 ---@field count integer number of entities that have the component
@@ -32,16 +32,16 @@ local sets = {} ---@type table<string, perigee.Set>
 local order = {} ---@type perigee.Set[] in the order in which they were first used
 local alive, alive_count = {}, 0 -- entities by place
 local last_place = 0
-local free, free_count = {}, 0  -- free places, stored as the next entities at them
-local left, left_count = {}, 0  -- places that become free when the lists are tidy
-local stale, entries = 0, 0 -- list entries without a value; all list entries
+local free, free_count = {}, 0  -- free places, each stored as the number of its next entity
+local left, left_count = {}, 0  -- places that become free at the next tidying, stored like `free`
+local stale, entries = 0, 0 -- number of list entries without a value; number of all list entries
 local seen = -1 -- transaction in which the newest query began
 
 -- Tidying ------------------------------------------------------------------------------------
 
 
--- Removes stale entries and keeps the order. For a removed entry, `at` then points between its former
--- neighbours, for a query that waits there.
+-- Removes stale entries and keeps the order. For a removed entry, `at` then has the position of the next
+-- remaining entry, so that a query that waits at the removed entry can continue.
 local function tidy_list(set)
   local list, at, values, size = set.list, set.at, set.values, 0
   for i = 1, set.size do
@@ -92,7 +92,7 @@ function store.begin()
 end
 
 
--- Also tidies in games that rarely run queries.
+-- Tidies outside of queries, for games that rarely run queries.
 local function tidy_between()
   if is_littered() and transaction() ~= seen then
     tidy()

@@ -22,13 +22,13 @@ local systems = {}
 ---@field before table<string, true> systems that run after it
 ---@field place string place of its declaration, from fault.where
 ---@field plan perigee.Plan? made at its first run
----@field label string
----@field version integer
+---@field label string name in error messages
+---@field version integer number of the version that declares it
 ---@field is_system true
----@field calls integer
----@field total number total seconds of its calls
----@field last number
----@field worst number
+---@field calls integer number of its calls
+---@field total number seconds of all its calls
+---@field last number seconds of its last call
+---@field worst number seconds of its longest call
 
 -- Declaring ----------------------------------------------------------------------------------
 
@@ -104,7 +104,7 @@ local function fail(system, message, ...)
   error(("%ssystem %s: %s"):format(system.place, system.name, message:format(...)), 0)
 end
 
--- Converts `before` to `after` of the other systems, and reports unknown names.
+-- Converts each `before` to an `after` of the other system. Raises an error for unknown names.
 local function link(list)
   local by_name, names = {}, {}
   for i, system in ipairs(list) do
@@ -125,7 +125,7 @@ local function link(list)
   end
 end
 
--- Returns the first declared system that waits for none of the remaining ones.
+-- Returns the index of the first declared system that does not have to run after a remaining system.
 local function find_ready(list, is_left)
   for i, system in ipairs(list) do
     local is_ready = is_left[system.name]
@@ -138,7 +138,7 @@ local function find_ready(list, is_left)
   end
 end
 
--- Returns the names of systems that wait for each other; the last name repeats the first.
+-- Returns a system, and the names of the systems in a cycle of `after`; the last name repeats the first.
 local function find_cycle(list, is_left)
   local path, at, name = {}, {}, nil
   for _, system in ipairs(list) do
@@ -163,8 +163,8 @@ local function find_cycle(list, is_left)
 end
 
 
---- Sorts a version's systems by their declaration, as far as `after` and `before` allow. Raises an error if
---- `after` and `before` contradict each other.
+--- Puts a version's systems into the order in which they run: the order of declaration, as far as `after` and
+--- `before` allow. Raises an error if `after` and `before` contradict each other.
 ---@param own perigee.Declared
 function systems.sort(own)
   local list, sorted, is_left = own.systems, {}, {}
