@@ -1,5 +1,5 @@
---- The statements of generated C, which call the functions of c_head. Each value is written and read in
---- place; its bits pass through the state, `w` or `r`.
+--- The statements of generated C, which call the functions of c_head. The code writes and reads each value in
+--- place; the bits of values pass through the state, `w` or `r`.
 
 local c_dialect = {}
 
@@ -22,8 +22,9 @@ function c_dialect.number(value)
   return text:find "[.e]" and text or text .. ".0"
 end
 
--- Writes a test that ends the function with an error. In `text`, `%p` means the path, which has a %zu for
--- each index, and `%e` means the expected value. `got`, if given, is printed at the end.
+-- Returns a function that writes a test. The test ends the generated function with an error. In `text`, `%p`
+-- means the path, which has a %zu for each index, and `%e` means the expected value. The error ends with
+-- `got`, if given.
 local function refuse(condition, text, got)
   return function(self, leaf)
     local message = text:gsub("%%([pe])", { p = leaf.path, e = self:value(leaf, "expected") })
@@ -68,7 +69,8 @@ local function copy(class)
   }
 end
 
--- Returns the expression for a member of a value or of a pointer's target.
+-- Returns the C expression for a member of a struct. `value` is the struct, or `(*name)` for the target of a
+-- pointer.
 local function member(value, name)
   local pointer = value:match "^%(%*(%w+)%)$"
   return pointer and pointer .. "->" .. name or value .. "." .. name
@@ -175,7 +177,7 @@ c_dialect.derived = {
 }
 
 c_dialect.is_indented = true
-c_dialect.has_loops = true -- for arrays, too
+c_dialect.has_loops = true -- writes a loop for each array, too
 c_dialect.names_scopes = true -- in errors about all bits of a scope
 c_dialect.index = "[%zu]"
 c_dialect.done = "}"

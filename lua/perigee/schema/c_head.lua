@@ -1,5 +1,6 @@
---- The beginning of the headers that to_c.lua makes: functions that the encoders and decoders of every schema
---- call. The text is the same in all headers, so a program may include the headers of several games.
+--- The beginning of the headers that to_c.lua makes. It has the functions that the encoders and decoders of
+--- every schema call. The text is the same in all headers, so a program may include the headers of several
+--- games.
 
 return [[
 #ifndef PERIGEE_CODERS

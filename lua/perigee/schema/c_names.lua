@@ -1,5 +1,5 @@
 --- Names for the parts of a schema in C and C++. Types, functions and constants begin with the prefix of the
---- game. If a name is already used or is a keyword, an underscore or a number is appended.
+--- game. A name that is a keyword or already used gets an underscore or a number at its end.
 
 local c_names = {}
 
@@ -48,7 +48,7 @@ function c_names.new(prefix)
 end
 
 
---- Returns this name, or a similar one that is free.
+--- Returns this name, or a similar name that is free.
 function Names:take(name)
   while self.taken[name] do
     name = name .. "_"
@@ -122,8 +122,8 @@ end
 
 
 --- Chooses the names of messages: `number`, and for the `value` and `answer` of each message `type`,
---- `encode`, `decode`, `most`, `memory`. If one of these is already used, all names of the message contain
---- its number. Messages whose names are plain words choose first.
+--- `encode`, `decode`, `most`, `memory`. If one of these names is already used, all names of the message
+--- contain its number. Messages whose names are plain words choose first.
 ---@param messages perigee.schema.Message[]
 ---@return table<perigee.schema.Message, table>
 function Names:messages(messages)

@@ -14,9 +14,9 @@ local c_types = {}
 function c_types.new(names)
   return setmetatable({
     names = names, parts = {}, -- parts of the text
-    declared = {}, -- names of types, by record or enum
-    lists = {}, -- names of lists, and of arrays that are elements
-    fields = {}, -- { { name, has, type } }, by record
+    declared = {}, -- record or enum -> name of its type
+    lists = {}, -- names of the structs of lists, and of arrays that are elements of a list
+    fields = {}, -- record -> { { name, has, type } }
     words = {}, -- constants of enums
   }, Types)
 end
@@ -36,7 +36,7 @@ local function int_name(of)
   return ("%s%d_t"):format(of.signed and "int" or "uint", (of.bytes or 8) * 8)
 end
 
--- Names of types in C, and their parts in the names of lists.
+-- Returns the name of a type in C, and the word for this type in the names of lists.
 local PLAIN = {
   bool = function() return "bool", "Bool" end,
   float = function(of) return of.bytes == 4 and "float" or "double", of.bytes == 4 and "F32" or "F64" end,
@@ -73,7 +73,7 @@ local function remark(of)
   return is_plain and "" or "  // " .. layout.expected(inner)
 end
 
--- Adds the members of a struct for a value, with the end of their line.
+-- Adds the members of a struct for a field, each as a line of C.
 local function add_members(self, lines, field)
   if field.has then
     lines[#lines + 1] = ("  bool %s;"):format(field.has)
@@ -83,7 +83,8 @@ local function add_members(self, lines, field)
 end
 
 
---- Returns the members for the fields of a record: { name, has, type }, with `has` for an optional field.
+--- Returns the members for the fields of a record: { name, has, type }. An optional field has the member
+--- `has`.
 function Types:fields_of(record)
   if not self.fields[record] then
     local fields, member = {}, self.names:members()
@@ -107,7 +108,8 @@ local function emit_struct(self, name, fields)
 end
 
 
---- Declares a type and returns its name; for an array, the name of the struct for an element of a list.
+--- Declares a type and returns its name. For an array, returns the name of the struct that an element of a
+--- list needs.
 ---@param of table
 ---@return string
 function Types:name(of)
@@ -130,7 +132,7 @@ function Types:declare_record(of, name)
   emit_struct(self, name, self:fields_of(of))
 end
 
--- Returns the part of a list's name that its elements determine.
+-- Returns the word for the elements of a list, which is a part of the list's name.
 local function word_of(self, of)
   if of.kind == "list" then
     return word_of(self, of.of) .. "List"
@@ -150,7 +152,8 @@ local function key_of(self, of)
 end
 
 
---- Returns the struct of a list, or of an array that is an element of a list: { items, count }, or { items }.
+--- Returns the struct { items, count } of a list, or the struct { items } of an array that is an element of a
+--- list.
 function Types:element(of)
   local key = key_of(self, of)
   if not self.lists[key] then
@@ -164,7 +167,7 @@ function Types:element(of)
 end
 
 
---- Returns a member of a type, which may be an array.
+--- Returns the declaration of a member with this type, which may be an array.
 function Types:member(of, name)
   if of.kind == "array" then
     return self:member(of.of, ("%s[%d]"):format(name, of.count))

@@ -1,6 +1,7 @@
---- The canonical form of a schema: one line for each message, in the order of their numbers, with structs and
---- enums expanded. It contains no comments, no names of structs and no order of declarations. Therefore
---- schemas with the same form encode messages in the same way. The hash of the form is the protocol hash.
+--- The canonical form of a schema: one line for each message, in the order of their numbers. Structs and
+--- enums are expanded. The form contains no comments and no names of structs, and does not depend on the
+--- order of declarations. Therefore schemas with the same form encode messages in the same way. The hash of
+--- the form is the protocol hash.
 
 local bit = require "bit"
 local sorted_keys = require "perigee.util.sorted_keys"
@@ -77,7 +78,7 @@ function canonical.text(messages, lines)
 end
 
 
---- Returns the canonical form of what a game declares as its protocol beside messages: one line for each
+--- Returns the canonical form of the values that a game declares with perigee.protocol: one line for each
 --- name, sorted.
 ---@param declared table<string, string> JSON texts by name
 ---@return string
@@ -111,8 +112,8 @@ local function by_number(lines)
 end
 
 
---- Returns why programs with the lines of one schema do not understand programs with the lines of another;
---- nil if they understand each other.
+--- Returns the reason why programs with the lines of one schema do not understand programs with the lines of
+--- another schema; nil if they understand each other.
 ---@param before table<string, string> by name
 ---@param after table<string, string>
 ---@param needed table<string, string> lines that must also be in `after`

@@ -1,4 +1,4 @@
---- Encoders and decoders of a schema's types as functions: the generated Lua, and the functions that it
+--- Makes the encoders and decoders of a schema's types: runs the generated Lua, and has the functions that it
 --- calls. Errors of an encoder name the path of the field and the expected value.
 
 local bit = require "bit"
@@ -14,23 +14,24 @@ local cast, copy, floor, text_of = ffi.cast, ffi.copy, math.floor, ffi.string
 local load, next, rawget, type = load, next, rawget, type
 local band, bor, sub = bit.band, bit.bor, string.sub
 
---- `raise` gets the error text for a value, and must not return.
+--- `raise` gets the text of an error and must raise an error.
 local codec = {
   raise = function(text) error(describe.where() .. text, 0) end,
 }
 
-local START_BYTES = 64 * 1024 -- first size of the buffer, which grows for larger messages
-local BYTES_MAX = 8 * 2 ^ 20 -- bytes of one message, above any max_payload
+local START_BYTES = 64 * 1024 -- bytes; first size of the buffer, which grows for larger messages
+local BYTES_MAX = 8 * 2 ^ 20 -- bytes; limit of one message, larger than any max_payload
 local VARINT_BYTES = 8
 local CHUNK = "@lua/perigee/schema/generated.lua"
-local SHOWN_MAX = 40 -- bytes of a text in an error
+local SHOWN_MAX = 40 -- bytes; a longer text in an error is cut
 
 assert(ffi.abi "le", "the encoders of schemas write in the machine's order, which has to be little-endian")
 
 local pointer, reading = ffi.typeof "uint8_t *", ffi.typeof "const uint8_t *"
 local i32, u32 = ffi.typeof "int32_t *", ffi.typeof "uint32_t *"
 
--- Buffer of the message that is being encoded. Encoders call no function that encodes another message.
+-- Buffer of the message that is being encoded. One buffer suffices, because an encoder never calls another
+-- message's encoder.
 local base = ffi.new("uint8_t[?]", START_BYTES)
 local buffer = base
 
@@ -53,9 +54,9 @@ local function begin()
   return cast(pointer, base), START_BYTES
 end
 
--- Writes a varint of two or more bytes; generated code writes varints of one byte itself. Most have two to
--- four bytes. These sizes are handled without a loop, because a loop would keep the JIT from compiling the
--- surrounding code in one piece.
+-- Writes a varint of two or more bytes; generated code writes varints of one byte itself. Most of these
+-- varints have two to four bytes. Such sizes are handled without a loop, because a loop would keep the JIT
+-- from compiling the surrounding code in one piece.
 local function put_varint(p, at, value)
   p[at] = value % 128 + 128
   value = floor(value / 128)
@@ -91,8 +92,8 @@ local function get_long_varint(p, at, size, value)
   return nil, at
 end
 
--- Returns the number in a varint of several bytes, and the position behind it; nil if the varint is too
--- large, longer than necessary, or cut off.
+-- Returns the number in a varint of several bytes, and the position after it. Returns nil if the varint is
+-- too large, longer than necessary, or cut off.
 local function get_varint(p, at, size)
   if at + 1 >= size then
     return nil, at
@@ -122,7 +123,7 @@ local function put_long(p, value)
   cast(u32, p)[0] = value - high * 4294967296
 end
 
--- Returns the number of bytes behind a first byte of UTF-8, and the range of the second byte.
+-- Returns the number of bytes that follow a first byte of UTF-8, and the range of the second byte.
 local function tail_of(byte)
   if byte >= 0xc2 and byte < 0xe0 then
     return 1, 0x80, 0xbf
@@ -201,8 +202,8 @@ local bad, wrong, short, more, ENUMS, INDEXES = bad, wrong, short, more, ENUMS, 
 local F32_MAX = 3.4028235677973362e38
 ]]
 
--- All code is in one line, because compiled code with interrupts has a test in each line. Encoders and
--- decoders end soon and need no such test.
+-- All code is in one line, because LuaJIT with interrupts adds a test to each line of compiled code. Encoders
+-- and decoders end soon and need no such test.
 local ENCODER = "return function(x) local p, cap = begin() local at = 0 %s return text_of(p, at) end"
 local DECODER = "return function(body) local p, at, size = cast(reading, body), 0, #body %s end"
 
@@ -227,8 +228,8 @@ local function indexes_of(enums)
   return list
 end
 
--- Returns the functions that report errors: the first one raises; the others return the result of a failed
--- decoder.
+-- Returns the functions that report errors. The first function raises; the others return the result of a
+-- failed decoder.
 local function problems(places)
   local function path(number, ...)
     return places[number].path:format(...)

@@ -34,7 +34,7 @@ function Decoder:bits(leaf)
   self:emit(self.dialect.set, leaf)
 end
 
--- Writes one check for several numbers in a row.
+-- Writes one check for the size of several adjacent numbers.
 local function check_run(self, leaf)
   local list = leaf.scope.bytes
   local before = list[leaf.position - 1]

@@ -2,7 +2,7 @@
 
 local fault = {}
 
-local SHOWN_BEFORE, SHOWN_MAX = 60, 120 -- bytes of a line: before the caret, and in total
+local SHOWN_BEFORE, SHOWN_MAX = 60, 120 -- bytes of a line: before the position of the error, and in total
 
 local function line_at(text, at)
   local number, first = 1, 1
@@ -16,7 +16,7 @@ local function line_at(text, at)
 end
 
 
---- Raises "path:line:column: message", the line and a caret.
+--- Raises an error of three lines: "path:line:column: message", the wrong line, and a caret.
 ---@param source { text: string, path: string }
 ---@param at integer
 ---@param message string
@@ -24,7 +24,7 @@ end
 function fault.raise(source, at, message, ...)
   local number, first, line = line_at(source.text, at)
   local from = math.max(0, at - first - SHOWN_BEFORE)
-  -- A character of several bytes takes one place.
+  -- a character of several bytes takes one column
   local margin = line:sub(from + 1, at - first):gsub("[\128-\191]", ""):gsub("[^\t]", " ")
   error(("%s:%d:%d: %s\n  %s\n  %s^"):format(source.path, number, at - first + 1,
     message:format(...), line:sub(from + 1, from + SHOWN_MAX), margin), 0)

@@ -1,16 +1,17 @@
 --- Writes encoders and decoders in any language. This file, encoder.lua and decoder.lua decide the order, the
 --- positions and the checks. A dialect (lua_dialect, js_dialect, c_dialect) has the statements. The generated
---- code consists of one statement after the other, with a loop for each list, and never looks up the type.
+--- code is one statement after the other, with a loop for each list, and never looks up the type.
 --- docs/protocol.md, section 18, describes the bytes; layout.lua computes their places.
 ---
---- The templates of a dialect are in `write` and `read`, by step and by kind of type. A template is a text in
---- which `@x` means a value of the leaf that is written or read (see DERIVED); or a function that gets the
---- generator and the leaf; or a list of templates; or nil if the language needs no statement.
+--- The templates of a dialect are in its tables `write` and `read`, by step and by kind of type. A template
+--- is a text, a function, or a list of templates; it is nil if the language needs no statement. In a text,
+--- `@x` means a value of the leaf that is written or read (see DERIVED). A function gets the generator and
+--- the leaf.
 
 local layout = require "perigee.schema.layout"
 
--- Not compiled, because each message takes other paths through this code, so compiling takes longer than
--- running.
+-- Not compiled, because each message takes other paths through this code. Compiling it would take longer than
+-- running it.
 jit.off(true, true)
 
 local Generator = {}
@@ -24,14 +25,14 @@ local generator = {}
 ---@field places { path: string, expected: string }[] places that errors name
 ---@field enums string[][] lists of words
 ---@field records string[][] lists of names of fields
----@field numbers table<table, integer> numbers of the items that the lists already contain
+---@field numbers table<table, integer> indexes of the items that the lists contain
 
 ---@return perigee.schema.Tables
 function generator.tables()
   return { places = {}, enums = {}, records = {}, numbers = {} }
 end
 
--- Returns the index of a type's item in one of the tables. Each table contains an item only once.
+-- Returns the index of a type's item in one of the tables. A table contains each item only once.
 local function number_in(self, list, of, items)
   local numbers = self.tables.numbers
   if not numbers[of] then
@@ -41,15 +42,15 @@ local function number_in(self, list, of, items)
   return numbers[of]
 end
 
--- Values in templates that are fields of neither the leaf nor its type. Keys of one letter are new, unique
--- names; each is created when a template first uses it.
+-- Values in templates, for keys that neither the leaf nor its type has as fields. Keys of one letter are new,
+-- unique names; each is created when a template first uses it.
 local DERIVED = {
   expected = function(_, leaf) return leaf.type and layout.expected(leaf.type) end,
   least = function(_, leaf) return (layout.limits(leaf.type)) end,
   greatest = function(_, leaf) return select(2, layout.limits(leaf.type)) end,
   here = function(self) return self.offset == 0 and "at" or "at + " .. self.offset end,
   offset = function(self) return self.offset end,
-  space = function(_, leaf) return leaf.room + 12 end, -- room for a varint and the values behind it
+  space = function(_, leaf) return leaf.room + 12 end, -- bytes for a varint and the values after it
   e = function(self) return self:fresh "x" end, -- name of an element
   upper = function(self) return self.offset + 4 end, -- position of the upper half of a number of 8 bytes
   minimum = function(self, leaf) return self.dialect.number(leaf.type.min) end,
@@ -101,7 +102,7 @@ function Generator:fresh(letter)
 end
 
 
--- Splits templates into lists: a text, a key, a text and so on.
+-- Splits a template into a list: a text, a key, a text and so on.
 local pieces_of = setmetatable({}, {
   __index = function(self, template)
     local pieces, last = {}, 1
@@ -117,7 +118,7 @@ local pieces_of = setmetatable({}, {
 
 --- Returns the text of a template, filled with the values of a leaf.
 function Generator:fill(template, leaf)
-  local pieces, place = pieces_of[template], nil -- `place`: one place for the whole template
+  local pieces, place = pieces_of[template], nil -- all uses in a template share one `place`
   local texts = { pieces[1] }
   for i = 2, #pieces, 2 do
     local key = pieces[i]
@@ -212,8 +213,8 @@ function Generator:loop(leaf)
 end
 
 
---- Returns a class of generators for encoders or decoders. The caller adds the method `scope(scope, x)`, and
---- for the parts of a leaf `bits(leaf)` and `bytes(leaf)`.
+--- Returns a class of generators for encoders or decoders. The caller adds the methods `scope(scope, x)`,
+--- `bits(leaf)` and `bytes(leaf)`; the last two write the parts of a leaf.
 ---@param direction string "write" or "read", the direction of the dialect's templates
 ---@return table class
 function generator.class(direction)
@@ -230,8 +231,8 @@ end
 function generator.new(class, dialect, tables)
   return setmetatable({
     dialect = dialect, steps = dialect[class.direction], tables = tables,
-    lines = {}, indent = "  ", count = 0, -- number of names
-    offset = 0, -- offset of the next byte from `at`
+    lines = {}, indent = "  ", count = 0, -- number of names so far
+    offset = 0, -- bytes from `at` to the next byte
     indexes = {}, -- indexes of the elements that contain the leaf
   }, class)
 end

@@ -1,5 +1,5 @@
---- The statements of generated JavaScript. They are the same as those of lua_dialect, but lists begin at 0.
---- `b` is the array that is written or read, `v` a view of it.
+--- The statements of generated JavaScript. They correspond to those of lua_dialect, but lists begin at 0. `b`
+--- is the array that is written or read; `v` is a view of this array.
 
 local words = require "perigee.schema.words"
 
@@ -109,7 +109,7 @@ function write.shift_right(value, shift)
   return ("(%s) >>> %d"):format(value, shift)
 end
 
--- Names of fields that every object inherits.
+-- Names of the fields that every JavaScript object inherits.
 local INHERITED = {}
 for name in ("constructor hasOwnProperty isPrototypeOf propertyIsEnumerable toLocaleString toString valueOf "
   .. "__defineGetter__ __defineSetter__ __lookupGetter__ __lookupSetter__"):gmatch "%S+" do

@@ -1,10 +1,10 @@
---- Converts values to and from JSON, for clients without the schema. Only the fields that the schema names
---- are converted; bytes become base64.
+--- Converts values to and from JSON, for clients without the schema. Converts only fields that the schema
+--- names; bytes become base64.
 
 local floor = math.floor
 
 local json_values = {
-  --- Stands for an empty list in a JSON form, because cjson writes an empty table as an object.
+  --- Represents an empty list in a JSON form, because cjson writes an empty table as an object.
   EMPTY_LIST = {},
 }
 
@@ -54,7 +54,7 @@ end
 local convert
 
 local CONVERT = {}
-local empty_lists = 0 -- found so far
+local empty_lists = 0 -- number of empty lists found so far
 
 function CONVERT.bytes(_, value, bytes)
   return type(value) == "string" and bytes(value) or nil
@@ -115,7 +115,7 @@ function json_values.to(of, value)
 end
 
 
---- Returns the value for a JSON form. The encoder checks the value.
+--- Returns the value for a JSON form, without checking it: the encoder checks it.
 ---@param of table
 ---@param value any
 ---@return any

@@ -7,16 +7,16 @@
 ---   leaf = { type, path, scope, has, at (first bit), bits, size (bytes, if fixed),
 ---            position (in scope.bytes), inner (scope), element (shape, of an array in the bits) }
 ---
---- `shape` describes how the parts form one value: a leaf, or { type, path, has, fields = { { key, shape } }
---- }. `has` lists which of `bits` and `bytes` the shape has. `room` is the largest number of bytes of the
---- scope's own parts, without the contents of strings and inner scopes.
+--- `shape` describes how the parts form one value. It is a leaf, or { type, path, has, fields = { { key,
+--- shape } } }. The set `has` says whether the shape has `bits`, `bytes` or both. `room` is the largest
+--- number of bytes of the scope's own parts, without the contents of strings and inner scopes.
 
 jit.off(true, true) -- as in generator.lua
 
 local layout = {}
 
-local VARINT_MAX = 8 -- bytes of 2^53
-local LENGTH_MAX = 4 -- bytes of a length or count, which is at most 2^24
+local VARINT_MAX = 8 -- bytes of the varint of 2^53
+local LENGTH_MAX = 4 -- bytes of the varint of a length or count, which is at most 2^24
 local SHOWN_MAX = 12 -- words of an enum in an error
 
 local BITS = { bool = 1, optional = 1 }
@@ -43,7 +43,7 @@ function layout.is_bits(type)
 end
 
 -- A short array of numbers or of bits is written without a loop, like a record, unless the dialect prefers
--- loops. The bytes are the same in both cases.
+-- loops. The encoded bytes do not depend on this.
 local WRITTEN_OUT = { int = 8, varint = 4, float = 8 }
 
 local function is_written_out(scope, type)
@@ -147,7 +147,7 @@ function layout.size(scope)
 end
 
 
---- Returns the least and the greatest value of an integer type, as text.
+--- Returns the least and the greatest value of an integer type, as texts.
 ---@param type table
 ---@return string least
 ---@return string most
@@ -163,7 +163,7 @@ function layout.limits(type)
 end
 
 
---- Describes the values of a type, for errors.
+--- Returns a description of the valid values of a type, for errors.
 ---@param type table
 ---@return string
 function layout.expected(type)

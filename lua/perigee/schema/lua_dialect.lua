@@ -1,6 +1,6 @@
---- The statements of generated Lua, in the form that LuaJIT compiles best: no closures, only calls of known
---- functions, and stores through pointers. `bad(value, place, ...)` of an encoder raises an error; that of a
---- decoder returns false and the error.
+--- The statements of generated Lua, in the form that LuaJIT compiles best: without closures, with calls of
+--- known functions alone, and with stores through pointers. In an encoder, `bad(value, place, ...)` raises an
+--- error. In a decoder, it returns false and the error.
 
 local words = require "perigee.schema.words"
 
@@ -67,8 +67,9 @@ local read = {
   refuse_rest = "if rshift(w, @count) ~= 0 then return wrong(@place) end",
   value = { bool = "@n ~= 0", enum = "ENUMS[@enum][@n + 1]", steps = "(@n + @lowest) @unscale" },
 
-  -- Checks the bits of floats before they become numbers, because LuaJIT stores other types in NaNs. It would
-  -- treat an attacker's NaN as a value of another type, with an address that the attacker has chosen.
+  -- Checks the bits of a float before they become a number, because LuaJIT represents other types as NaNs.
+  -- Without this check, LuaJIT would treat an attacker's NaN as a value of another type, with an address that
+  -- the attacker has chosen.
   f32 = "if band(cast(i32, p + @here)[0], 0x7f800000) == 0x7f800000 then return wrong(@place) end\n"
     .. "local @n = cast(f32, p + @here)[0]\n@x = @n",
   f64 = "if band(cast(i32, p + @here + 4)[0], 0x7ff00000) == 0x7ff00000 then return wrong(@place) end\n"

@@ -1,10 +1,11 @@
---- Finds the fields of a value that its type lacks. These are misspelt and would not be sent.
+--- Finds fields of a value that its type lacks. Their names are misspelt, and the encoder would not send
+--- them.
 
 local fault = require "perigee.schema.fault"
 
 local names = {}
 
-local fields_of = setmetatable({}, { __mode = "k" }) -- fields of records, by name
+local fields_of = setmetatable({}, { __mode = "k" }) -- record -> its fields by name
 
 local function fields_by_name(of)
   local fields = fields_of[of]
@@ -71,14 +72,14 @@ function find(of, value)
   end
 end
 
--- Not compiled: a compiled loop over the keys of a new value sometimes returned keys of another table, once
--- in some thousand messages.
+-- Not compiled, because a compiled loop over the keys of a new value sometimes returned keys of another
+-- table. This happened once in a few thousand messages.
 for _, fn in ipairs { FIND.list, FIND.record, find } do
   jit.off(fn)
 end
 
 
---- Returns the error in the field names of a value that can be encoded; nil without an error.
+--- Returns the error in the names of the fields of a valid value; nil without an error.
 ---@param of table type, see schema/types.lua
 ---@param value any
 ---@param path string path of the value

@@ -1,5 +1,5 @@
 --- Parses the text of a schema to declarations, by the grammar in docs/schema.md. If no rule of the grammar
---- matches, a pattern raises an error that names the expected words and the word that it found.
+--- matches, a pattern raises an error, which names the expected words and the actual word.
 
 local fault = require "perigee.schema.fault"
 local lpeg = require "lpeg"
@@ -7,10 +7,10 @@ local lpeg = require "lpeg"
 local C, Carg, Cb, Cc, Cf, Cg = lpeg.C, lpeg.Carg, lpeg.Cb, lpeg.Cc, lpeg.Cf, lpeg.Cg
 local Cmt, Cp, Ct, P, R, S = lpeg.Cmt, lpeg.Cp, lpeg.Ct, lpeg.P, lpeg.R, lpeg.S
 
-local TEXT_MAX = 256 * 1024 -- bytes
-local NAME_MAX = 255 -- bytes of a message's name, as for all messages
+local TEXT_MAX = 256 * 1024 -- bytes of a schema
+local NAME_MAX = 255 -- bytes of a message's name; the limit for all messages
 local WORD_MAX = 64 -- bytes of other names
-local SHOWN_MAX = 40 -- bytes of a word in an error
+local SHOWN_MAX = 40 -- bytes of a word that an error shows
 
 -- Words ----------------------------------------------------------------------------------------
 
@@ -23,7 +23,7 @@ local quoted = P '"' * C((1 - S '"\r\n') ^ 0) * P '"'
 local token = Cc "name" * C(word) + Cc "number" * C(number) + Cc "text" * quoted
   + Cc "mark" * C(P "->" + ".." + S "{}[]():=,?")
 
--- Excludes overlong forms, halves of surrogates, and code points above U+10FFFF.
+-- One character of UTF-8, without overlong forms, halves of surrogates, and code points above U+10FFFF.
 local tail = R "\128\191"
 local char = R "\0\127" + R "\194\223" * tail
   + (P "\224" * R "\160\191" + R("\225\236", "\238\239") * tail + P "\237" * R "\128\159") * tail

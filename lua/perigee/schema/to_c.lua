@@ -12,11 +12,11 @@ local layout = require "perigee.schema.layout"
 local to_c = {}
 
 local SIZE_MAX = 8 * 2 ^ 20 -- bytes of a message
-local MEMORY_MAX = 2 ^ 26 -- largest number of bytes for which a constant is written
-local LEAF_BYTES = 24 -- approximate bytes of a struct for each of its values
+local MEMORY_MAX = 2 ^ 26 -- bytes; no constant is written for a larger number
+local LEAF_BYTES = 24 -- approximate number of bytes of a struct for each of its values
 
--- Returns the memory that a decoded value needs besides its struct: an expression in C (nil: none), and the
--- approximate bytes.
+-- Returns the memory that a decoded value needs besides its struct: an expression in C (nil: no memory), and
+-- the approximate number of bytes.
 local memory_of
 
 local MEMORY = {}

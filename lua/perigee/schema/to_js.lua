@@ -1,6 +1,7 @@
---- Converts a schema to a JavaScript module, /schema.js. The module exports `schema`, with the protocol hash
---- and, for each message, its name, number, `encode(value)` to a Uint8Array and `decode(bytes)`. A message
---- with an answer also has `encodeAnswer` and `decodeAnswer`. perigee.js uses this object directly.
+--- Converts a schema to a JavaScript module, /schema.js. The module exports `schema`, which has the protocol
+--- hash and the messages. Each message has its name, its number, `encode(value)`, which returns a Uint8Array,
+--- and `decode(bytes)`. A message with an answer also has `encodeAnswer` and `decodeAnswer`. perigee.js uses
+--- this object directly.
 
 local decoder = require "perigee.schema.decoder"
 local dialect = require "perigee.schema.js_dialect"
@@ -164,7 +165,7 @@ local function quoted_place(place)
   return quoted_list { place.path, place.expected }
 end
 
--- Adds the lines of items that have no line yet.
+-- Adds a line for each item that has no line yet.
 local function extend(lines, items, write)
   for i = #lines, #items do
     lines[i + 1] = write(items[i])
@@ -175,13 +176,13 @@ end
 --- Begins a module.
 ---@return table writer for to_js.add and to_js.finish
 function to_js.writer()
-  return { -- the lists are numbered from 1
+  return { -- the generated lists are numbered from 1
     tables = generator.tables(), entries = {}, places = { "null" }, enums = { "null" }, records = { "null" },
   }
 end
 
 
---- Adds the next message, by number.
+--- Adds a message. The caller adds messages in the order of their numbers.
 ---@param writer table
 ---@param message perigee.schema.Message
 function to_js.add(writer, message)

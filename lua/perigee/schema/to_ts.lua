@@ -49,7 +49,7 @@ function WRITE.record(of, named)
   return "{ " .. table.concat(fields, "; ") .. " }"
 end
 
--- Names that have another meaning in the file.
+-- Names that already have a meaning in the generated file.
 local TAKEN = { Array = true, Uint8Array = true, Messages = true, Answers = true }
 
 local function new_name(of, named)
@@ -91,7 +91,7 @@ end
 ---@param schema perigee.schema.Schema
 ---@return string
 function to_ts.declarations(schema)
-  local named = { names = {}, taken = {} } -- declarations; names of types; used names
+  local named = { names = {}, taken = {} } -- list of declarations; names by type; used names
   local values, answers = map(schema, "value", named), map(schema, "answer", named)
   local types = #named > 0 and table.concat(named, "\n") .. "\n\n" or ""
   return ([[

@@ -1,5 +1,5 @@
---- Resolves declarations: finds the types that names mean, their limits, and the numbers of messages. In the
---- result, structs and enums are expanded, so that its users need no names:
+--- Resolves declarations: finds the types that names mean, their limits, and the numbers of messages. The
+--- result contains structs and enums in expanded form, so that its users need no names:
 ---
 ---   { kind = "bool" }                         one bit
 ---   { kind = "int", bytes, signed }           u8 to i64
@@ -12,7 +12,7 @@
 ---   { kind = "array", of, count }, { kind = "list", of, most }
 ---   { kind = "record", fields = { { name, type } } }
 ---
---- Types of the same struct or enum share one table, which contains the name for listings.
+--- All uses of a struct or an enum share one table, which contains its name for listings.
 
 local bit = require "bit"
 local fault = require "perigee.schema.fault"
@@ -25,10 +25,10 @@ local INNER_MAX = 250 -- values in an element or an optional, because Lua compil
 local ALL_MAX = 20000 -- values in all messages
 local WORDS_MAX = 1000 -- words of an enum
 local DEPTH_MAX = 16 -- depth of nested types
-local BYTES_MAX = 65535 -- bytes of a string or of bytes without a limit
-local COUNT_MAX = 65535 -- elements of a list without a limit
+local BYTES_MAX = 65535 -- bytes; limit of a string or of bytes if the schema gives none
+local COUNT_MAX = 65535 -- elements; limit of a list if the schema gives none
 local STEPS_MAX = 2 ^ 32
-local FAR = 2 ^ 40 -- largest number of steps from 0, because numbers beyond it are less exact than steps
+local FAR = 2 ^ 40 -- greatest distance from 0 in steps, because larger numbers are less exact than one step
 
 local function int(name)
   return {
@@ -47,7 +47,7 @@ for _, name in ipairs { "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64" } d
   BASES[name] = int(name)
 end
 
--- Right names for the names of types in other languages.
+-- The names of types in a schema, by the names that other languages use.
 local MEANT = {
   int = "i32, or varint for any whole number", integer = "i32, or varint for any whole number",
   uint = "u32, or uvarint", byte = "u8", short = "i16", long = "i64",
@@ -58,7 +58,7 @@ local MEANT = {
 }
 
 
---- Returns the number of bits for the numbers from 0 to `most`, at least 1.
+--- Returns the number of bits that the numbers from 0 to `most` need, at least 1.
 ---@param most integer below 2^32
 ---@return integer
 function types.bits_for(most)
@@ -201,8 +201,8 @@ function RESOLVE.record(context, node, depth)
 end
 
 
--- Sets the depth of a type, and its number of values with everything expanded. A struct itself counts as one
--- value. All elements of an array count; the elements of a list count once.
+-- Sets the depth of a type, and its number of values in expanded form. A struct itself counts as one value.
+-- All elements of an array count, but a list counts as if it had one element.
 local function measure(type)
   local depth, leaves = 0, 1
   for _, field in ipairs(type.fields or {}) do

@@ -1,5 +1,5 @@
---- Bits in words of 32 bits. Shifts fill a word before it is stored, and split it after it is loaded. For
---- dialects without a state that counts bits.
+--- Bits in words of 32 bits, for dialects without a state that counts bits. The code fills a word by shifts
+--- before it stores the word, and splits a word by shifts after it has loaded the word.
 
 local floor = math.floor
 
