@@ -51,14 +51,15 @@ static size_t read_bytes(Conn *conn, const uint8_t *bytes, size_t size) {
                         : read_packets(conn, bytes, size);
 }
 
-// The deadline of a line starts when the line is longer than people type.
+// Starts the deadline of a line when the line is longer than NET_TYPED_BYTES, because
+// people type slowly.
 static void settle(Conn *conn, bool is_new) {
   bool was_typed = is_lines(conn) && conn->in.counted <= NET_TYPED_BYTES;
   inbox_settle(conn, is_new || was_typed);
 }
 
-// Keeps unfinished input in the inbox, which grows with received bytes, never by a
-// length field.
+// Keeps unfinished input in the inbox. The inbox grows only with received bytes; a
+// length field alone does not make it grow.
 static void input(Conn *conn, const uint8_t *bytes, size_t size) {
   Buf *in = &conn->in.bytes;
   bool was_empty = in->size == 0;
@@ -86,7 +87,8 @@ static bool is_begun(const Conn *conn) {
   return conn->in.bytes.size > (is_lines(conn) ? NET_TYPED_BYTES : 0);
 }
 
-// Counts no further bytes while reading is stopped, because they may be whole packets.
+// While reading is stopped, counts no additional bytes, because they may be whole
+// packets.
 static size_t unfinished(const Conn *conn) {
   size_t size = conn->in.bytes.size;
   return conn_takes_input(conn) || size < conn->in.counted ? size : conn->in.counted;

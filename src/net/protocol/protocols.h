@@ -1,7 +1,7 @@
-// The protocols of connections. Sniffing is for unidentified connections at the game's
-// port and the admin listener: the first byte chooses the next protocol. The native
-// protocol carries packets or lines (`conn->in.framing`), and WebSocket carries the
-// same in messages. HTTP is in http/http.h.
+// The protocols of connections. Unidentified connections at the game's port and the
+// admin listener begin with SNIFF or SNIFF_ADMIN, and their first bytes choose the next
+// protocol. NATIVE carries packets or lines (`conn->in.framing`). WEBSOCKET carries
+// packets or lines in messages. HTTP is in http/http.h.
 #pragma once
 
 #include "net/protocol.h"

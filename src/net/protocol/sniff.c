@@ -51,8 +51,8 @@ void sniff_await(Conn *conn) {
   set_timer(conn, timeout_ms > 0 ? conn->info->since_ms + timeout_ms : 0, on_silence);
 }
 
-// Refuses a connection in its own protocol, once that is known, unless too many refused
-// connections exist.
+// A refused connection gets the refusal in its own protocol, as soon as that is known.
+// If too many refused connections exist, it counts as a native client at once.
 static void open_game(Conn *conn) {
   Net *net = conn->net;
   const char *refusal = conn->info->refusal;
@@ -65,7 +65,8 @@ static void open_game(Conn *conn) {
     sniff_await(conn);
 }
 
-// HTTP begins with a method in capitals. A packet begins with its channel, which is 0 for HELLO.
+// Chooses the protocol by the first byte. HTTP begins with a method in capitals. A
+// packet begins with its channel, which is 0 for HELLO.
 static void input_game(Conn *conn, const uint8_t *bytes, size_t size) {
   uint64_t due_ms = timers_is_set(&conn->timer) ? conn->timer.due_ms : 0;
   if (take_tls(conn, due_ms, bytes, size)) return;

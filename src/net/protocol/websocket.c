@@ -1,5 +1,5 @@
-// WebSockets: connections whose packets or lines travel in messages. Their groups,
-// backlogs and ends are the same as for other connections.
+// WebSockets: connections whose packets or lines travel in messages. They use the same
+// groups, backlogs and ends as other connections.
 //
 // A connection has a frame reader only in the middle of a frame or message, so that an
 // idle connection needs little memory.
@@ -13,8 +13,7 @@
 #include "wire/websocket.h"
 
 enum {
-  SOCKET_SPARE_BYTES = 16 << 10,  // bytes of a message beyond those of a packet of
-                                  // `max_payload`
+  SOCKET_SPARE_BYTES = 16 << 10,  // bytes that a message may have beyond max_payload
   SOCKET_PONGS_MAX = 4 << 10,     // bytes of pongs that may wait
   SOCKET_READERS_MAX = 16,        // readers kept for reuse
 };
@@ -76,7 +75,8 @@ static InputEnd input_end(Conn *conn) {
 
 // --- Ends ---
 
-// Stores the WebSocket code, which is more exact than Perigee's, for the close frame.
+// Ends the connection because of a fault. Stores `code` for the close frame, because it
+// is more exact than Perigee's Code.
 static void fault(Conn *conn, uint16_t code, const char *text) {
   if (socket_of(conn)->code == 0) socket_of(conn)->code = code;
   conn_set_reason(conn, CODE_PROTOCOL, text);
@@ -157,7 +157,8 @@ static void hand_up_line(Conn *conn) {
   conn->net->events.line(conn->net->data, conn->self.data, text, size);
 }
 
-// Passes up more of the current message; returns whether all of it is passed up.
+// Passes up the rest of the current message. Returns whether the whole message has been
+// passed up.
 static bool hand_up(Conn *conn) {
   Socket *socket = socket_of(conn);
   if (!socket->is_handing_up) return true;
@@ -223,8 +224,8 @@ static void on_event(Conn *conn, const WsEvent *event) {
   }
 }
 
-// Reads until nothing is left or the connection takes no more input. Returns whether a
-// message ended.
+// Handles the events of the reader until it has no more, or the connection takes no
+// more input. Returns whether a message was complete.
 static bool read_events(Conn *conn, WsReader *reader) {
   bool is_any = false;
   while (hand_up(conn) && conn_takes_input(conn) && !socket_of(conn)->is_over) {
@@ -298,7 +299,7 @@ static void gather_lines(Conn *conn, uv_buf_t *bufs, unsigned count) {
   bufs[0] = uv_buf_init((char *)scratch->data, (unsigned)scratch->size);
 }
 
-// Puts the rest of a partly written message into the backlog, before everything else.
+// Puts the rest of a partly written message at the beginning of the backlog.
 static void keep_rest(Conn *conn, const uv_buf_t *bufs, unsigned count,
                       size_t written) {
   for (unsigned i = 0; i < count; i++) {
@@ -328,7 +329,8 @@ static int write_messages(Conn *conn, uv_buf_t *bufs, unsigned count, size_t tot
   return (int)total;
 }
 
-// Inserts a header at `start`.
+// Inserts the header of a binary message at `start`; the message is the rest of
+// `bytes`.
 static void insert_header(Buf *bytes, size_t start) {
   uint8_t header[WS_HEADER_MAX];
   size_t size = bytes->size - start;

@@ -1,6 +1,6 @@
 // The in-memory transport and its loop. A Pipe connects a client with the server's
-// Conn; it exists before the Conn and after it. A queue contains the pipes with input
-// for the server, in the order of arrival.
+// Conn. It exists before the Conn is made and after the Conn is freed. A queue contains
+// the pipes with input for the server, in the order of arrival.
 #include "net/sim.h"
 
 #include <assert.h>
@@ -11,8 +11,8 @@
 #include "net/conn.h"
 
 enum {
-  ITERATIONS_MAX = 100000,  // iterations at one point in time
-  SIM_FIRST_PORT = 49152,   // ports of simulated clients, as systems give them
+  ITERATIONS_MAX = 100000,  // iterations in one call of net_sim_iterate
+  SIM_FIRST_PORT = 49152,   // first port of simulated clients, as in real systems
   SIM_PORTS = 16384,
   KEEP_BYTES = 64 << 10,      // size above which empty buffers are freed
   UNIX_START_S = 1700000000,  // Unix time at SIM_START_MS
@@ -287,8 +287,8 @@ static void poll_pipes(Net *net) {
   sim->polled.count = 0;
 }
 
-// Frees connections, which still have their input, at the end of the iteration, because
-// a connection may be closed while its bytes are read.
+// Frees closed connections and their input. This waits for the end of the iteration,
+// because a connection may be closed while its input is being read.
 static void free_closing(Sim *sim) {
   for (uint32_t i = 0; i < sim->closing.count; i++) {
     SimConn *closing = sim->closing.items[i];

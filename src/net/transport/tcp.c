@@ -19,7 +19,7 @@ typedef struct TcpConn {
   Conn conn;
   Transport transport;
   uv_tcp_t handle;  // handle, whose data is the transport
-  bool is_stopped;  // input is not reported, though libuv may still poll
+  bool is_stopped;  // input is not reported, although libuv may still poll
 } TcpConn;
 
 // A write that the kernel could not take at once.
@@ -71,8 +71,8 @@ static void tcp_read_start(Transport *transport) {
   uv_read_start(stream_of(transport), on_alloc, on_read);
 }
 
-// Reading stops in on_alloc when more bytes arrive. Most stops end before that, and a
-// stop in libuv costs two system calls.
+// Only sets a flag; on_alloc stops libuv's reading when more bytes arrive. Most stops
+// end before that, and stopping in libuv costs two system calls.
 static void tcp_read_stop(Transport *transport) {
   tcp_of(transport)->is_stopped = true;
 }
@@ -132,9 +132,9 @@ static void warn_accept(Net *net, const char *error) {
   log_warn("connections cannot be accepted", log_str("error", error));
 }
 
-// Warns when the kernel returns the highest descriptor, which it uses last. Without a
-// free descriptor, libuv accepts and closes connections with a spare one and reports
-// nothing.
+// Warns when the kernel returns the highest descriptor, which is the last free one.
+// Later warnings are impossible: libuv uses a spare descriptor to accept and close
+// connections, and reports nothing.
 static void warn_if_last(Net *net, const uv_tcp_t *handle) {
   uv_os_fd_t fd;
   if (uv_fileno((const uv_handle_t *)handle, &fd) == 0 &&
@@ -180,8 +180,8 @@ static void accept_conn(Listener *listener) {
 
 static void on_taken(uv_handle_t *handle) { mem_free(handle); }
 
-// Returns a descriptor, or a negative error, also for a connection that may not stay.
-// Duplicates the descriptor, because a handle cannot move to another loop.
+// Returns a duplicate of the handle's descriptor, because a handle cannot move to
+// another loop. Returns a negative error if that fails or the connection may not stay.
 static int take_descriptor(Net *net, const uv_tcp_t *handle, ConnInfo *info) {
   uv_os_fd_t fd;
   int err = uv_fileno((const uv_handle_t *)handle, &fd);
@@ -297,7 +297,7 @@ void net_unlisten(Net *net) {
 
 // --- The end of the loop ---
 
-// Finds connections by their handles, because closing ones have no id.
+// Finds connections by their handles, because closing connections have no id.
 static void destroy(uv_handle_t *handle, void *data) {
   (void)data;
   if (handle->type == UV_TCP && !uv_is_closing(handle))

@@ -1,9 +1,9 @@
-// TLS: a transport around another one, which carries the encrypted bytes. OpenSSL does
-// not use the socket. It reads the bytes that have just arrived, and writes to a buffer
-// that all connections share, because each call empties that buffer. Encrypted bytes
-// that the transport below did not take wait in a buffer of the connection. Nothing
-// more is encrypted until they have left, so that overflow can still drop messages. An
-// idle connection has no buffers.
+// TLS: a transport around another transport, which carries the encrypted bytes. OpenSSL
+// does not use the socket. It reads the bytes that have just arrived. It writes to a
+// buffer that all connections share, because each call empties that buffer. Encrypted
+// bytes that the transport below did not take wait in a buffer of the connection. No
+// more messages are encrypted until these bytes have left, so that overflow can still
+// drop messages. An idle connection has no buffers.
 #include <openssl/err.h>
 #include <string.h>
 
@@ -12,8 +12,9 @@
 #include "net/transport/tls_internal.h"
 
 enum {
-  // Limit of the bytes that OpenSSL itself writes and the peer has not read: handshake
-  // and alerts.
+  // Limit of waiting bytes, in case the other side causes output of OpenSSL itself
+  // (such as
+  // alerts) and does not read it.
   QUEUED_MAX = 128 << 10,
 };
 
@@ -127,8 +128,8 @@ static bool can_encrypt(const Tls *tls) {
          tls->queued.size == 0;
 }
 
-// Encrypts about WRITE_CHUNK_BYTES. Returns the number of bytes, 0 at the end, or an
-// error.
+// Encrypts about WRITE_CHUNK_BYTES. Returns the number of encrypted bytes, 0 if none
+// are left, or an error.
 static int encrypt(Tls *tls, Gather *gather) {
   size_t done = 0;
   while (done < WRITE_CHUNK_BYTES) {
@@ -147,8 +148,8 @@ static int encrypt(Tls *tls, Gather *gather) {
 
 // --- Down: encrypted bytes ---
 
-// Gives the transport below the next piece, unless it is writing one: queued bytes, or
-// the next part of `write`. Returns 0 or an error.
+// Gives the transport below queued bytes and the next part of `write`, unless it is
+// still writing. Returns 0 or an error.
 static int write_next(Tls *tls) {
   if (tls->is_writing) return 0;
   if (tls->left > 0 && can_encrypt(tls)) {
@@ -191,8 +192,8 @@ static int emit(Tls *tls) {
   return err;
 }
 
-// Reports the end of input. If the user has finished, the report of an orderly end
-// waits until its last bytes have left.
+// Reports the end of input to the user. If the user has ended its output, the report of
+// an orderly end waits until the last bytes of that output have left.
 static void end(Tls *tls, int status) {
   bool is_orderly = status == UV_EOF || status == UV_ECONNABORTED;
   if (tls->is_closed || (tls->is_ended && is_orderly)) return;
@@ -301,8 +302,8 @@ static void begin_serving(Tls *tls) {
   if (err) end(tls, err);
 }
 
-// Reads at most one record; returns whether more may follow. The other side's
-// close_notify is reported when the user reads.
+// Reads at most one record. Returns whether more records may follow. If the user does
+// not read, keeps the report of the other side's close_notify for tls_read_start.
 static bool read_record(Tls *tls) {
   TlsServer *server = server_of(tls);
   size_t size = 0;
@@ -314,8 +315,7 @@ static bool read_record(Tls *tls) {
     fail(tls, tls_take_error());
     return false;
   }
-  int err = emit(tls);  // OpenSSL's answers leave first, because the layers above write
-                        // as well
+  int err = emit(tls);  // must precede output of the layers above
   if (err) {
     end(tls, err);
     return false;

@@ -1,5 +1,5 @@
-// Contexts: versions and ciphers, session tickets, and PEM files with one sentence for
-// each fault.
+// Contexts of OpenSSL: versions and ciphers, session tickets, and PEM files. Describes
+// each fault of a file in one sentence (TlsProblem).
 #include "net/transport/tls_context.h"
 
 #include <openssl/core_names.h>
@@ -56,7 +56,7 @@ static bool is_due(const TlsTickets *tickets, uint64_t age_ms, uint32_t index) {
   return tickets->now_ms >= tickets->keys[index].made_ms + age_ms;
 }
 
-// Returns the key for new tickets; NULL without randomness.
+// Returns the key for new tickets, or NULL if OpenSSL cannot make random bytes.
 static const TlsTicketKey *newest_key(TlsTickets *tickets) {
   if (tickets->count > 0 && !is_due(tickets, TLS_TICKET_ROTATE_MS, 0))
     return &tickets->keys[0];
@@ -212,7 +212,7 @@ static int no_password(char *to, int size, int is_writing, void *data) {
   return -1;
 }
 
-// Uses the certificate, and the certificates behind it that lead to its root.
+// Uses the first certificate of the file as the server's, and the others as its chain.
 static bool use_chain(SSL_CTX *context, const TlsFiles *files, TlsProblem *problem) {
   const char *path = files->cert_path;
   BIO *bio = open_bytes(&files->cert);

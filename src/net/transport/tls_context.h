@@ -1,5 +1,5 @@
-// The certificate and key, versions, ciphers, and ticket keys of a server's TLS
-// connections. Uses only OpenSSL; no sockets, no loop.
+// The contexts of a server's TLS connections: certificate and key, versions, ciphers,
+// and ticket keys. They use OpenSSL, but no sockets and no loop.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -9,8 +9,8 @@
 #include "net/tls.h"
 
 enum {
-  TLS_TICKET_ROTATE_MS = 6 * 3600 * 1000,  // age at which a new key replaces a key; the
-                                           // old one stays valid for as long again
+  TLS_TICKET_ROTATE_MS = 6 * 3600 * 1000,  // age at which a new key replaces a key; at
+                                           // twice this age, a key becomes invalid
   TLS_DIGEST_SIZE = 32,
 };
 
@@ -27,7 +27,7 @@ typedef struct TlsTickets {
   pthread_mutex_t lock;
   TlsTicketKey keys[2];  // keys, the newest first
   uint32_t count;
-  _Atomic uint64_t now_ms;  // time, which the caller keeps current
+  _Atomic uint64_t now_ms;  // current time, monotonic; set by the callers
 } TlsTickets;
 
 /// The content of PEM files.
@@ -36,7 +36,8 @@ typedef struct TlsFiles {
   Buf cert, key;
 } TlsFiles;
 
-/// Reads both files. Returns false, with the sentence, if it cannot read one.
+/// Reads both files. If it cannot read one, stores the reason in `problem` and returns
+/// false.
 bool tls_files_read(TlsFiles *files, TlsProblem *problem);
 
 /// Frees the content, and wipes the key.
@@ -45,8 +46,9 @@ void tls_files_deinit(TlsFiles *files);
 /// Writes a hash of both contents.
 void tls_files_digest(const TlsFiles *files, uint8_t digest[TLS_DIGEST_SIZE]);
 
-/// Makes a context from the files; `tickets` must outlive it. Warns of a certificate
-/// that is out of date. Returns NULL, with the sentence, if the files are unusable.
+/// Makes a context from the files; `tickets` must outlive it. Logs a warning if the
+/// certificate is not valid now or expires soon. If the files are unusable, stores the
+/// reason in `problem` and returns NULL.
 SSL_CTX *tls_context_new(const TlsFiles *files, TlsTickets *tickets,
                          TlsProblem *problem);
 

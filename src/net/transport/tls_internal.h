@@ -13,7 +13,7 @@ struct TlsServer {
   NetPart part;
   SSL_CTX *context;  // context for new connections; NULL: no TLS
   BIO_METHOD *method;
-  TlsTickets *tickets;  // owned, or those of the net that shares them
+  TlsTickets *tickets;  // own_tickets, or tickets of the Net behind `home`
   TlsTickets own_tickets;
   TlsStats stats;
   uint8_t digest[TLS_DIGEST_SIZE];  // digest of the files in use

@@ -19,7 +19,7 @@ static bool check(Conn *conn, const HttpRequest *request, HttpPath *path) {
   return true;
 }
 
-// Also works for a request with a malformed head.
+// Returns whether the request is for /api. Also works if the head is malformed.
 static bool is_api(const Conn *conn) {
   Text head = http_text(&conn->in.bytes);
   const char *slash = memchr(head.bytes, '/', head.size < 16 ? head.size : 16);

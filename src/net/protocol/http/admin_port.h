@@ -7,9 +7,8 @@
 
 enum {
   ADMIN_CONNS_MAX = 128,    // connections at a time; more are refused with 503
-  ADMIN_FAILURES_MAX = 5,   // wrong tokens from one network; from then on, after each
-                            // wrong token,
-  ADMIN_LOCK_MS = 30000,    // further wrong tokens are refused for this time
+  ADMIN_FAILURES_MAX = 5,   // wrong tokens of a network before the lock
+  ADMIN_LOCK_MS = 30000,    // time after a 401 in which wrong tokens then get 429
   GATE_ADDRESSES_MAX = 64,  // networks whose wrong tokens are remembered
 };
 
@@ -52,7 +51,7 @@ Verdict gate_check(AdminPort *port, const char *address, const HttpRequest *requ
 
 // --- admin_requests.c ---
 
-/// Pass requests up; net_admin_answer brings their answers.
+/// Pass requests up. The layer above answers them by net_admin_answer.
 void mcp_handle(Conn *conn, const HttpRequest *request);
 void mcp_gone(Conn *conn);
 void api_handle(Conn *conn, const HttpRequest *request);

@@ -1,5 +1,5 @@
-// /mcp and /api: passes requests up. Answers come at once or later, whole or as
-// streams.
+// Passes requests to /mcp and /api up. The layer above answers at once or later, in one
+// piece or as a stream.
 #include "net/protocol/http/admin_port.h"
 
 // Appends the parts of the head that the layer above gets.
@@ -68,7 +68,7 @@ void net_admin_answer(Net *net, ConnId id, const AdminAnswer *answer) {
                                     .rest = is_whole ? HTTP_NOTHING : HTTP_STREAM,
                                     .fields = answer->fields,
                                     .body = answer->body});
-  // Continues with the next request, unless a request is being passed up: then the loop
-  // of http.c does that.
+  // Continues with the next request. If a request is just being passed up, the loop in
+  // http.c continues instead.
   if (!net->admin->is_handing && conn_speaks(conn, &HTTP)) HTTP.resume(conn);
 }

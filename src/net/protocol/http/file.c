@@ -1,12 +1,13 @@
 // Files of a game's folder. The thread pool opens and reads them, so that a slow disk
-// delays no other connection. It reads one piece at a time, and the next one when that
+// delays no other connection. It reads the next piece of a file when the previous piece
 // has been written. The file is closed between pieces, so that a slow client uses only
-// one descriptor. If the file has been replaced meanwhile, the answer ends.
+// one descriptor (its socket). If the file has been replaced meanwhile, the answer
+// ends.
 //
 // A file is served if its path, with all symlinks resolved, lies in the folder. To find
 // that path, the file is opened with O_PATH, which has no effect on the file itself.
-// The rules beside the folder (wire/ignore.h) hide files by the requested path and by
-// the resolved one.
+// The rules in the ignore file beside the folder (wire/ignore.h) hide files. They apply
+// to the requested path and to the resolved path.
 #define _GNU_SOURCE  // O_PATH
 #include <errno.h>
 #include <fcntl.h>
@@ -35,9 +36,9 @@ typedef struct FileJob {
   char *folder;    // owned
   char path[HTTP_PATH_MAX + sizeof "/index.html"];  // path inside the folder
   // Results of the thread:
-  int err;  // 0 or an errno; EISDIR: the path is a folder and lacks its slash
+  int err;  // 0 or an errno; EISDIR: the path is a folder
   struct stat info;
-  uint8_t *chunk;  // piece of the content; NULL: the file was only examined so far
+  uint8_t *chunk;  // piece of the content; NULL: the file was only checked so far
   size_t chunk_size;
   // Range of bytes that must still be sent.
   uint64_t at, left;
@@ -46,7 +47,8 @@ typedef struct FileJob {
 
 // --- In a thread ---
 
-// Finds the resolved path of an open file; returns false if it has none.
+// Stores the resolved path of an open file in `place`. Returns false if the file has
+// none.
 static bool locate(int fd, char place[PATH_MAX]) {
   char name[FD_PATH_SIZE];
   snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
@@ -62,8 +64,8 @@ static bool is_inside(const char *folder, const char *place) {
   return strncmp(folder, place, size) == 0 && place[size] == '/';
 }
 
-// Returns whether the rules beside the folder hide the file, by the requested path or
-// by the resolved one. If the rules cannot be read, every file is hidden.
+// Returns whether the rules hide the requested path or the resolved path. If the rules
+// cannot be read, every file is hidden.
 static bool is_hidden(const FileJob *job, const char *inner_place) {
   const char *paths[] = {job->path, inner_place}, *slash = strrchr(job->folder, '/');
   const char *name = slash ? slash + 1 : job->folder;
@@ -156,7 +158,7 @@ void file_gone(Conn *conn) { drop(http_of(conn)->job); }
 
 void file_drained(Conn *conn) { work_on(http_of(conn)->job); }
 
-// Hashes path, size and time of a file, which identify its version.
+// Makes a tag from time, size and inode of a file, which identify its version.
 static HttpVersion version_of(const struct stat *info) {
   HttpVersion version = {.changed_s = info->st_mtim.tv_sec};
   unsigned long long changed_ns =
@@ -265,7 +267,7 @@ static void on_chunk(FileJob *job) {
     return;
   }
   if (job->err) {
-    conn_end(conn, END_BROKEN);  // the head has promised the whole length
+    conn_end(conn, END_BROKEN);  // the head contains the length of the whole body
     return;
   }
   uint8_t *chunk = job->chunk;

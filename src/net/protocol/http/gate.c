@@ -1,7 +1,7 @@
-// The gate of the admin listener. Any page in a browser can make that browser send
-// requests to this machine, even under the page's own host name, if its DNS entry
-// points here. Such a request has the page's host in Host and Origin, so both must be
-// known names.
+// The gate of the admin listener. Any page can make its browser send requests to this
+// machine. If the DNS entry of the page's host points here, the browser even treats
+// this machine as the page's own server. Such requests have the page's host in Host or
+// Origin, so both must be known names.
 #include <arpa/inet.h>
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
@@ -76,7 +76,7 @@ static Verdict judge_guess(AdminPort *port, const char *address, uint64_t now_ms
   return (Verdict){401, "the token is wrong", true};
 }
 
-// Accepts the right token even from an address that has sent wrong ones.
+// Accepts the right token even from an address that has sent wrong tokens.
 static Verdict check_token(AdminPort *port, const char *address,
                            const HttpRequest *request, uint64_t now_ms) {
   const Text *given = http_field(request, "authorization");

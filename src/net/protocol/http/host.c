@@ -23,8 +23,8 @@ bool host_is_known(const Conn *conn, const HttpRequest *request, Text *name) {
          net_tls_has_name(conn->net, *name);
 }
 
-// Returns the notice to use for a name, or NULL if no log line is due: the last minute
-// had one about this name, or too many about other names.
+// Returns the notice to use for a log line about a name. Returns NULL if the last
+// minute had a line about this name, or too many lines about other names.
 static HostNotice *find_notice(Web *web, const char *name, uint64_t now_ms) {
   HostNotice *unused = NULL;
   for (int i = 0; i < SITE_NOTICES; i++) {

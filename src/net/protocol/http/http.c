@@ -94,7 +94,8 @@ static void complete(Conn *conn) {
     endpoint_resume_later(conn->net, &conn->self);
 }
 
-// Writes waiting output, unless earlier output is on its way.
+// Writes http->out, unless earlier output still waits. When all output has left,
+// continues with the next piece or the next request.
 static void flush(Conn *conn) {
   Http *http = http_of(conn);
   if (!conn->out.backlog && http->out.size > 0) {
@@ -186,8 +187,7 @@ static void refuse_head(Conn *conn, int status) {
   if (status == 405) why = http_of(conn)->kind->no_method;
   if (status == 414) why = "the address is too long";
   if (status == 431) why = "the head of the request is too large";
-  http_of(conn)->is_last = true;  // the input after a malformed request has no known
-                                  // form
+  http_of(conn)->is_last = true;  // the end of a malformed request is unknown
   http_refuse(conn, status, why);
 }
 
@@ -233,7 +233,7 @@ static void hand_over(Conn *conn, const HttpRequest *request) {
   http->route->handle(conn, request);
 }
 
-// Returns whether the input had a head.
+// Handles a head. Returns false if the input has no whole head yet.
 static bool take_head(Conn *conn) {
   HttpRequest request;
   Http *http = http_of(conn);
@@ -265,7 +265,7 @@ static bool take_head(Conn *conn) {
   return true;
 }
 
-// Returns whether the body is complete or refused.
+// Handles bytes of a body. Returns whether the body is complete or refused.
 static bool take_body(Conn *conn) {
   HttpRequest request;
   Http *http = http_of(conn);

@@ -1,4 +1,4 @@
-// HTTP of a connection. Each server (the site, the admin listener) has a table of
+// HTTP connections. Each server (the site, the admin listener) has a table of
 // routes. A route's handler answers a request at once, later, in pieces, as a stream,
 // or by changing to another protocol. A connection has one request at a time, whose
 // head stays in the inbox until the answer. http.c and answer.c implement deadlines,
@@ -12,7 +12,7 @@
 
 enum {
   HTTP_KEEP_ALIVE_MS = 15000,  // time until the next request of a connection begins
-  HTTP_STALL_MS = 30000,       // time until a piece of an answer is made or taken
+  HTTP_STALL_MS = 30000,       // time to make a piece of an answer, or to read it
   HTTP_BODY_MS = 10000,  // time from the first byte of a request to the end of its body
   HTTP_BEAT_MS = 15000,  // silence on a stream after which a comment is sent
   HTTP_LATE_MS = 500,    // delay of the refusal of a wrong token
@@ -21,7 +21,7 @@ enum {
   HTTP_OUT_MAX = 16 << 20,       // bytes of a stream that may wait for a slow reader
 };
 
-/// Methods of a route: 1 << METHOD_GET.
+/// Flags of a route.
 typedef enum HttpFlags {
   HTTP_TAKES_BODY = 1,  // POST requests have a body
   /// The answer may come at any time. It has no deadline, and reading continues
@@ -33,9 +33,10 @@ typedef struct HttpRoute {
   // Path without the first slash. An empty path, or one that ends with a slash, is a
   // prefix.
   const char *path;
-  uint32_t methods;
-  uint32_t flags;
-  /// Answers the request, whose body is in Http.text, or stores its state in Http.job.
+  uint32_t methods;  // bits, such as 1 << METHOD_GET
+  uint32_t flags;    // HttpFlags
+  /// Answers the request, whose body is in Http.text. If the answer follows later,
+  /// stores the state of the request in Http.job or in the layer above.
   void (*handle)(Conn *conn, const HttpRequest *request);
   /// All sent pieces of the answer have left. NULL: no further pieces exist.
   void (*drained)(Conn *conn);
@@ -43,10 +44,10 @@ typedef struct HttpRoute {
   void (*gone)(Conn *conn);
 } HttpRoute;
 
-/// The description of a server: what differs between site and admin listener. Static.
+/// The static description of a server: the site or the admin listener.
 typedef struct HttpKind {
   const HttpRoute *routes;  // routes; the last one has no handler
-  uint32_t methods;         // methods that any of the routes takes
+  uint32_t methods;         // methods that at least one route takes
   const char *nothing;      // text of the refusal of an unknown path
   const char *no_method;  // text of the refusal of an unknown method; NULL: the default
   const char *refusal_type;  // media type of refusals
@@ -91,7 +92,7 @@ typedef enum HttpState {
   HTTP_REFUSING,   // the request is refused after HTTP_LATE_MS
   HTTP_HANDLED,    // a route is answering the request
   HTTP_STREAMING,  // the answer is a stream
-  HTTP_ANSWERED,   // the rest of the answer is leaving
+  HTTP_ANSWERED,   // the whole answer is made, and its rest is leaving
 } HttpState;
 
 /// Http is the speech of a connection.
@@ -135,7 +136,7 @@ void http_send(Conn *conn, Text bytes, bool is_last);
 /// Refuses the request and returns false. `why` is a phrase without capital letter and
 /// full stop; NULL for status 405.
 bool http_refuse(Conn *conn, int status, const char *why);
-/// Does the same after HTTP_LATE_MS. `why` is static.
+/// Refuses the request after HTTP_LATE_MS, and returns false. `why` is static.
 bool http_refuse_late(Conn *conn, int status, const char *why);
 
 // --- answer.c ---
@@ -144,5 +145,5 @@ bool http_refuse_late(Conn *conn, int status, const char *why);
 void http_put_head(Buf *out, const HttpAnswer *answer, int64_t unix_s, bool is_last);
 /// Appends the fields that explain a refusal.
 void http_put_hints(Buf *fields, int status, uint32_t methods);
-/// Writes "GET, POST and DELETE", with the word `last` before the last method.
+/// Writes a list such as "GET, POST and DELETE". `last` separates the last two methods.
 void http_list_methods(char text[40], uint32_t methods, const char *last);

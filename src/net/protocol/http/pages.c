@@ -1,5 +1,5 @@
-// The server's own pages: for statuses, and for a game without a page. From the request
-// they show only the Host header, whose characters need no escaping.
+// The pages that the server generates: for statuses, and for a game without a page. The
+// only part of the request that they show is the Host header, which needs no escaping.
 #include "net/protocol/http/site.h"
 
 #include <string.h>

@@ -23,8 +23,7 @@ struct Web {
   HttpServer server;
   Buf texts;  // texts of the options, each with its NUL; empty: none
   const char *name, *folder, *origins, *hosts;  // pointers into `texts`
-  WebModule modules[SITE_MODULES_MAX + 1];  // modules; the one behind the last has no
-                                            // name
+  WebModule modules[SITE_MODULES_MAX + 1];      // modules, ended by one without name
   HttpVersion module_versions[SITE_MODULES_MAX];
   Buf schema;  // text of /schema.js
   HttpVersion schema_version;
@@ -47,20 +46,21 @@ extern const HttpKind SITE;
 
 /// Appends a page about a status, for people. `text` is HTML.
 void page_put_status(Buf *body, int status, const char *text);
-/// Appends the page of a server without a page.
+/// Appends the page of a server whose game has no page.
 void page_put_welcome(Buf *body, const Web *web, Text host);
 
 // --- host.c ---
 
-/// Returns whether the request may be served under the host that it names. If not, sets
-/// `name` to that host without its port.
+/// Returns whether the request may be served under the name in its Host header. Sets
+/// `name` to that name without its port, if there is a Host header.
 bool host_is_known(const Conn *conn, const HttpRequest *request, Text *name);
 /// Logs that a request for the host was refused, at most once a minute for each name.
 void host_note(Conn *conn, Text name);
 
 // --- file.c ---
 
-/// Answer with a file of the folder, or with a page that the server generates instead.
+/// Handle requests for files. Answer with a file of the folder, or with a page that the
+/// server generates.
 void file_handle(Conn *conn, const HttpRequest *request);
 void file_drained(Conn *conn);
 void file_gone(Conn *conn);

@@ -44,7 +44,8 @@ static bool check(Conn *conn, const HttpRequest *request, HttpPath *path) {
   return host.size > 0 ? refuse_host(conn, host) : http_refuse(conn, 400, BAD);
 }
 
-// Ends the connection, so that each connection logs at most one refusal.
+// Logs refusals, except 404 and 426. After a logged status below 500 the connection
+// ends, so that it logs only one.
 static bool refuse(Conn *conn, int status, const char *why, Buf *body) {
   bool is_fault = status != 404 && status != 426;
   char text[256];
