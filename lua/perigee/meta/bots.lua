@@ -10,8 +10,8 @@
 ---@field brain? string Name of its brain's module.
 local Bot = {}
 
---- Runs the handlers of the room as if this bot were a client that had sent the message, as an event of its own when
---- the running handler has ended.
+--- Runs the handlers of the room as if this bot were a client that had sent the message. They run as a separate event, after the
+--- running handler has ended.
 ---@param name string
 ---@param value? any
 ---@return true? ok
@@ -26,7 +26,7 @@ function Bot:act(name, value) end
 --- `perigee.Brain`, and a reload replaces it. A bot without a brain is played by the game.
 ---@field brain? string
 --- Whether a player who joins the full room takes the bot's place, after `on_join` has accepted the player. The bot
---- that came last leaves first.
+--- that joined last leaves first.
 ---@field fill? boolean
 
 --- The table that a brain's module returns.

@@ -3,12 +3,12 @@
 
 --- `perigee test` runs specs with busted, which has these functions.
 
---- Groups the tests in `fn`; their names are shown behind `name`.
+--- Groups the tests in `fn`. Reports show `name` before the names of these tests.
 ---@param name string
 ---@param fn fun()
 function describe(name, fn) end
 
---- The same as `describe`.
+--- Groups the tests in `fn`, like `describe`.
 ---@param name string
 ---@param fn fun()
 function context(name, fn) end
@@ -104,7 +104,7 @@ function assert.falsy(value, message) end
 ---@param message? string
 function assert.matches(pattern, text, message) end
 
---- The function raises an error: this one, if it is given.
+--- The function raises an error. If `expected` is given, the error equals it.
 ---@param fn fun()
 ---@param expected? any
 function assert.has_error(fn, expected) end

@@ -23,19 +23,20 @@
 ---@field on table<string, async fun(peer: any, arguments: table<string, any>, ...: any): any>
 local Commands = {}
 
---- Calls the handler of the command in a line, with the peer, the arguments, and everything behind `line`.
+--- Calls the handler of the command in a line. The handler gets the peer, the arguments of the command, and all arguments after
+--- `line`.
 ---@param peer any Usually the peer that has sent the line.
 ---@param line string Without a mark such as `!` in front.
 ---@param ... any More arguments for the handler, such as the room.
 ---@return true? ok
----@return any result The handler's result; else the mistake: `count must be a whole number, got "x"; usage: give ...`.
----@return any ... The handler's further results; else the position of the wrong word in the line.
+---@return any result The handler's result; without `ok` the mistake: `count must be a whole number, got "x"; usage: give ...`.
+---@return any ... The handler's further results; without `ok` the position of the wrong word in the line.
 function Commands:run(peer, line, ...) end
 
 --- Reads a line without calling a handler.
 ---@param line string
 ---@return string? name
----@return table<string, any>|string arguments Or the mistake.
+---@return table<string, any>|string arguments Arguments by name; without a name the mistake.
 ---@return integer? at The position of the wrong word in the line.
 function Commands:parse(line) end
 
@@ -44,7 +45,7 @@ function Commands:parse(line) end
 ---@return string[]
 function Commands:complete(text) end
 
---- Returns the usage of a command, or of all commands, a line each.
+--- Returns the usage of a command; without a name, of all commands, one per line.
 ---@param name? string
 ---@return string? usage Nil if no command has this name.
 function Commands:usage(name) end

@@ -8,17 +8,17 @@
 --- Counters of all connections of a peer so far.
 ---@class perigee.PeerStats
 ---@field latency_ms number Round trip of the last ping, in milliseconds; 0 before the first.
----@field packets_in integer Packets that it sent, or a text peer's lines.
----@field packets_out integer Packets to it, including those to its rooms and those resent. Packets resent together count as one.
----@field bytes_in integer Bytes of these packets.
----@field bytes_out integer Bytes of these packets, without the overhead of TLS, WebSockets and IP.
----@field queued integer Messages that wait now because it reads too slowly.
----@field queued_bytes integer Bytes of these messages.
----@field dropped integer Messages that were dropped because it read too slowly.
+---@field packets_in integer Packets that the peer sent, or a text peer's lines.
+---@field packets_out integer Packets to the peer, also to its rooms and resent ones. Packets resent together count as one.
+---@field bytes_in integer Bytes of `packets_in`.
+---@field bytes_out integer Bytes of `packets_out`, without the overhead of TLS, WebSockets and IP.
+---@field queued integer Messages that wait now because the peer reads too slowly.
+---@field queued_bytes integer Bytes of the waiting messages.
+---@field dropped integer Messages that were dropped because the peer read too slowly.
 ---@field resent integer Reliable packets that were sent again after a lost connection.
 ---@field late_answers integer Answers that came after their request's timeout.
----@field last_activity number Seconds since its last packet.
----@field udp? perigee.PeerUdp Its connection by UDP, if it has one.
+---@field last_activity number Seconds since the peer's last packet.
+---@field udp? perigee.PeerUdp The peer's connection by UDP, if it has one.
 
 --- Counters of the UDP connection that a peer has now.
 ---@class perigee.PeerUdp
@@ -29,7 +29,7 @@
 ---@field datagrams_out integer
 ---@field bytes_out integer Bytes with the overhead of UDP.
 ---@field lost integer Datagrams that were sent and not acknowledged.
----@field resent_bytes integer Bytes sent again of the stream of a peer that has UDP alone.
+---@field resent_bytes integer Bytes of its stream that were sent again, if the peer has UDP alone.
 
 --- The cost of one handler.
 ---@class perigee.HandlerCost
@@ -55,14 +55,14 @@
 ---@field suspended integer Peers whose connection is lost and who may resume.
 ---@field rooms integer Existing rooms.
 ---@field connections integer Connections so far.
----@field accepted integer Peers that were let in.
+---@field accepted integer Peers that the server has accepted.
 ---@field resumed integer Lost connections that were resumed.
 ---@field timers integer Set timers, and tasks that have not begun yet.
 ---@field waiting integer Handlers and tasks that wait.
 ---@field messages_in integer Broadcasts, messages and packets of clients.
 ---@field deliveries integer Messages that went out, counted once per receiver.
 ---@field dropped integer Messages that were dropped because a peer read too slowly.
----@field packets_in integer Packets of all peers, as in `perigee.PeerStats`. The next fields are sums of that kind, too.
+---@field packets_in integer Sum over all peers of this field of `perigee.PeerStats`, like the next seven fields.
 ---@field packets_out integer
 ---@field bytes_in integer
 ---@field bytes_out integer
@@ -70,8 +70,8 @@
 ---@field queued_bytes integer
 ---@field resent integer
 ---@field late_answers integer
----@field latency_ms number Mean of the connected peers that have answered a ping; 0 if none has.
----@field names_refused integer New channel names that clients were refused.
+---@field latency_ms number Mean round trip of the connected peers, in milliseconds; 0 if no peer has answered a ping.
+---@field names_refused integer New names of channels that the server has refused to clients.
 ---@field handlers integer Handlers that ran.
 ---@field errors integer Handlers that failed.
 ---@field invalid_messages integer Messages of clients that did not fit the schema (docs/schema.md).
@@ -87,24 +87,24 @@
 ---@class perigee.Busiest
 ---@field peer? integer The peer's id.
 ---@field room? string The room's name.
----@field share number Part of the time of all handlers; 1 is all of it.
+---@field share number Share of the time of all handlers, from 0 to 1.
 ---@field handler string Handler of the longest call.
 ---@field file? string
 ---@field line? integer
 
---- Counters of all datagrams, also of those of unknown senders.
+--- Counters of all datagrams, also of datagrams from unknown senders.
 ---@class perigee.ServerUdp
 ---@field links integer Connections by UDP that exist.
 ---@field accepted integer Connections so far.
----@field attached integer Connections so far beside a stream.
----@field challenged integer Requests that were answered with a cookie.
----@field rejected integer Requests that were rejected.
+---@field attached integer Connections so far that accompany a stream.
+---@field challenged integer Connection requests that the server answered with a cookie.
+---@field rejected integer Connection requests that the server rejected.
 ---@field datagrams_in integer
 ---@field bytes_in integer
----@field refused integer Received datagrams without a connection, not authentic, or repeated.
+---@field refused integer Received datagrams that belong to no connection, are not authentic, or are repeated.
 ---@field datagrams_out integer
 ---@field bytes_out integer
----@field unsent integer Datagrams that the system did not take.
+---@field unsent integer Datagrams that the operating system did not accept for sending.
 ---@field lost integer Sent datagrams that were not acknowledged.
----@field resent_bytes integer Bytes sent again of the streams of peers that have UDP alone.
+---@field resent_bytes integer Bytes of streams that were sent again, of peers that have UDP alone.
 ---@field moved integer Connections that changed their address.

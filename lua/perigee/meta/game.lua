@@ -22,13 +22,13 @@
 ---@field config? perigee.Config
 --- Room kinds by name. A room's kind is its name up to the first `:`.
 ---@field rooms? table<string, perigee.RoomKind>
---- The plugin channels that clients may serve, by name, in a game without `on_channel_open`. `true` allows all
---- clients, a rule those with the right token. A rule may also say which numbers the channel has.
+--- The plugin channels that clients may serve, by name, in a game without `on_channel_open`. `true` allows all clients. A rule
+--- allows clients with the right token, and may also say which numbers the channel has.
 ---@field channels? table<string, true|perigee.ChannelRule>
 --- Runs once, when the server listens.
 ---@field on_start? fun()
---- Runs at the end. Its messages still go out. `reason` is "SIGINT", "SIGTERM", "perigee stop", or the argument of
---- `perigee.stop`.
+--- Runs when the server stops. The server still sends the messages of this handler. `reason` is "SIGINT", "SIGTERM", "perigee
+--- stop", or the argument of `perigee.stop`.
 ---@field on_stop? fun(reason: string)
 --- Decides whether a connection may stay, before anything is read from it: for lists of banned addresses. With
 --- `false` the server closes it without an answer, also before TLS, WebSockets and pages. For a connection by UDP alone
@@ -59,17 +59,17 @@
 --- Decides whether a client may serve the plugin channel of that name; see verdicts above. It decides in place of
 --- `channels`, whose numbers still apply. It runs again in each new session, and may wait.
 ---@field on_channel_open? fun(peer: perigee.Peer, name: string): boolean?, string?
---- Runs `tick_rate` times a second; `dt` is the seconds since the last call. It never overlaps itself: a tick that is due
---- while the last one waits, or that is late, is left out, and the log reports it.
+--- Runs `tick_rate` times a second; `dt` is the seconds since the last call. Two calls never overlap: the server skips a tick
+--- that is late or that is due while the last call waits, and the log reports it.
 ---@field on_tick? fun(dt: number)
 --- Runs when this version of the game has replaced version `from`. It may wait, like other handlers.
 ---@field on_reload? fun(from: integer, to: integer)
 --- Runs after a handler failed, if the room's kind has no `on_error`. At most 100 reports wait. An error in `on_error`
 --- is only logged.
 ---@field on_error? fun(report: perigee.ErrorReport)
---- Runs for rooms of all kinds when a room has appeared, after the kind's `on_create`.
+--- Runs when a room of any kind has appeared, after the kind's `on_create`.
 ---@field on_room_create? fun(room: perigee.Room)
---- Runs for rooms of all kinds when a room is gone, after the kind's `on_delete`.
+--- Runs when a room of any kind is gone, after the kind's `on_delete`.
 ---@field on_room_delete? fun(room: perigee.Room)
 --- Like `on_create` of a kind.
 ---@field on_create? fun(room: perigee.Room, options: any)
@@ -92,32 +92,32 @@
 --- `function duel.on_join(room, peer)` and `function duel:on_join(peer)` are the same. Handlers are read when the game
 --- is loaded. Metatables are not followed: a kind that shares handlers with another copies them.
 ---@class perigee.RoomKind
---- Members at a time. One more is refused with RoomFull, before `on_join` runs. Default: no limit.
+--- Greatest number of members. The server refuses a further peer with RoomFull, before `on_join` runs. Default: no limit.
 ---@field capacity? integer
---- Whether a join makes a room that does not exist; else the join fails with NoSuchRoom. The room is deleted again when
---- `on_join` refuses that join. Set `auto_delete` too, because otherwise clients can fill `max_rooms`; a warning says so.
---- Default: false.
+--- Whether a join creates a room that does not exist; otherwise the join fails with NoSuchRoom. If `on_join` refuses that join,
+--- the room is deleted again. Set `auto_delete` too, because otherwise clients can fill `max_rooms`; a warning says so. Default:
+--- false.
 ---@field auto_create? boolean
---- Seconds after which an empty room is deleted, also one that no peer has joined yet. Rooms that
---- `perigee.rooms.create` has made stay all the same, unless `permanent` is false. Default: for ever.
+--- Seconds after which an empty room is deleted, even if no peer has ever joined it. Rooms that `perigee.rooms.create` has made
+--- stay nevertheless, unless `permanent` is false. Default: for ever.
 ---@field auto_delete? number
---- Whether `auto_delete` spares the rooms. Default: true for rooms made by `perigee.rooms.create` or an operator,
---- false for those that a join has made.
+--- Whether `auto_delete` spares the rooms. Default: true for rooms that `perigee.rooms.create` or an operator has made, false for
+--- rooms that a join has made.
 ---@field permanent? boolean
---- Whether lists leave the rooms out. They can be joined by name. Default: false.
+--- Whether lists leave the rooms out. Clients can still join them by name. Default: false.
 ---@field hidden? boolean
 --- Whether clients cannot join: they get Rejected. `peer:join` still can. Default: false.
 ---@field locked? boolean
---- The text that a client gives as the join option `password`, 1 to 64 bytes; without it the client gets Unauthorized.
---- Only `rate_limit` slows down guesses, so use at least 8 random characters. `peer:join` needs none. Default: none.
+--- The text that a client must give as the join option `password`, 1 to 64 bytes. Without it, the client gets Unauthorized. Only
+--- `rate_limit` slows down guesses, so use at least 8 random characters. `peer:join` needs no password. Default: none.
 ---@field password? string
---- Whether a member whose connection is lost stays in the room, suspended, until it comes back or its session ends.
---- False: it leaves at once, and `on_leave` runs. Default: true.
+--- Whether a member whose connection is lost stays in the room, suspended, until it comes back or its session ends. If false, the
+--- member leaves at once, and `on_leave` runs. Default: true.
 ---@field resume? boolean
 --- Calls of `on_tick` a second, for each room. Default: `tick_rate` of the game.
 ---@field tick_rate? number
---- Runs when a room is made. `options` is what `perigee.rooms.create` or `peer:join` got, or an empty table. It may
---- wait; peers that want to join wait for it. If it fails, the room has never existed.
+--- Runs when a room is made. `options` is the argument of `perigee.rooms.create` or `peer:join`, or an empty table. The handler
+--- may wait; peers that want to join wait for it. If the handler fails, the room has never existed.
 ---@field on_create? fun(room: perigee.Room, options: any)
 --- Runs when the room was deleted and its last member has left.
 ---@field on_delete? fun(room: perigee.Room)
@@ -145,13 +145,13 @@
 --- handlers of the new version. It cannot wait. If it fails, the room keeps its old state; if it fails for more than
 --- a tenth of the rooms, the reload is undone. docs/reload.md has the details.
 ---@field on_upgrade? fun(room: perigee.Room, from: integer, to: integer)
---- Settings of its matches, if clients simulate the game turn by turn (docs/lockstep.md). Default: no lockstep.
+--- Settings of the room's matches, if clients simulate the game turn by turn (docs/lockstep.md). Default: no lockstep.
 ---@field lockstep? perigee.LockstepSettings
---- Runs when a turn of a match is closed. A script that simulates too returns the hash of its state.
+--- Runs when a turn of a match is closed. A script that also simulates the game returns the hash of its state.
 ---@field on_turn? fun(room: perigee.Room, turn: integer, entries: perigee.LockstepEntry[]): integer?
---- Runs when a player's state differs from that of most others.
+--- Runs when the state of a player differs from the state of most other players.
 ---@field on_desync? fun(room: perigee.Room, report: perigee.DesyncReport)
---- Returns the state as bytes, after the last turn that `on_turn` had. For scripts that simulate.
+--- Returns the state as bytes, for scripts that simulate the game. The state is that after the last call of `on_turn`.
 ---@field on_snapshot? fun(room: perigee.Room): string?
 --- Runs after a handler failed in a room of this kind, in place of the game's `on_error`.
 ---@field on_error? fun(room: perigee.Room, report: perigee.ErrorReport)
@@ -168,10 +168,10 @@
 ---@field token? string
 --- The channel's number.
 ---@field id? integer
---- Numbers for the channel and for those whose names begin with its name and `:`: `ide = { range = "1000-1079" }` is
---- for `ide`, `ide:lint` and so on.
+--- Numbers for this channel, and for channels whose names begin with its name and `:`. For example, `ide = { range = "1000-1079"
+--- }` is for `ide`, `ide:lint` and so on.
 ---@field range? string
---- Whether its client may offer tools to LLMs. Default: true.
+--- Whether the client that serves the channel may offer tools to LLMs. Default: true.
 ---@field tools? boolean
 
 --- A handler of messages for the game. Its result answers the client that asked.
@@ -269,7 +269,7 @@
 
 --- An error of a handler, for `on_error`.
 ---@class perigee.ErrorReport
----@field version integer Number of the game's version whose code failed.
+---@field version integer Number of the version of the game whose code failed.
 ---@field hash string Hash of that version's files.
 ---@field handler string The handler, such as "on_join", "duel.on_message.move", "timer beat", "task".
 ---@field file? string File of the error, if known. Behind `return f()`, Lua knows only where the handler begins.

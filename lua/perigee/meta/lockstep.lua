@@ -10,18 +10,18 @@
 ---@class perigee.LockstepSettings
 ---@field turn_rate? number Turns a second, 1 to 240. Default: 20.
 ---@field input_delay? integer Fewest turns from an input to its turn. Default: 2.
---- Most turns from an input to its turn, up to 60. In between, the delay follows each player's network. Default: 0.6 s
---- of turns, 12 to 60.
+--- Most turns from an input to its turn, up to 60. The delay of each player follows the player's network, between `input_delay`
+--- and this limit. Default: the turns of 0.6 s, but 12 to 60.
 ---@field max_input_delay? integer
---- The fate of a turn that is due while an input is missing: it waits, or continues with the player's last input
---- ("repeat"), or without one ("empty"). Default: "wait".
+--- The effect of a missing input on a turn that is due. The turn waits ("wait"), continues with the player's last input
+--- ("repeat"), or continues without an input ("empty"). Default: "wait".
 ---@field on_missing? "wait"|"repeat"|"empty"
 --- Longest time in seconds that turns wait for one player, 0 to 60. Waiting uses this time up, and each second gives a
 --- tenth of a second back. After a turn has waited for a player in vain, turns wait for it again only when one of its
 --- inputs has come in time. Default: 1.
 ---@field wait_limit? number
---- Turns that are kept for players who come late, 100 to 1,000,000. Each counts 32 bytes besides its own; a match
---- keeps at most 4 MiB, and 16 KiB while all matches together have 64 MiB. Default: 12000.
+--- Turns that are kept for players who come late, 100 to 1,000,000. Each turn counts as its own bytes and 32 more. A match keeps
+--- at most 4 MiB, and 16 KiB while all matches together have 64 MiB. Default: 12000.
 ---@field history? integer
 ---@field players? integer Slots, 1 to 64. A member without a slot watches. Default: 8.
 ---@field start? integer Players with whom a match begins, at most `players`; 0: `room.lockstep:start` begins it. Default: 1.
@@ -55,11 +55,11 @@ function Lockstep:resume() end
 ---@param speed number From 0.1 to 8.
 function Lockstep:set_speed(speed) end
 
---- Begins another match with the same players: turn 1, another seed.
+--- Begins another match with the same players, at turn 1 and with another seed.
 function Lockstep:restart() end
 
---- Has a peer replace its state with that of the others, as after a desync. For 5 seconds after a call, further calls
---- for the same peer have no effect, because another member has to give the state each time.
+--- Makes a peer replace its state with the state of the others, as after a desync. For 5 seconds after a call, further calls for
+--- this peer have no effect, because another member has to send its state each time.
 ---@param peer perigee.Peer
 function Lockstep:resync(peer) end
 
@@ -74,20 +74,20 @@ function Lockstep:stats() end
 --- An event of a turn: an input, or a change of the players.
 ---@class perigee.LockstepEntry
 ---@field slot integer The slot, from 0 up.
---- "input": the player's input. "missing": it came too late. "repeated": it came too late, and `data` is that of the turn
---- before. "joined", "left": the slot has a player from this turn on, or none.
+--- "input": the player's input. "missing": the input came too late. "repeated": the input came too late, and `data` is the input
+--- of the turn before. "joined": the slot has a player from this turn on. "left": the slot has no player from this turn on.
 ---@field kind "input"|"missing"|"repeated"|"joined"|"left"
 ---@field data string Bytes of the input, or "".
 ---@field id? integer Of "joined": the peer's id.
----@field name? string Of "joined": its name.
+---@field name? string Of "joined": the peer's name.
 
---- A difference between states, for `on_desync`. It is reported once for each peer, until it has another state.
+--- A difference between states, for `on_desync`. Each peer is reported once, until it has another state.
 ---@class perigee.DesyncReport
 ---@field turn integer The turn after which the states differ.
 ---@field peers perigee.Peer[] The peers whose state differs.
 ---@field hash? integer Hash of the majority.
 ---@field hashes table<perigee.Peer, integer> Hash of each peer.
----@field tie boolean Whether no majority exists; then `peers` has all.
+---@field tie boolean Whether no majority exists. If so, `peers` has all peers.
 ---@field path? string Place in the state, if the clients have trees of hashes.
 ---@field text string All of this in words. The log has it too.
 
@@ -95,24 +95,24 @@ function Lockstep:stats() end
 ---@class perigee.LockstepMember
 ---@field peer perigee.Peer
 ---@field slot? integer Nil for a watcher.
----@field delay integer Turns from its input to their turn.
----@field turn integer The newest turn that it has simulated.
----@field absent boolean Whether turns do not wait for it any more.
+---@field delay integer Turns from an input of the member to its turn.
+---@field turn integer The newest turn that the member has simulated.
+---@field absent boolean Whether turns no longer wait for the member.
 
 --- Counters of a match.
 ---@class perigee.LockstepStats
 ---@field turn integer The newest closed turn.
 ---@field stalls integer Turns that closed late.
----@field stalled number Seconds by which turns closed late, in all.
+---@field stalled number Sum of the delays of late turns, in seconds.
 ---@field longest_stall number Seconds of the longest stall.
 ---@field late_inputs integer Inputs that came after their turn had closed.
 ---@field desyncs integer Reports of differing states.
----@field kept_bytes integer Bytes of the kept turns, with 32 more for each.
+---@field kept_bytes integer Bytes of the kept turns, with 32 more for each turn.
 
---- Arithmetic that has the same results on every machine, and as `fixed` of lockstep.js. A fixed-point number is a whole
---- one of 32 bits that counts 65536ths: add and subtract with `+` and `-`. Angles are in turns.
+--- Arithmetic that has the same results on every machine, and the same results as `fixed` of lockstep.js. A fixed-point number is
+--- an integer of 32 bits that counts 65536ths: add and subtract with `+` and `-`. Angles are in turns.
 ---@class perigee.Fixed
----@field ONE integer 65536, which is 1.
+---@field ONE integer 65536, the fixed-point number 1.
 local fixed = {}
 
 --- Returns the nearest fixed-point number. Use it for constants, not for results of fractions.
@@ -125,13 +125,13 @@ function fixed.from(number) end
 ---@return number
 function fixed.number(a) end
 
---- Returns the product, rounded down. It wraps round where it does not fit.
+--- Returns the product, rounded down. A product that does not fit into 32 bits wraps round.
 ---@param a integer
 ---@param b integer
 ---@return integer
 function fixed.mul(a, b) end
 
---- Returns the quotient, rounded down; 0 where b is 0.
+--- Returns the quotient, rounded down; 0 if b is 0.
 ---@param a integer
 ---@param b integer
 ---@return integer
@@ -142,7 +142,7 @@ function fixed.div(a, b) end
 ---@return integer
 function fixed.sqrt(a) end
 
---- Returns the sine of an angle in turns: 65536 is a whole one.
+--- Returns the sine of an angle in turns; 65536 is one whole turn.
 ---@param turns integer
 ---@return integer
 function fixed.sin(turns) end
@@ -152,7 +152,7 @@ function fixed.sin(turns) end
 ---@return integer
 function fixed.cos(turns) end
 
---- Returns the angle of a direction, in turns from 0 to 65535; 0 where both are 0.
+--- Returns the angle of a direction, in turns from 0 to 65535; 0 if x and y are 0.
 ---@param y integer
 ---@param x integer
 ---@return integer

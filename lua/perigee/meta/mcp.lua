@@ -18,7 +18,7 @@
 ---@field handler? fun(arguments: table, session: perigee.McpSession): any, string?
 ---@field channel? string|integer Name or number of the plugin channel that answers, in place of a handler.
 ---@field notifications? string[] Notifications that this client may send to sessions, besides log lines and progress.
----@field timeout? number Seconds until a call fails without an answer. Default: 30.
+---@field timeout? number Seconds after which a call without an answer fails. Default: 30.
 
 --- A resource: a text or bytes that an LLM can read.
 ---@class perigee.McpResource
@@ -27,7 +27,7 @@
 ---@field title? string Its name for people.
 ---@field description? string Its content, for the LLM.
 ---@field mime? string Its media type.
----@field text? string Its text, if that does not change.
+---@field text? string Its text, if the text does not change.
 --- Returns text, or `{ bytes = ... }`. The parameters are those of the template.
 ---@field handler? fun(uri: string, session: perigee.McpSession, parameters: table<string, string>): string|table
 
@@ -50,7 +50,7 @@
 --- The session of an MCP client, in the handler of one of its calls.
 ---@class perigee.McpSession
 ---@field channel integer Its own channel, 2000 to 2999.
----@field client table Name and version of the client, as it gave them: `name`, `version`.
+---@field client table Name and version of the client, as the client gave them: `name`, `version`.
 ---@field version string Version of the protocol.
 ---@field state perigee.State Data of the game, as long as the session lasts.
 local McpSession = {}
@@ -60,7 +60,7 @@ local McpSession = {}
 ---@param data any A value that JSON can express.
 function McpSession:log(level, data) end
 
---- Reports the progress of the call to the client, if it asked for that.
+--- Reports the progress of the call to the client, if the client asked for reports.
 ---@param done number
 ---@param total? number
 ---@param message? string
@@ -87,7 +87,7 @@ function McpSession:hang_up() end
 ---@class perigee.Mcp
 local mcp = {}
 
---- Offers a tool, and replaces one of the same name. A game has at most 256.
+--- Offers a tool, or replaces the tool of the same name. A game has at most 256 tools.
 ---@param given perigee.McpTool
 function mcp.tool(given) end
 

@@ -4,8 +4,8 @@
 
 -- The library -------------------------------------------------------------------------------
 
---- The library of a game. Its commands (sends, joins, kicks, timers, ...) take effect when the handler ends or
---- waits, and not at all when the handler fails.
+--- The library of a game. Its commands (sends, joins, kicks, timers, ...) take effect when the handler ends or waits. If the
+--- handler fails, they have no effect.
 ---
 --- A call that can fail in a live game returns nil, a message and a code (`perigee.Code`) in place of an error:
 --- `nil, "the peer is gone", "ConnectionClosed"`. So `assert(peer:send(...))` makes an error of a failure. A mistake in
@@ -54,14 +54,14 @@ function perigee.send(whom, name, value, opts) end
 ---@return perigee.Code? code
 function perigee.relay(whom, bytes, opts) end
 
---- Makes the commands of a chat or a console. Their class has the grammar of descriptions.
+--- Makes the commands of a chat or a console. `perigee.Commands` describes the grammar of descriptions.
 ---@param descriptions string[] Such as `"give <name> <count:int> [item]"`.
 ---@return perigee.Commands
 function perigee.commands(descriptions) end
 
---- Waits, while everything else goes on. Earlier commands of the handler take effect first. Handlers, timers and
---- tasks may wait, and so may the functions that they call. It is an error to wait inside your own coroutine, in a
---- function that `table.sort` or `string.gsub` calls, and in `on_upgrade` and systems.
+--- Waits, while everything else continues. Earlier commands of the handler take effect first. Handlers, timers and tasks may
+--- wait, and so may the functions that they call. It is an error to wait in your own coroutine, in a function that `table.sort`
+--- or `string.gsub` calls, and in `on_upgrade` and systems.
 ---@async
 ---@param seconds number
 function perigee.sleep(seconds) end
@@ -89,16 +89,16 @@ function perigee.after(seconds, fn, ...) end
 ---@return perigee.Timer
 function perigee.every(seconds, fn, ...) end
 
---- Runs `fn(...)` as a task of its own when the handler has ended. A task may wait.
+--- Runs `fn(...)` as a separate task, after the handler has ended. A task may wait.
 ---@param fn perigee.FunctionName|async fun(...: any) A function, or the name of one in the game's table.
 ---@param ... any
 function perigee.spawn(fn, ...) end
 
---- Makes an error by which a handler answers: `error(perigee.fault("Poor", { missing = 3 }))`. The sender gets the
---- code and the value; the commands of the handler are dropped, but it has not failed. docs/faults.md says what
---- happens in which handler.
+--- Makes an error with which a handler answers: `error(perigee.fault("Poor", { missing = 3 }))`. The sender gets the code and the
+--- value. The commands of the handler are dropped, but the handler does not count as failed. docs/faults.md describes the effect
+--- in each handler.
 ---@param code string Error code for programs; the rules are those of room names.
----@param value? any Any value that JSON can express. With the code it has at most `max_payload` bytes.
+---@param value? any Any value that JSON can express. Code and value together have at most `max_payload` bytes.
 ---@return perigee.Fault
 function perigee.fault(code, value) end
 
@@ -129,8 +129,8 @@ function perigee.channel(given) end
 ---@param value any A value that JSON can express.
 function perigee.protocol(name, value) end
 
---- Returns the SHA-256 of a text in 64 hexadecimal digits. With a key it is the HMAC-SHA-256, by which the owners of
---- the key recognise each other's texts.
+--- Returns the SHA-256 of a text in 64 hexadecimal digits. With a key, returns the HMAC-SHA-256, with which owners of the key
+--- recognise each other's texts.
 ---@param text string
 ---@param key? string
 ---@return string
@@ -188,10 +188,10 @@ function perigee.stop(reason) end
 local Timer = {}
 
 --- Stops the timer.
----@return boolean was_set Whether it would have fired again.
+---@return boolean was_set Whether the timer would have fired again.
 function Timer:cancel() end
 
---- An error by which a handler answers, of `perigee.fault`. `pcall` returns it like any other error value.
+--- An error with which a handler answers, made by `perigee.fault`. `pcall` returns it like any other error value.
 ---@class perigee.Fault
 ---@field code string
 ---@field value any

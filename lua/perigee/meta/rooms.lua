@@ -9,18 +9,18 @@
 --- key work. Afterwards its fields can still be read and its methods fail. Its fields cannot be set: keep your own data
 --- in `peer.state`.
 ---@class perigee.Peer
----@field id integer A number that is not used again soon.
----@field name string The name it came with, or the one that `on_connect` or `set_name` gave it.
+---@field id integer Number of the peer. The server does not use it again soon.
+---@field name string The name that the client gave, or the name that `on_connect` or `set_name` gave the peer.
 ---@field session string UUID of the session, as text.
 ---@field address string IP address, without the port.
----@field port integer Port of the other side, of the newest connection.
+---@field port integer The client's port, of the newest connection.
 --- "udp" for UDP alone. A text peer takes messages, but no packets or requests; a bot takes no packets.
 ---@field transport "tcp"|"ws"|"udp"|"text"|"bot"
 ---@field is_bot boolean Whether the peer is a bot of `room:bot`, which has no connection.
 ---@field token string The token of its HELLO, or "".
 ---@field latency_ms number Round trip of the last ping, in milliseconds; 0 before the first.
 ---@field connected boolean False in `on_connect`, while its connection is lost, and after the end.
----@field entity? integer Its entity in `perigee.world`; nil after the tick that follows the end.
+---@field entity? integer Its entity in `perigee.world`; nil after the first tick after the end.
 ---@field state perigee.PeerState Data of the game, which survives reloads.
 local Peer = {}
 
@@ -58,7 +58,7 @@ function Peer:send_packet(channel, packet_type, bytes, opts) end
 ---@param name string
 ---@param value? any
 ---@param timeout? number Seconds to wait. Default: 5.
----@return any answer Nil when there is none.
+---@return any answer Nil without an answer.
 ---@return string? message "timeout" when none came in time.
 ---@return perigee.Code? code ConnectionClosed while its connection is lost, Unsupported for a text peer.
 function Peer:ask(name, value, timeout) end
@@ -104,7 +104,7 @@ function Peer:set_name(name) end
 function Peer:rooms() end
 
 --- Disconnects this peer with Kicked, and ends its session.
----@param reason? string The peer gets it, and the log.
+---@param reason? string The peer and the log get the reason.
 ---@return true? ok
 ---@return string? message Reason of the failure.
 ---@return perigee.Code? code
@@ -137,15 +137,15 @@ function Peer:stats() end
 ---@field id integer
 ---@field name string
 ---@field kind string The name up to its first `:`.
----@field count integer Members, as they were before the handler. Suspended sessions count.
----@field present integer Those of the members that are connected.
+---@field count integer Number of members before the handler began. Suspended members count.
+---@field present integer Number of connected members.
 ---@field capacity? integer Members at a time; nil: no limit.
 ---@field hidden boolean Whether lists leave the room out.
 ---@field locked boolean Whether clients cannot join.
----@field permanent boolean Whether it stays while it is empty.
+---@field permanent boolean Whether the room stays while it is empty.
 ---@field has_password boolean Whether clients need a password to join.
 ---@field state perigee.RoomState Data of the game, which survives reloads.
----@field lockstep perigee.Lockstep Its match, if its kind has `lockstep`; else reading it is an error.
+---@field lockstep perigee.Lockstep Its match. Reading it is an error if the kind has no `lockstep`.
 local Room = {}
 
 --- Sends a message to every member.
@@ -165,7 +165,7 @@ function Room:broadcast(name, value, opts) end
 ---@param opts? perigee.SendOptions
 ---@return true? ok
 ---@return string? message Reason of the failure.
----@return perigee.Code? code NotInRoom if the peer is not a member; the one that joins is, in `on_join`.
+---@return perigee.Code? code NotInRoom if the peer is not a member. In `on_join`, the joining peer counts as a member.
 function Room:send(peer, name, value, opts) end
 
 --- Sends raw bytes to every member, as `perigee.relay` does.
@@ -176,7 +176,7 @@ function Room:send(peer, name, value, opts) end
 ---@return perigee.Code? code
 function Room:relay(bytes, opts) end
 
---- Returns the members in the order of joining, as they were before the handler.
+--- Returns the members before the handler began, in the order in which they joined.
 ---@return perigee.Peer[]
 function Room:peers() end
 
@@ -185,8 +185,8 @@ function Room:peers() end
 ---@return boolean
 function Room:has(peer) end
 
---- Removes a member with Kicked. It stays connected. The LEFT packet has the code alone, so send a message first to
---- tell a binary client more.
+--- Removes a member with Kicked. The peer stays connected. The LEFT packet contains only the code, so first send a message if a
+--- binary client must learn more.
 ---@param peer perigee.Peer
 ---@param reason? string For the log, and for a text peer: `* left lobby (Kicked: reason)`.
 ---@return true? ok
@@ -194,8 +194,8 @@ function Room:has(peer) end
 ---@return perigee.Code? code
 function Room:kick(peer, reason) end
 
---- Adds a bot: a member that a brain plays. It joins when the handler has ended, and the log reports a refusal by
---- `on_join` while files are watched.
+--- Adds a bot: a member that a brain plays. The bot joins when the handler has ended. If `on_join` refuses it, the log reports
+--- that while files are watched.
 ---@param given perigee.BotOptions
 ---@return perigee.Bot? bot
 ---@return string? message Reason of the failure.
@@ -219,7 +219,7 @@ function Room:set(settings) end
 ---@return perigee.Code? code
 function Room:set_meta(key, value, opts) end
 
---- Returns a copy of what `set_meta`, an operator or a host program stored.
+--- Returns a copy of the fact that `set_meta`, an operator or a host program stored.
 ---@param key string
 ---@return any
 function Room:get_meta(key) end
@@ -252,8 +252,8 @@ function Room:after(seconds, fn, ...) end
 ---@return perigee.Code? code
 function Room:every(seconds, fn, ...) end
 
---- Runs `fn(...)` as a task of its own when the handler has ended. It may wait, and ends with the room. A function
---- called by its name gets the room first.
+--- Runs `fn(...)` as a separate task, after the handler has ended. The task may wait, and ends with the room. A function called
+--- by its name gets the room first.
 ---@param fn perigee.FunctionName|async fun(...: any) A function, or the name of one in the kind's table.
 ---@param ... any
 ---@return true? ok
@@ -263,20 +263,20 @@ function Room:spawn(fn, ...) end
 
 --- The options of `room:set_meta`.
 ---@class perigee.MetaOptions
----@field public? boolean Whether lists show the fact to clients. All of a room's public facts have at most 4 KiB.
+---@field public? boolean Whether lists show the fact to clients. The public facts of a room together have at most 4 KiB.
 
 --- A query of rooms. A room has to match all fields that are given.
 ---@class perigee.RoomQuery
 ---@field kind? string Rooms of this kind.
----@field open? boolean True: rooms that a client can join without a password: neither locked nor full.
+---@field open? boolean True: rooms that are neither locked nor full and have no password.
 ---@field meta? table<string, string|number|boolean> Public facts that rooms have; at most 8.
 ---@field limit? integer Rooms to return, at most 100. Default: 100.
 ---@field after? string Rooms whose names are sorted behind this one.
 
---- Settings of a room of its own, as `perigee.RoomKind` describes them.
+--- Settings of a single room. `perigee.RoomKind` describes them.
 ---@class perigee.RoomSettings
 ---@field capacity? integer Members at a time.
----@field auto_delete? number Seconds that the room lives on while it is empty; makes it no longer permanent.
+---@field auto_delete? number Seconds after which the empty room is deleted. Setting it makes the room not permanent.
 ---@field permanent? boolean Whether it stays while it is empty.
 ---@field hidden? boolean Whether lists leave it out.
 ---@field locked? boolean Whether clients cannot join.
@@ -312,8 +312,8 @@ function rooms.delete(name) end
 ---@return perigee.Room[]
 function rooms.all() end
 
---- Returns rooms in the order of their names, as clients list them: no hidden ones. One call looks at some thousand
---- rooms, and may find none among them. If more rooms exist, `next` is the name to give as `after` in the next call.
+--- Returns rooms in the order of their names, as clients list them: without hidden rooms. One call examines at most 4000 rooms,
+--- and may find none among them. If more rooms follow, `next` is the name to give as `after` in the next call.
 ---@param query? perigee.RoomQuery
 ---@return perigee.Room[] rooms
 ---@return string? next

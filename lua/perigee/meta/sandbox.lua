@@ -46,7 +46,7 @@ _VERSION = ""
 ---@return any ...
 function assert(value, message, ...) end
 
---- Raises an error. `level` 1, the default, names this line; 2 that of the caller; 0 none.
+--- Raises an error. Its text names this line (`level` 1, the default), the line of the caller (2), or no line (0).
 ---@param message any
 ---@param level? integer
 function error(message, level) end
@@ -64,7 +64,8 @@ function getmetatable(object) end
 ---@return integer
 function ipairs(list) end
 
---- Returns the entry after `key` in no particular order: without `key` the first one, after the last one nil.
+--- Returns the entry after `key`, in no particular order. Without `key`, returns the first entry. After the last entry, returns
+--- nil.
 ---@generic K, V
 ---@param table table<K, V>
 ---@param key? K
@@ -116,20 +117,20 @@ function rawset(table, key, value) end
 ---@return unknown
 function require(name) end
 
---- Returns all arguments from number `from` on; with "#" their count.
+--- Returns all arguments from number `from` on. If `from` is "#", returns the number of arguments.
 ---@param from integer|"#"
 ---@param ... any
 ---@return any ...
 function select(from, ...) end
 
---- Gives `table` a metatable, or none, and returns `table`.
+--- Sets the metatable of `table`, or removes it if `meta` is nil. Returns `table`.
 ---@generic T: table
 ---@param table T
 ---@param meta? table
 ---@return T
 function setmetatable(table, meta) end
 
---- Returns the number that a text or a number stands for, or nil.
+--- Returns a text or a number as a number; nil if the text is not a number.
 ---@param value any
 ---@param base? integer From 2 to 36. Default: 10.
 ---@return number?
@@ -153,7 +154,7 @@ function type(value) end
 ---@return T ...
 function unpack(list, from, to) end
 
---- Calls `fn(...)`. Returns true and its results, or false and the result of `handler(error)`.
+--- Calls `fn(...)`. Returns true and the results of `fn`; after an error, returns false and the result of `handler(error)`.
 ---@param fn function
 ---@param handler fun(problem: any): any
 ---@param ... any
@@ -182,7 +183,7 @@ function os.date(format, when) end
 ---@return number
 function os.difftime(after, before) end
 
---- Returns the seconds since 1970: now, or of a date.
+--- Returns the seconds since 1970 of a date. Default: now.
 ---@param when? { year: integer, month: integer, day: integer, hour?: integer, min?: integer, sec?: integer, isdst?: boolean }
 ---@return integer
 function os.time(when) end

@@ -8,13 +8,13 @@
 --- never. It may overtake reliable messages that were sent before it, even the JOINED of its room; clients ignore what
 --- they cannot place yet.
 ---@class perigee.SendOptions
---- When it goes out. Default: "normal".
+--- Priority of the message. Default: "normal".
 ---@field priority? perigee.Priority
 --- True: it arrives once and in order, also after a lost connection, and is never dropped. All reliable messages to
 --- a peer keep one order, whatever their priorities. At most 1024 of them (and 8 MiB) may wait for the peer's
 --- acknowledgement; one more disconnects it with SlowConsumer. Default: false.
 ---@field reliable? boolean
---- A peer, or a table of peers, that does not get it.
+--- A peer, or a table of peers, that does not get the message.
 ---@field except? perigee.Peer|table<any, perigee.Peer>
 --- A newer message with the same key replaces an older one that still waits for the same receiver or room. By UDP, a
 --- client ignores an older one that arrives later. Use it for facts of the moment, such as positions. It never
@@ -41,12 +41,12 @@ local to = {}
 ---@return perigee.Peer
 function to.one(peer) end
 
---- Returns a receiver: all peers but these.
+--- Returns a receiver that means all peers except these.
 ---@param ... perigee.Peer|table<any, perigee.Peer> Peers, or tables of peers.
 ---@return perigee.Target
 function to.all_except(...) end
 
---- Returns a receiver: these peers, each of them once. Peers that are gone are left out.
+--- Returns a receiver that means these peers, each of them once. It leaves out peers that are gone.
 ---@param peers table<any, perigee.Peer> Any table of peers, whatever its keys.
 ---@return perigee.Target
 function to.group(peers) end
@@ -94,7 +94,7 @@ function to.group(peers) end
 --- A channel's name and number, for `perigee.channel`.
 ---@class perigee.ChannelOptions
 ---@field name string A name by the rules for rooms.
---- Its number, 3 to 999: for a system of the game that clients know by number. Not 3 in a game with lockstep.
+--- Number of the channel, 3 to 999, for a system of the game that clients know by number. A game with lockstep cannot use 3.
 ---@field id? integer
 --- A range of numbers, such as "1000-1079", in place of `id`. The channel gets the first free one.
 ---@field range? string
@@ -102,7 +102,7 @@ function to.group(peers) end
 --- A plugin channel that the script serves: a stream of packets for tools beside the game. After `close`, `send` and
 --- `ask` return nil, a message and ChannelNotFound.
 ---@class perigee.Channel
----@field id integer Its number, from 1000 up unless you chose it: the same for a name as long as the server runs.
+---@field id integer Number, from 1000 up unless you chose it. A name keeps its number while the server runs.
 ---@field name string
 local Channel = {}
 
@@ -127,8 +127,8 @@ function Channel:send(whom, packet_type, bytes, opts) end
 ---@return perigee.Code? code ConnectionClosed, Unsupported, or ChannelNotFound when the channel closes meanwhile.
 function Channel:ask(peer, packet_type, bytes, timeout) end
 
---- Has `fn` called for each packet on this channel. A string that it returns answers a request; nothing is an empty
---- answer. Like every handler it may wait; if it fails, the sender of a request gets Internal.
+--- Calls `fn` for each packet on this channel. If the packet is a request, the result of `fn` answers it; no result is an empty
+--- answer. Like every handler, `fn` may wait. If `fn` fails, the sender of a request gets Internal.
 ---@param fn fun(peer: perigee.Peer, packet_type: integer, bytes: string): string?
 ---@return perigee.Channel self
 function Channel:on_packet(fn) end

@@ -27,7 +27,7 @@ function Json.encode(value) end
 --- Returns the value of a JSON text of at most 4 MiB. Nulls are nil.
 ---@param text string
 ---@return any value
----@return string? problem Why the text has no value.
+---@return string? problem The error in the text.
 function Json.decode(text) end
 
 --- A request of `perigee.http`.
@@ -42,5 +42,5 @@ function Json.decode(text) end
 --- An answer to `perigee.http`.
 ---@class perigee.HttpAnswer
 ---@field status integer Such as 200.
----@field headers table<string, string> Header fields by name in lower case; those with the same name are joined by `", "`.
+---@field headers table<string, string> Header fields by name in lower case. Fields with the same name are joined by `", "`.
 ---@field body string At most `http_max_bytes`.

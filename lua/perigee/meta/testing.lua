@@ -11,21 +11,21 @@
 --- text peers are never lost. Default: 0.
 ---@field loss? number
 ---@field bandwidth? number Bytes a second, each way. Default: no limit.
----@field read_rate? number Bytes a second that the client reads: a slow reader. Default: no limit.
---- Bytes that wait at the client before further bytes wait in the server. Default: 256 KiB; for slow readers, the bytes
---- of a tenth of a second.
+---@field read_rate? number Bytes a second that a slow client reads. Default: no limit.
+--- Bytes that wait at the client before further bytes wait in the server. Default: 256 KiB; for a slow reader, the bytes that it
+--- reads in a tenth of a second.
 ---@field window? integer
 
 --- Options of `testing.server`. Files that `source` and `files` leave out are taken from the game's folder.
 ---@class perigee.testing.ServerOptions
---- Path of the game, from the folder in which the command runs or from that of the game under test. Default: the game
---- under test.
+--- Path of the game. It is relative to the folder in which the command runs, or to the folder of the game under test. Default:
+--- the game under test.
 ---@field game? string
 ---@field source? string Text of a game.lua, instead of a game on the disk.
 ---@field files? table<string, string> Texts by file name, instead of a game on the disk.
 ---@field seed? integer Seed of all random numbers and timing. Default: `testing.seed`.
 ---@field config? perigee.Config Settings that override the game's own.
----@field env? table<string, string> All variables that `perigee.env` finds. Default: the environment.
+---@field env? table<string, string> All variables that `perigee.env` can read. Default: those of the environment.
 ---@field network? perigee.testing.Conditions Conditions of all clients that have none of their own.
 ---@field fuzz? boolean False: timing is exact with --fuzz too. Default: true.
 ---@field trace? boolean False: keeps no trace, for tests of very many messages. Default: true.
@@ -60,7 +60,7 @@
 ---@field name string
 ---@field kind string
 ---@field count integer Members.
----@field present integer Those of them that are connected.
+---@field present integer Connected members.
 ---@field hidden boolean Whether lists leave it out.
 ---@field locked boolean Whether clients cannot join.
 ---@field has_password boolean Whether clients need a password to join.
@@ -88,13 +88,13 @@
 ---@field logs perigee.testing.LogEntry[] All lines of the log so far.
 local Server = {}
 
---- Connects a client, by its name or with options. After a refusal with Unavailable it tries again by itself for up to
---- 60 s, as real clients do. The spec fails if the server refuses it otherwise.
+--- Connects a client, by its name or with options. If the server is unavailable, the client tries again for up to 60 s, as real
+--- clients do. The spec fails if the server refuses the client for another reason.
 ---@param options? string|perigee.testing.ClientOptions
 ---@return perigee.testing.Client
 function Server:client(options) end
 
---- Connects a client, or returns why the server refuses it.
+--- Connects a client, or returns the reason why the server refuses it.
 ---@param options? string|perigee.testing.ClientOptions
 ---@return perigee.testing.Client? client
 ---@return string? message
@@ -121,16 +121,16 @@ function Server:now() end
 ---@param seconds number
 function Server:advance(seconds) end
 
---- The same as `advance`, for tasks.
+--- Lets virtual time pass, like `advance`. Clients have a method of this name, too.
 ---@param seconds number
 function Server:sleep(seconds) end
 
---- Starts a task that runs beside the spec. A wait in it lets the others continue.
+--- Starts a task. While the task waits, the spec and other tasks continue.
 ---@param fn fun(...: any)
 ---@param ... any
 function Server:spawn(fn, ...) end
 
---- Runs a function as a task, waits for its end and returns its results. Without a function, waits for all tasks.
+--- Runs a function as a task, waits for its end and returns its results. Without a function, waits for the end of all tasks.
 ---@param fn? fun(...: any): any
 ---@param ... any
 ---@return any ...
@@ -149,8 +149,8 @@ function Server:rooms() end
 ---@return table
 function Server:state() end
 
---- Returns a copy of `perigee.world`: `entities` by number, each with its components by name; `singletons`; `systems`, in
---- their order, with their `calls`.
+--- Returns a copy of `perigee.world`: `entities` (components by name, by entity number), `singletons`, and `systems` in their
+--- order, with their `calls`.
 ---@return table
 function Server:world() end
 
@@ -159,12 +159,12 @@ function Server:world() end
 ---@return table?
 function Server:peer(client) end
 
---- Returns the count of messages for a client that were dropped because it did not keep up.
+--- Returns the number of messages for a client that the server dropped because the client was too slow.
 ---@param client perigee.testing.Client
 ---@return integer
 function Server:dropped(client) end
 
---- Returns the count of messages that wait for a client.
+--- Returns the number of messages that wait for a client.
 ---@param client perigee.testing.Client
 ---@return integer
 function Server:queued(client) end
@@ -173,7 +173,7 @@ function Server:queued(client) end
 ---@return table
 function Server:stats() end
 
---- Returns a text of all bytes that went in and out, and of the log, with times. It is the same for the same seed.
+--- Returns all input, output and lines of the log as text, with times. The same seed gives the same text.
 ---@return string
 function Server:trace() end
 
@@ -181,7 +181,7 @@ function Server:trace() end
 ---@return perigee.testing.LogEntry[]
 function Server:errors() end
 
---- Waits for an error of the game and allows it; other errors fail the spec.
+--- Waits for an error of the game and allows all errors that match `pattern`. Other errors fail the spec.
 ---@param pattern string A part of its text as it stands, or a Lua pattern.
 ---@param seconds? number Virtual seconds to wait. Default: 5.
 ---@return string text
@@ -198,7 +198,7 @@ function Server:expect_log(pattern, seconds) end
 ---@return any report
 function Server:reload(source) end
 
---- Reloads the game, or returns what is wrong when the new version does not load.
+--- Reloads the game. If the new version does not load, returns nil and the error.
 ---@param source? string|table<string, string> Text of game.lua, or texts by file name. Default: from the disk.
 ---@return any report
 ---@return string? problem
@@ -207,12 +207,12 @@ function Server:try_reload(source) end
 --- Stops the server as SIGTERM does: with `on_stop`, and CLOSING to all clients.
 function Server:stop() end
 
---- Closes the server without `on_stop`. It happens by itself at the end of a test.
+--- Closes the server without `on_stop`. The end of a test also closes its server.
 function Server:close() end
 
 --- The library of specs.
 ---@class perigee.testing
----@field seed integer Seed of servers without one of their own.
+---@field seed integer Seed of servers without the option `seed`.
 ---@field is_fuzzing boolean Whether timing and order vary with the seed (--fuzz).
 local testing = {}
 

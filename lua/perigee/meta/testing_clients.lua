@@ -4,7 +4,7 @@
 --- A simulated client, the result of `server:client`. Its calls wait in virtual time. It has the calls of the Lua client
 --- (docs/lua-client.md), with the same names, arguments and results.
 ---@class perigee.testing.Client
----@field id integer Its peer id.
+---@field id integer Peer id.
 ---@field name string
 ---@field text boolean Whether it is a text peer.
 ---@field connected boolean Whether it is connected, as far as the client knows.
@@ -19,7 +19,7 @@ local Client = {}
 ---@return perigee.testing.Room
 function Client:join(name, options) end
 
---- Joins a room, or returns why the server refuses it.
+--- Joins a room, or returns the reason why the server refuses it.
 ---@param name string
 ---@param options? table
 ---@return perigee.testing.Room? room
@@ -27,7 +27,7 @@ function Client:join(name, options) end
 ---@return perigee.Code? code
 function Client:try_join(name, options) end
 
---- Returns the room of that name that this client is in, or nil.
+--- Returns the room `name` if this client is in it, or nil.
 ---@param name string
 ---@return perigee.testing.Room
 function Client:room(name) end
@@ -42,7 +42,7 @@ function Client:rooms() end
 --- `present`, `capacity`, `locked`, `password` and its public `meta`.
 ---@param query? perigee.RoomQuery
 ---@return table[]? rooms
----@return string? next The name to give as `after`, if the list goes on; or why there is no list.
+---@return string? next The name to give as `after` if more rooms follow; without rooms, the reason of the failure.
 ---@return perigee.Code? code
 function Client:list(query) end
 
@@ -78,17 +78,17 @@ function Client:answer(event, value) end
 ---@param fn? fun(value: any, room: perigee.testing.Room?): any
 function Client:on_ask(name, fn) end
 
---- Waits for a message of that name and value, and returns the value. Earlier messages of the name are skipped.
+--- Waits for a message `name` with the expected value, and returns its value. Skips earlier messages `name`.
 ---@param name string
----@param value? any A table names the fields that must be equal; a function decides itself. Default: any value.
+---@param value? any A table: these fields must be equal. A function: accepts the value or not. Default: any value.
 ---@param seconds? number Virtual seconds to wait. Default: 5.
 ---@return any value
 ---@return perigee.testing.Event event
 function Client:expect(name, value, seconds) end
 
---- Fails the spec if such a message has come and was not expected yet, or comes within the time.
+--- Fails the spec if a message that `expect` would return has arrived already, or arrives within `seconds`.
 ---@param name string
----@param value? any A number alone is the seconds.
+---@param value? any A number without `seconds` means the seconds.
 ---@param seconds? number Virtual seconds. Default: 1.
 function Client:expect_nothing(name, value, seconds) end
 
@@ -118,15 +118,15 @@ function Client:expect_closed(code, seconds) end
 ---@return string line
 function Client:expect_line(line, seconds) end
 
---- Sends a line, as typed: a command, or a text for the room joined last. For text peers.
+--- Sends a line: a command, or a text for the room that the client joined last. Only text peers have this call.
 ---@param line string
 ---@return true? sent
 ---@return string? message
 ---@return perigee.Code? code
 function Client:line(line) end
 
---- Returns the values of all messages of that name since `clear`, expected or not; false stands for a message without a
---- value.
+--- Returns the values of all messages `name` since `clear`, including those that `expect` has returned. For a message without a
+--- value, the list contains false.
 ---@param name string
 ---@return any[]
 function Client:received(name) end
@@ -134,13 +134,13 @@ function Client:received(name) end
 --- Forgets all messages and events that have come so far.
 function Client:clear() end
 
---- Returns the next event that no handler takes, or nil and the reason.
+--- Returns the next event that has no handler, or nil and the reason.
 ---@param timeout? number Virtual seconds. Default: for ever.
 ---@return perigee.testing.Event? event
 ---@return string? reason "timeout" or "closed".
 function Client:recv(timeout) end
 
---- Calls `fn(event)` for every event of a type, as a task; "*" stands for all other types.
+--- Calls `fn(event)` for every event of a type, as a task. The type "*" means all types without their own handler.
 ---@param kind string
 ---@param fn? fun(event: perigee.testing.Event)
 function Client:on(kind, fn) end
@@ -152,7 +152,7 @@ function Client:on(kind, fn) end
 ---@return perigee.Code? code
 function Client:ping(timeout) end
 
---- Waits until the server has everything reliable that was sent.
+--- Waits until the server has received all reliable packets that this client has sent.
 ---@return true? flushed
 ---@return string? message
 ---@return perigee.Code? code
@@ -165,7 +165,7 @@ function Client:flush() end
 ---@return string? code
 function Client:channel(name) end
 
---- Sends bytes to all other clients, where the game has `client_broadcast`.
+--- Sends bytes to all other clients, if the game's setting `client_broadcast` is on.
 ---@param data string
 ---@param options? table `priority`, `reliable`.
 ---@return true? sent
@@ -193,7 +193,7 @@ function Client:send_packet(channel, number, data, options) end
 ---@return perigee.Code? code
 function Client:ask_packet(channel, number, data, timeout) end
 
---- Sends raw bytes, as a client that breaks the protocol.
+--- Sends raw bytes, for specs about clients that break the protocol.
 ---@param data string
 function Client:write(data) end
 
@@ -210,51 +210,51 @@ function Client:sleep(seconds) end
 ---@param conditions perigee.testing.Conditions
 function Client:network(conditions) end
 
---- Stops reading and sending until `resume`, as a program that hangs.
+--- Stops reading and sending until `resume`, like a program that hangs.
 function Client:stall() end
 
 --- Continues after `stall`.
 function Client:resume() end
 
---- Pulls the cable: bytes go nowhere and neither side notices at first. The server finds PingTimeout.
+--- Unplugs the cable: all bytes are lost, and neither side learns of it. The server ends the connection with PingTimeout.
 function Client:vanish() end
 
---- Resets the connection: ConnectionReset.
+--- Resets the connection. The server reports ConnectionReset.
 function Client:cut() end
 
---- Ends the program: the system closes the connection, without a BYE. ConnectionClosed.
+--- Kills the client's program: the system closes the connection, without a BYE. The server reports ConnectionClosed.
 function Client:kill() end
 
---- Connects again after `cut`, `kill` or `vanish`, as real clients do by themselves. Returns true if the session
---- continues, false if another one has begun, and nil, message, code if the server refused. Not for text peers.
+--- Connects again after `cut`, `kill` or `vanish`, which real clients do automatically. Returns true if the session continues,
+--- false if a new session begins, and nil, message, code if the server refuses. Not for text peers.
 ---@return boolean? resumed
 ---@return string? message
 ---@return string? code
 ---@return integer? retry
 function Client:reconnect() end
 
---- Says BYE and waits until the server has read it.
+--- Sends BYE and waits until the server has received it.
 function Client:close() end
 
 --- The functions of a player in lockstep; only `step` is required. docs/lockstep.md is the guide.
 ---@class perigee.testing.LockstepGame
 ---@field step fun(turn: integer, entries: perigee.LockstepEntry[]) Simulates one turn.
 ---@field start? fun(match: perigee.testing.Lockstep) Makes the state before turn 1, from `match.seed`.
----@field hash? fun(): integer|table A number of 32 bits, or a tree of them.
+---@field hash? fun(): integer|table Returns a number of 32 bits, or a tree of such numbers.
 ---@field snapshot? fun(): string Returns the state as bytes.
----@field restore? fun(bytes: string, match: perigee.testing.Lockstep) Makes the state of such bytes.
----@field input? fun(turn: integer): string? Returns the player's input of a turn. Without it, `send` gives inputs.
----@field on_missed? fun(missed: table) `turn`, `data`: the input came too late, and the turn continued without it.
----@field on_desync? fun(report: table) `turn`, `is_odd`, `slots`.
----@field on_waiting? fun(report: table) `turn`, `slots`.
+---@field restore? fun(bytes: string, match: perigee.testing.Lockstep) Restores the result of `snapshot`.
+---@field input? fun(turn: integer): string? Returns the player's input for a turn. A game without it calls `send`.
+---@field on_missed? fun(missed: table) Reports `turn` and `data` of an input that came too late for its turn.
+---@field on_desync? fun(report: table) Reports `turn`, `is_odd`, `slots`: hashes of a turn differ.
+---@field on_waiting? fun(report: table) Reports `turn`, `slots`: the match waits for slots.
 ---@field on_pace? fun(match: perigee.testing.Lockstep)
----@field on_end? fun(message: string?, code: string?) The match is over, or this client out of it: then with the reason.
----@field watches? boolean True: takes no slot.
+---@field on_end? fun(message: string?, code: string?) The match ends; has a reason if the match failed.
+---@field watches? boolean True: the client only watches and has no slot.
 ---@field seat? string `seat` of an earlier match, to get the same slot again.
 
 --- A match in which a client takes part.
 ---@class perigee.testing.Lockstep
----@field id integer Number of the match, different for each; 0 before it has begun.
+---@field id integer Number of the match; 0 before the match begins.
 ---@field slot? integer Nil for a watcher.
 ---@field seat string
 ---@field seed integer
@@ -262,15 +262,15 @@ function Client:close() end
 ---@field delay integer Turns from an input to its turn.
 ---@field speed number Factor of the turn rate; 0 while paused.
 ---@field interval number Seconds from turn to turn at speed 1.
----@field is_ready boolean Whether it has a state.
+---@field is_ready boolean Whether the state of the match exists.
 local Lockstep = {}
 
---- Sends an input for the next turn without one. If it comes too late, it goes into a later turn. Several inputs wait for
---- as many turns.
+--- Sends an input for the next turn that has none. If the input arrives too late for that turn, a later turn gets it. Each input
+--- uses one turn.
 ---@param data string
 function Lockstep:send(data) end
 
---- Takes part in the match, or does so again. In a new session of `perigee.client` it happens by itself.
+--- Takes part in the match, or requests its state again. A client of `perigee.client` does this by itself in a new session.
 function Lockstep:enter() end
 
 --- Leaves the match.
@@ -284,7 +284,7 @@ function Lockstep:exit() end
 ---@field members table<integer, string> Names of the other members, by peer id.
 local Room = {}
 
---- Takes part in the room's lockstep match. `is_ready` says when it has a state.
+--- Takes part in the room's lockstep match. The state of the match exists when `is_ready` is true.
 ---@param game perigee.testing.LockstepGame
 ---@return perigee.testing.Lockstep
 function Room:lockstep(game) end
@@ -328,14 +328,14 @@ function Room:leave() end
 ---@field open boolean
 local Channel = {}
 
---- Has `fn(peer, number, bytes)` called for each packet; `peer` is an id, 0 the game. Its result answers a request.
---- Without `fn`, packets are events of type "packet".
+--- Calls `fn(peer, number, bytes)` for each packet; `peer` is an id, or 0 for the game. If the packet is a request, the result of
+--- `fn` answers it. Without `fn`, packets are events of type "packet".
 ---@param fn? fun(peer: integer, number: integer, bytes: string): string?
 ---@return perigee.testing.Channel self
 function Channel:on_packet(fn) end
 
---- Offers a tool to LLMs, or replaces it: see docs/mcp.md. `fn` answers a call with text or a table, or with nil and
---- why the tool failed.
+--- Offers a tool to LLMs, or replaces the tool (docs/mcp.md). `fn` answers a call with text or a table, or with nil and the
+--- reason of the failure.
 ---@param description table The fields of `perigee.mcp.tool`: `name`, `description`, `input` and so on.
 ---@param fn fun(arguments: table, call: table): any, string?
 ---@return true? added
@@ -370,7 +370,7 @@ function Channel:send(peer, number, data, options) end
 ---@return perigee.Code? code
 function Channel:ask(peer, number, data, timeout) end
 
---- Stops serving it.
+--- Stops serving the channel.
 ---@return true? sent
 ---@return string? message
 ---@return perigee.Code? code

@@ -12,8 +12,8 @@
 ---@class perigee.World
 local World = {}
 
---- Declares a component, at the top level. A value without some fields gets them from the default. A game that declares
---- one component must declare all, so that a misspelt name is an error. A game that declares none may use any name.
+--- Declares a component, at the top level. If a value lacks fields, it gets them from the default. If a game declares one
+--- component, it must declare all, so that a misspelt name is an error. A game that declares none may use any name.
 ---@param name string
 ---@param default? table
 function World:component(name, default) end
@@ -21,8 +21,8 @@ function World:component(name, default) end
 --- Declares a system, at the top level. In each tick, after `on_tick`, `fn(entity, values ..., dt)` runs for each entity
 --- that has these components; without components, `fn(dt)` runs once. `dt` is the seconds since the last tick.
 ---
---- Each system is a handler of its own, with its own `handler_budget`: its commands take effect when it ends, and if it
---- fails, the next system runs all the same. It cannot wait; use `perigee.spawn`.
+--- Each system is a separate handler with its own `handler_budget`. Its commands take effect when it ends. If it fails, the next
+--- system still runs. A system cannot wait; use `perigee.spawn`.
 ---@param name string
 ---@param components string[] At most 6.
 ---@param fn fun(...: any)
@@ -54,7 +54,7 @@ function World:exists(entity) end
 ---@return string? message Reason of the failure.
 function World:set(entity, name, value) end
 
---- Returns the value of an entity's component, or nil. It is the table itself, to be changed in place.
+--- Returns the value of an entity's component, or nil. The value is the component's table itself, which you may change in place.
 ---@param entity integer
 ---@param name string
 ---@return any value
@@ -93,32 +93,31 @@ function World:query(...) end
 ---@return integer
 function World:count(...) end
 
---- The place of a system among the others of its tick. Without options, systems run in the order of their
---- declarations.
+--- The position of a system in the order of the tick. Without options, systems run in the order of their declarations.
 ---@class perigee.SystemOptions
 ---@field after? string|string[] Systems that run before it. An unknown name, or a cycle, is an error at load.
 ---@field before? string|string[] Systems that run after it.
 
---- The component `connection` of a peer's entity. The server keeps it; it can only be read.
+--- The component `connection` of a peer's entity. The server updates it; games can only read it.
 ---@class perigee.Connection
 ---@field peer_id integer
 ---@field peer perigee.Peer
 ---@field connected boolean
----@field latency_ms? number Round trip of the last ping, in milliseconds. This and the next three are nil once the peer is gone.
+---@field latency_ms? number Round trip of the last ping, in milliseconds. Nil once the peer is gone, like the next three fields.
 ---@field packets_sent? integer
 ---@field packets_received? integer
 ---@field last_activity? number Seconds since its last packet.
 
---- The component `channel` of the entity of a served channel, as of the last tick. It can only be read.
+--- The component `channel` of the entity of a served channel, as of the last tick. Games can only read it.
 ---@class perigee.ChannelComponent
 ---@field channel_id integer
 ---@field name string
 ---@field is_system boolean False for the channels of plugins.
 
---- The singleton `network_stats`: counters of all connections since the start. It can only be read.
+--- The singleton `network_stats`: counters of all connections since the start. Games can only read it.
 ---@class perigee.NetworkStats
 ---@field connections_active integer
----@field average_latency_ms number Mean of the peers that have answered a ping.
+---@field average_latency_ms number Mean round trip, in milliseconds, of the peers that have answered a ping.
 ---@field packets_sent integer
 ---@field packets_received integer
 ---@field bytes_sent integer
