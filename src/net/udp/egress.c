@@ -1,7 +1,7 @@
 // Sending: collects the datagrams of an iteration and passes them to the kernel in as
-// few calls as possible. Successive datagrams to one address form one message that the
-// kernel splits (UDP_SEGMENT), if all but the last have the same size. Datagrams that
-// the kernel does not take are lost.
+// few calls as possible. Successive datagrams to one address form one message, which
+// the kernel splits (UDP_SEGMENT). For that, all but the last must have the same size.
+// Datagrams that the kernel does not take are lost.
 #define _GNU_SOURCE  // sendmmsg
 #include <errno.h>
 #include <netinet/udp.h>
@@ -13,8 +13,8 @@
 enum {
   EGRESS_MAX = 256,  // datagrams that may wait for the end of the iteration
   EGRESS_BYTES = EGRESS_MAX * UDP_DATAGRAM_MAX,
-  SEGMENTS_MAX = 64,  // datagrams in one message; every kernel with UDP_SEGMENT accepts
-                      // this many
+  SEGMENTS_MAX = 64,      // datagrams in one message; the smallest limit of all kernels
+                          // with UDP_SEGMENT
   SEGMENTED_MAX = 64000,  // bytes of one message
 };
 
@@ -37,7 +37,7 @@ typedef struct Call {
 
 struct Egress {
   uint32_t count;
-  uint32_t used;  // bytes used
+  uint32_t used;  // bytes used in `bytes`
   Outgoing datagrams[EGRESS_MAX];
   Call call;
   uint8_t bytes[EGRESS_BYTES];
@@ -74,7 +74,8 @@ static bool is_same_way(const UdpWay *a, const UdpWay *b) {
          memcmp(&a->local, &b->local, sizeof a->local) == 0;
 }
 
-// Counts the datagrams from `first` on that can be one message, and their bytes.
+// Returns the number of datagrams, from `first` on, that can form one message. Stores
+// the sum of their bytes in `total`.
 static uint32_t measure(const UdpServer *server, int32_t first, size_t *total) {
   const Outgoing *all = server->egress->datagrams, *head = &all[first];
   uint32_t count = 1;
@@ -142,7 +143,7 @@ static void send_messages(UdpServer *server, const UdpSocket *socket, Call *call
       continue;
     }
     if (errno == EINTR) continue;
-    // Some devices cannot split messages; only this error shows that.
+    // EIO is the only sign of a device that cannot split messages.
     if (errno == EIO && call->datagrams[at] > 1) server->has_segments = false;
     bool is_full = errno == EAGAIN || errno == ENOBUFS;
     do server->totals.unsent += call->datagrams[at++];

@@ -1,6 +1,6 @@
-// Requests from unknown addresses, and their answers. wire/udp/handshake.c checks a
-// datagram alone. This file checks the other rules, in the order of the table in
-// docs/protocol.md, section 16.
+// Requests from unknown addresses, and their answers. wire/udp/handshake.c checks the
+// rules that concern only the datagram. This file checks the other rules, in the order
+// of the table in docs/protocol.md, section 16.
 #include <assert.h>
 #include <string.h>
 
@@ -91,7 +91,8 @@ static UdpPeer *make_peer(const Request *request) {
   return peer;
 }
 
-// `secret` is known to both sides.
+// Makes the parameters of a link. Both sides know `secret`, and derive the keys from
+// it.
 static UdpLinkParams make_params(const Request *request, const UdpEntry *entry,
                                  const uint8_t *secret) {
   bool is_attached = request->extension.flags & UDP_ATTACH;
@@ -114,9 +115,9 @@ static UdpLinkParams make_params(const Request *request, const UdpEntry *entry,
 
 typedef enum Use { USE_NEW, USE_AGAIN, USE_TOO_MANY } Use;
 
-// Stores the keys of an attachment. They must not be used twice, because sequence
-// numbers would repeat. An entry becomes free when the cookies of its time have
-// expired.
+// Stores the client's key and cookie of an attachment, unless they were used before.
+// Using them twice would repeat sequence numbers under the same keys. An entry becomes
+// free when its cookie has expired.
 static Use note_use(UdpOffer *offer, const UdpExtension *extension, uint64_t now_ms) {
   if (!offer->used) offer->used = mem_zalloc(ATTACH_MAX * sizeof *offer->used);
   Attachment *unused = NULL;
@@ -179,7 +180,7 @@ static void attach(const Request *request) {
 
 // --- Alone ---
 
-// Returns why another client by UDP alone is refused, or NULL.
+// Returns the reason to refuse another client by UDP alone, or NULL.
 static const char *find_fault(const Request *request, const char *address) {
   const UdpServer *server = request->socket->server;
   uint32_t count = 0;
@@ -192,7 +193,7 @@ static const char *find_fault(const Request *request, const char *address) {
   return server->net->events.refuse(server->net->data, address);
 }
 
-/// The private key of the server, and the secret that follows.
+/// The server's private key for one connection, and the secret that both sides derive.
 typedef struct Secrets {
   uint8_t own[UDP_KEY_SIZE], shared[UDP_KEY_SIZE];
 } Secrets;

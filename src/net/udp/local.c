@@ -1,5 +1,5 @@
-// For hosts with several addresses: finds the address that a datagram was sent to, so
-// that the answer leaves from there. Clients ignore answers from another address.
+// For hosts with several addresses: finds the address that a datagram was sent to, and
+// sends the answer from that address. Clients ignore answers from other addresses.
 #define _GNU_SOURCE  // in6_pktinfo
 #include <assert.h>
 #include <string.h>
@@ -23,7 +23,8 @@ void local_ask(const UdpSocket *socket) {
     setsockopt(socket->fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof on);
 }
 
-// A multicast datagram is answered from the host's own address.
+// For IPv4, uses ipi_spec_dst, which is the host's own address even for a multicast
+// datagram.
 struct in6_addr local_of(struct msghdr *message) {
   struct in6_addr local = {0};
   struct cmsghdr *at = CMSG_FIRSTHDR(message);

@@ -1,4 +1,5 @@
-// Offers: for a peer number, the connection that the peer may attach to, and its key.
+// Offers. An offer contains the connection that a peer may attach to, and the nonce of
+// the key for that. The table has offers by peer number.
 #include <string.h>
 
 #include "base/array.h"

@@ -1,6 +1,7 @@
 // A connection by UDP: passes input up, puts output into datagrams, follows changes of
-// address, and reports its end with CLOSE. All of this happens in udp_peer_serve at the
-// end of an iteration; until then a peer is only marked as touched.
+// address, and reports its end with CLOSE. Received datagrams are handled at once.
+// Other work only marks the peer as touched, and udp_peer_serve does it at the end of
+// the iteration.
 #include <stddef.h>
 #include <string.h>
 
@@ -39,8 +40,8 @@ void udp_peer_add(UdpPeer *peer, const UdpLinkParams *params) {
   udp_touch(peer);
 }
 
-// Returns whether the peer repeats CLOSE. It does not if the other side has sent CLOSE,
-// or if too many connections end at a time.
+// Returns whether the peer stays to repeat CLOSE. It does not stay if the link is
+// closed already, or if too many ended peers exist.
 static bool stays(const UdpPeer *peer) {
   return !udp_link_is_closed(peer->link) && peer->entry.server->over_count < OVER_MAX;
 }
@@ -69,7 +70,8 @@ void udp_peer_free(UdpPeer *peer) {
   mem_free(peer);
 }
 
-// Ends the datagrams beside a stream. Messages that wait for datagrams use the stream.
+// Ends the datagrams beside a stream. Messages that wait for datagrams move to the
+// stream.
 static void detach(UdpPeer *peer, Code code) {
   Conn *conn = peer->conn;
   conn->datagrams = NULL;
@@ -149,8 +151,9 @@ static bool is_asked(const UdpPeer *peer, const UdpOrigin *path) {
   return peer->challenge != 0 && origin_is_same(&asked, path);
 }
 
-// Asks a new address to prove itself, after a datagram of `came` bytes from it. A
-// second question has the same value, because the answer to the first may still come.
+// Sends PATH_CHALLENGE to a new address, after a datagram of `came` bytes from there.
+// Repeats the value of an earlier challenge to this address, because the answer to that
+// may still arrive.
 static void ask_path(UdpPeer *peer, const UdpWay *from, const UdpOrigin *path,
                      size_t came) {
   UdpServer *server = peer->entry.server;
@@ -205,8 +208,8 @@ static bool take_arrivals(UdpPeer *peer, const UdpWay *from, const UdpOrigin *pa
   return is_any;
 }
 
-// Puts everything that may leave now into datagrams. Returns the time at which more may
-// leave.
+// Puts all output that may leave now into datagrams. Returns the time at which more
+// output may leave.
 static uint64_t produce(UdpPeer *peer) {
   UdpServer *server = peer->entry.server;
   uint64_t time_us = now_us(peer), due_us;
@@ -218,7 +221,7 @@ static uint64_t produce(UdpPeer *peer) {
   return due_us;
 }
 
-// Returns whether a received datagram may have made work that cannot wait for the timer.
+// Returns whether the peer may have work that cannot wait for its timer.
 static bool waits_for_more(const UdpPeer *peer, uint64_t due_us) {
   const Conn *conn = peer->conn;
   return !conn || conn->out.backlog || peer->is_writing || peer->is_shut ||
@@ -254,7 +257,8 @@ static bool carries(const Datagrams *datagrams, uint8_t out_flags, uint32_t size
          peer_of((Datagrams *)datagrams)->passes;
 }
 
-// Mixes the tag into the key, because each group has its own keys.
+// Combines key and tag into 32 bits, because groups (tags) may use the same keys.
+// Key 0 stays 0.
 static uint32_t short_key(uint64_t key, uint32_t tag) {
   if (key == 0) return 0;
   uint64_t mixed = (key ^ tag) * 0x9e3779b97f4a7c15;
@@ -387,7 +391,7 @@ static void arm(UdpPeer *peer, uint64_t due_us) {
     timers_set(net->timers, &peer->timer, due_ms, on_timer, peer);
 }
 
-// Checks whether datagrams get through. While they do not, the stream beside them
+// Checks whether datagrams get through. While they do not get through, the stream
 // carries all messages.
 static void check_passing(UdpPeer *peer) {
   UdpPassing passing = udp_link_passing(peer->link, now_us(peer));
@@ -405,8 +409,8 @@ static void check_passing(UdpPeer *peer) {
   backlog_pump(peer->conn);
 }
 
-// Checks that datagrams get through here as well, because steady output keeps moving
-// the timer.
+// Also checks whether datagrams get through, because steady output postpones the timer
+// that would check this.
 static void flush(Datagrams *datagrams) {
   UdpPeer *peer = peer_of(datagrams);
   uint64_t turn_us = net_now_ms(peer->entry.server->net) * 1000;

@@ -1,4 +1,5 @@
-// The ports: opens them, reads datagrams, finds their connections, and ends iterations.
+// The ports: opens and closes them, reads datagrams, finds the connection of each
+// datagram, and ends iterations.
 #define _GNU_SOURCE  // recvmmsg
 #include <errno.h>
 #include <netinet/udp.h>
@@ -12,11 +13,12 @@
 #include "net/udp/udp_internal.h"
 
 enum {
-  LOSSES_MS = 100,   // interval between two sums of the losses of current connections
-  READ_BATCH = 64,   // datagrams read at a time
-  READ_BATCHES = 8,  // reads in one iteration, for each socket
+  LOSSES_MS = 100,             // shortest time between two sums of current losses
+  READ_BATCH = 64,             // datagrams read at a time
+  READ_BATCHES = 8,            // reads in one iteration, for each socket
   READ_DATAGRAM_BYTES = 1536,  // above the largest datagram of this protocol
-  // Connections with one channel that are tried for a datagram from an unknown address.
+  // Number of connections with the same channel that are tried for a datagram from an
+  // unknown address.
   CHANNEL_TRIES = 4,
 };
 
@@ -31,8 +33,9 @@ struct Ingress {
 
 // --- Datagrams ---
 
-// Gives a datagram to the connection at its address or, by its channel, to one with a
-// new address.
+// Gives a datagram to the connection with its address and channel. If none exists,
+// tries connections with its channel, whose address may have changed. Returns whether a
+// connection took the datagram.
 static bool give(UdpSocket *socket, const UdpWay *from, const UdpOrigin *path,
                  uint8_t *bytes, size_t size) {
   const UdpTable *table = &socket->server->table;
@@ -181,8 +184,8 @@ static bool is_any(const SocketAddress *address) {
   return address->v4.sin_addr.s_addr == htonl(INADDR_ANY);
 }
 
-// Returns the descriptor or an error. If the port is 0, stores the chosen one. Sets
-// `family` as in UdpSocket.
+// Returns the descriptor or an error. If the port is 0, stores the port that was
+// chosen. Sets `family` as in UdpSocket.
 static int bind_port(const char *host, uint16_t *port, uint8_t *family) {
   SocketAddress address;
   int err = address_resolve(host, *port, SOCK_DGRAM, &address);
@@ -218,7 +221,8 @@ static void close_bound(UdpServer *server) {
   mem_free(server);
 }
 
-// Binds all ports. If one cannot be bound, returns NULL with the error.
+// Binds all ports. If this fails, stores the error and the failed port, and returns
+// NULL.
 static UdpServer *bind_all(const char *host, uint16_t *port, uint32_t count, int *err) {
   UdpServer *server = mem_zalloc(sizeof *server);
   server->sockets = mem_zalloc(count * sizeof *server->sockets);

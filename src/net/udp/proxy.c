@@ -1,10 +1,11 @@
-// Connections by UDP alone that a remote serves. The Net that has checked the first
-// request passes the connection to the remote, and keeps a proxy in its table to
+// Connections by UDP alone that a remote serves. The home Net, which has checked the
+// first request, passes the connection to the remote. It keeps a proxy in its table to
 // recognize repeated requests.
 //
-// That Net owns the proxy. The remote's calls refer to the proxy by pointer: when the
-// connection has arrived, and when it has ended, which frees the proxy. Therefore the
-// remotes must end, and their calls must run, before the table of UDP ends.
+// The home Net owns the proxy. The remote posts two calls with a pointer to the proxy:
+// one when the connection has arrived, and one that frees the proxy when the connection
+// has ended. Therefore the remotes must end, and their calls must run, before the home
+// Net's table ends.
 #include <string.h>
 
 #include "base/mem.h"

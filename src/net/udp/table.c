@@ -1,5 +1,5 @@
-// The table of UDP connections. Most datagrams are found by address and port; those
-// from a new address are found by their channel.
+// The table of UDP connections. Most connections are found by the address and port of a
+// datagram. A datagram from a new address leads to its connection by the channel.
 #include <string.h>
 
 #include "base/hash.h"

@@ -1,8 +1,8 @@
-// The internal header of UDP. The table has a UdpEntry for each connection by UDP: a UdpPeer
-// for one that this Net serves, a UdpProxy (proxy.c) for one that a remote serves. A UdpPeer
-// has a link (wire/udp/link.h), which does not use sockets, and the way to the other side.
-// It belongs to a Conn, alone or attached, until the Conn ends; then it stays for a while
-// to repeat its CLOSE.
+// The internal header of UDP. The table has a UdpEntry for each connection by UDP. The
+// entry is a UdpPeer if this Net serves the connection, and a UdpProxy (proxy.c) if a
+// remote does. A UdpPeer has a link (wire/udp/link.h), which does not use sockets, and
+// the way to the other side. It belongs to a Conn, alone or attached. After the end of
+// the Conn, the UdpPeer stays for a while to repeat its CLOSE.
 #pragma once
 
 #include <stddef.h>
@@ -16,11 +16,10 @@
 enum {
   SOCKET_BYTES = 4 << 20,  // size of each of the kernel's two buffers
   LINKS_PER_PATH = 8,      // connections by UDP alone from one address and port
-  ATTACH_MAX = 8,          // attachments of one connection
-  ATTACH_MS =
-      2 * UDP_COOKIE_SLOT_S * 1000,  // in this time, the longest life of a cookie
-  // Bytes of packets that a link may get before it can send them. Overflow cannot drop
-  // these bytes.
+  ATTACH_MAX = 8,          // attachments of one connection in ATTACH_MS
+  ATTACH_MS = 2 * UDP_COOKIE_SLOT_S * 1000,  // longest life of a cookie
+  // Bytes of packets that may wait in a link. Overflow of the backlog cannot drop these
+  // bytes.
   STAGED_BYTES = 4 * UDP_DATAGRAM_MAX,
   OVER_MS = 3000,        // time in which CLOSE is repeated
   OVER_MAX = 1024,       // ended connections that repeat CLOSE at a time
@@ -33,8 +32,8 @@ typedef struct UdpProxy UdpProxy;
 typedef struct Egress Egress;    // egress.c
 typedef struct Ingress Ingress;  // ports.c
 
-/// The way of a datagram: the other side's address, and the address of this host that
-/// the other side uses. Answers leave from that address of this host.
+/// The two addresses of a datagram: the other side's address, and the address of this
+/// host that the other side uses. Answers must leave from this host's address.
 typedef struct UdpWay {
   SocketAddress remote;
   struct in6_addr local;  // address of this host; zeros: the socket has only one
@@ -73,17 +72,17 @@ typedef struct UdpTable {
 /// member of UdpPeer and of UdpProxy.
 struct UdpEntry {
   UdpServer *server;
-  Remote *remote;  // of a UdpProxy: serves the connection; NULL: this is a UdpPeer
+  Remote *remote;  // remote that serves the connection; NULL: this is a UdpPeer
   uint16_t port;   // port of the connection here or at the remote
   UdpWay way;
   UdpOrigin path;  // key of way.remote
   uint8_t channel[UDP_CHANNEL_SIZE];
-  bool is_attached;   // beside a stream; false: alone
-  uint16_t sequence;  // sequence of the next ACCEPTED
+  bool is_attached;   // the datagrams are beside a stream; false: alone
+  uint16_t sequence;  // server's first sequence number, which ACCEPTED contains
   uint8_t cookie[UDP_COOKIE_SIZE];
   uint8_t client_key[UDP_KEY_SIZE];
-  uint8_t server_key[UDP_KEY_SIZE];  // key of the server's datagrams, for a connection
-                                     // by UDP alone
+  uint8_t server_key[UDP_KEY_SIZE];  // server's public key, for a connection by UDP
+                                     // alone
   UdpEntry *next_path, *next_channel;
 };
 
@@ -96,13 +95,13 @@ struct UdpPeer {
                     // none
   Conn *conn;       // connection; NULL: it has ended
   UdpLink *link;
-  bool is_touched;  // whether it is in server->touched
-  bool passes;      // datagrams get through; always true when alone
+  bool is_touched;  // the peer is in server->touched
+  bool passes;      // datagrams get through; always true by UDP alone
   bool is_writing;  // `left` bytes at `rest` must be written, or reported as written
   bool is_shut;     // CLOSE follows the rest of the stream
   const uint8_t *rest;
   size_t left;
-  UdpWay asked;        // way that got PATH_CHALLENGE with `challenge`
+  UdpWay asked;        // way to which PATH_CHALLENGE was sent
   uint64_t challenge;  // value of the open PATH_CHALLENGE; 0: none
   uint64_t challenged_ms;
   uint64_t over_ms;  // time at which the peer is freed, monotonic; 0: it has not ended
@@ -120,7 +119,7 @@ static inline UdpPeer *udp_peer_of(UdpEntry *entry) {
   return entry->remote ? NULL : (UdpPeer *)entry;
 }
 
-/// A key that has been used to attach.
+/// A cookie and client's key that have been used to attach.
 typedef struct Attachment {
   uint8_t cookie[UDP_COOKIE_SIZE];
   uint8_t client_key[UDP_KEY_SIZE];
@@ -132,7 +131,7 @@ typedef struct UdpOffer {
   uint32_t peer;
   ConnId conn;
   uint64_t nonce;    // nonce of the key
-  Attachment *used;  // ATTACH_MAX used keys; owned; NULL: none
+  Attachment *used;  // ATTACH_MAX attachments; owned; NULL: none
 } UdpOffer;
 
 /// A bound port that another Net will serve.
@@ -155,7 +154,7 @@ struct UdpServer {
   UdpTable table;
   List touched;         // peers to be served at the end of the iteration
   List closing;         // peers whose conns are freed at the end of the iteration
-  uint32_t over_count;  // number of peers that have ended
+  uint32_t over_count;  // number of ended peers that are not freed yet
   uint8_t secret[UDP_KEY_SIZE];  // secret of the keys to attach with
   UdpOffer *offers;              // offers by the index of the peer's number
   uint32_t offer_capacity;
@@ -180,7 +179,8 @@ void table_remove(UdpTable *table, UdpEntry *entry);
 /// Return the first connection at `path`, and the connection after `entry`; or NULL.
 UdpEntry *table_first(const UdpTable *table, const UdpOrigin *path);
 UdpEntry *table_next(const UdpEntry *entry);
-/// Return the same by channel.
+/// Return the first connection with `channel`, and the connection after `entry`; or
+/// NULL.
 UdpEntry *table_first_of(const UdpTable *table,
                          const uint8_t channel[UDP_CHANNEL_SIZE]);
 UdpEntry *table_next_of(const UdpEntry *entry);
@@ -203,7 +203,7 @@ void udp_free_offers(UdpServer *server);
 
 /// Passes a connection by UDP alone to the remote of `proxy`.
 void udp_hand_over(UdpProxy *proxy, const UdpLinkParams *params, const ConnInfo *info);
-/// Makes the home of `net` free its proxy.
+/// Makes the home of `net` free the proxy.
 void udp_proxy_is_over(const Net *net, UdpProxy *proxy);
 void udp_free_proxy(UdpProxy *proxy);
 
@@ -221,10 +221,10 @@ void egress_send(UdpServer *server);
 
 /// Makes the kernel report the address that a datagram was sent to.
 void local_ask(const UdpSocket *socket);
-/// Returns that address; zeros if it is unknown.
+/// Returns the address that the message was sent to; zeros if it is unknown.
 struct in6_addr local_of(struct msghdr *message);
-/// Writes control data to `control` that makes a datagram leave from `local`. Returns
-/// the number of bytes, or 0 if the host has only one address.
+/// Writes control data to `control`, which make a datagram leave from `local`. Returns
+/// the number of bytes, or 0 if the datagram needs no control data.
 size_t local_put(const UdpSocket *socket, const struct in6_addr *local,
                  ControlRoom *control);
 
@@ -242,7 +242,7 @@ static inline UdpPeer *udp_of(const Conn *conn) {
   return (UdpPeer *)((char *)conn->datagrams - offsetof(UdpPeer, datagrams));
 }
 
-/// Gives the conn the datagrams of the peer.
+/// Makes the conn use the peer for its datagrams.
 void udp_join(UdpPeer *peer, Conn *conn);
 
 /// Adds a peer to the table. Its address, path, keys and numbers must be set.
@@ -256,8 +256,8 @@ void udp_peer_free(UdpPeer *peer);
 bool udp_peer_receive(UdpPeer *peer, const UdpWay *from, const UdpOrigin *path,
                       uint8_t *bytes, size_t size);
 bool udp_is_alone(const Conn *conn);
-/// Makes a Conn for a peer by UDP alone, which conn_open will report. Returns NULL if
-/// too many exist.
+/// Makes a Conn for a peer by UDP alone; the caller must call conn_open. Returns NULL
+/// if too many connections exist.
 Conn *udp_conn_new(UdpPeer *peer);
 /// Serves a peer at the end of an iteration; returns whether it passed input up.
 bool udp_peer_serve(UdpPeer *peer);
