@@ -4,10 +4,10 @@
 local json = require("cjson.safe").new()
 local wire = require "perigee.lockstep.wire"
 
-local KEPT = 256 -- hashed turns that are compared, counted back from the newest closed one
-local NAME_MAX = 64 -- bytes of a name in a tree
-local PATIENCE = 2 -- seconds for which the match waits for the hashes of a turn, and for trees
-local TREES_MAX = 4 -- differing clients that are asked for a tree
+local KEPT = 256 -- number of the newest hashed turns whose hashes are compared
+local NAME_MAX = 64 -- most bytes of a name in a tree
+local PATIENCE = 2 -- seconds that the match waits for the hashes of a turn, or for trees
+local TREES_MAX = 4 -- most differing clients that get a request for a tree
 
 json.decode_max_depth(wire.TREE_DEPTH)
 
@@ -17,7 +17,7 @@ json.decode_max_depth(wire.TREE_DEPTH)
 ---@field count integer number of these hashes
 ---@field others table<integer, integer> hashes of spectators, and of members without a proven state
 ---@field agreed integer? the majority's hash; nil: not known yet
----@field is_tie boolean? no majority will ever exist
+---@field is_tie boolean? whether the votes are tied, so that no majority exists
 ---@field by_script integer? the script's hash
 
 local hashes = {}
@@ -27,7 +27,7 @@ function hashes:_begin_hashes()
   self.hashes, self.oldest_hash, self.decided_hash = {}, 1, 0
   self.has_hashes = false
   self.trees = nil -- the current exchange of trees
-  self.has_script_hashes = false -- whether the script gives hashes, which then count as the majority's
+  self.has_script_hashes = false -- whether the script gives hashes; they then replace the majority's
   self.desyncs = 0
   self.voting = 0
   for _, member in next, self.members do
@@ -36,14 +36,14 @@ function hashes:_begin_hashes()
 end
 
 
--- Returns whether a member votes. The hash that most players have is right. Spectators have no vote, because
--- their number is unlimited.
+-- Returns whether a member votes on the right hash. The hash that most players have is right. Spectators have
+-- no vote, because their number is unlimited.
 local function votes(member)
   return member.counts and member.slot ~= wire.SPECTATOR
 end
 
 
---- Sets whether a member's state counts as good. Must not be called while the member changes its slot.
+--- Sets whether a member's state counts as right. Must not be called while the member changes its slot.
 function hashes:_set_counts(member, counts)
   local had_vote = votes(member)
   member.counts = counts
@@ -88,7 +88,7 @@ local function slots_of(members)
 end
 
 
--- Notifies the differing members. If one of them is a player, also notifies all others.
+-- Notifies the differing members. If a player is among them, also notifies all other members.
 local function notify(self, turn, odd)
   local slots = slots_of(odd)
   local has_player = slots[1] ~= wire.SPECTATOR
@@ -156,7 +156,7 @@ local function tally(found)
 end
 
 
--- Returns the members whose hashes differ, among those whose state was right before.
+-- Returns the members whose hashes differ, but whose states counted as right before.
 local function find_odd(self, found)
   local odd = {}
   for id, hash in next, found.of do
@@ -204,7 +204,7 @@ end
 local function take(self, member, turn, hash)
   local found = of_turn(self, turn)
   if member.is_odd or found.is_tie then
-    return -- a differing member stays so until it gets another state; a tie is final
+    return -- a member that differs gets another state first; a tie is final
   elseif found.agreed then
     compare(self, member, turn, hash, found)
   elseif not votes(member) then
@@ -221,7 +221,7 @@ local function take(self, member, turn, hash)
 end
 
 
---- Handles the hashes of a member: the one of `turn`, and those of the hashed turns before it.
+--- Handles the hashes of a member: the hash of `turn`, and the hashes of the hashed turns before it.
 ---@param member perigee.LockstepMember
 ---@param turn integer
 ---@param list integer[]
@@ -303,7 +303,7 @@ local function names_of(a, b)
 end
 
 
--- Returns the names that lead to the first difference.
+-- Returns the path of names to the first difference; nil if the trees are equal or a tree is missing.
 local function find_path(a, b)
   if type(a) ~= "table" or type(b) ~= "table" then
     return nil
@@ -385,7 +385,7 @@ function hashes:tree(peer, given)
 end
 
 
---- Returns the end of the wait for trees; nil if none is expected.
+--- Returns the time at which the wait for trees ends (0: not set yet); nil if no trees are expected.
 ---@return number?
 function hashes:_trees_due()
   return self.trees and (self.trees.at or 0)

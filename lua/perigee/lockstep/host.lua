@@ -1,8 +1,8 @@
 --- Lockstep for rooms of kinds with `lockstep`: connects the matches (match.lua) with timers and with the
 --- script's handlers. packets.lua reads the packets of members. api/lockstep.lua has the methods for scripts.
 ---
---- A match belongs to the host, so a new version of the game does not restart it. It runs the script's
---- handlers as tasks of their own, so that a failure stops nothing else.
+--- A match belongs to the host, so a new version of the game does not restart it. Each of the script's
+--- handlers runs as a separate task, so that its failure stops nothing else.
 
 local core = require "perigee.core"
 local errors = require "perigee.host.errors"
@@ -21,9 +21,9 @@ local ran = core.ran() -- as in host/init.lua
 local CRITICAL, NORMAL = core.priorities.critical, core.priorities.normal
 local RELIABLE, TO_PEER, TO_ROOM = core.flags.reliable, core.targets.peer, core.targets.room
 
-local HELD_BYTES = 64 * 1024 * 1024 -- size of the turns and states that all matches keep
-local LOOK_SECONDS = 1 -- between two measurements of that size
-local NAMES_MAX = 8 -- names that a report's text lists
+local HELD_BYTES = 64 * 1024 * 1024 -- most bytes of turns and states that all matches may keep together
+local LOOK_SECONDS = 1 -- seconds between two measurements of these bytes
+local NAMES_MAX = 8 -- most names in the text of a report
 
 local host = {}
 
@@ -32,12 +32,12 @@ local host = {}
 ---@field room perigee.Room
 ---@field match perigee.Match
 ---@field except integer[]? members of the room that take no part; nil: must be found again
----@field counted integer? number of the room's members when `except` was found
+---@field counted integer? number of the room's members at the time when `except` was found
 ---@field timer table? timer that wakes the match
----@field wakes number? time of that timer
+---@field wakes number? time at which `timer` fires, by core.now
 ---@field queue table[] closed turns that on_turn has not received yet
----@field simulated integer? last turn of on_turn, if it has received all turns up to that one
----@field recorder perigee.LockstepRecorder? of the running or the last match
+---@field simulated integer? newest turn of on_turn; nil: it has missed a turn or received none
+---@field recorder perigee.LockstepRecorder? recording of the running or the last match
 ---@field object perigee.Lockstep? object for scripts
 
 local entries = {} ---@type table<integer, perigee.LockstepEntry> by room id
@@ -128,8 +128,8 @@ local function as_hash(value)
 end
 
 
--- Runs on_turn for the oldest turn that it has not received. The order of tasks is that of their timers,
--- which may differ from that of the turns.
+-- Runs on_turn for the oldest turn that it has not received. The tasks do not contain their turns, because
+-- tasks run in the order of their timers, which may differ from the order of turns.
 local function run_turn(entry)
   local first = table.remove(entry.queue, 1)
   local handler = first and handler_of(entry, "on_turn")
@@ -203,7 +203,7 @@ end
 ---@field turn integer turn after which the states differ
 ---@field peers perigee.Peer[] peers whose state differs from the majority's
 ---@field hash integer? the majority's hash
----@field hashes table<perigee.Peer, integer>
+---@field hashes table<perigee.Peer, integer> hashes that have arrived, by peer
 ---@field tie boolean whether no majority exists; `peers` then has all members
 ---@field path string? place in the state, if the clients have trees of hashes
 ---@field text string the report as text
@@ -338,7 +338,7 @@ local function new_entry(room, settings)
 end
 
 
---- Returns the match of a room; nil if its kind has no lockstep.
+--- Returns the match of a room; nil if the room's kind has no lockstep.
 ---@param room perigee.Room
 ---@return perigee.LockstepEntry?
 function host.find(room)
@@ -380,8 +380,7 @@ function host.leave(peer, room)
 end
 
 
---- Ends the match of a room that is being deleted, if the running handler ends without an error. No message
---- can be sent to the room any more.
+--- Ends the match of a room that is being deleted, if the running handler ends without an error.
 ---@param room integer
 function host.close(room)
   local entry = entries[room]
@@ -407,7 +406,8 @@ function host.forget(room)
 end
 
 
---- Returns the match of a room for the turns of a recording (replay.lua); nil if its kind has no on_turn.
+--- Returns the match of a room for the turns of a recording (replay.lua); nil if the room's kind has no
+--- on_turn.
 ---@param room perigee.Room
 ---@param id integer
 ---@param seed integer
@@ -431,7 +431,7 @@ function host.replay_turn(entry, turn, bytes)
 end
 
 
---- Applies the settings and handlers of a version that has gone live to the running matches.
+--- Applies the settings and handlers of the new live version to the running matches.
 function host.take()
   for _, entry in next, entries do
     refresh(entry)

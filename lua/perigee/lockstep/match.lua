@@ -10,37 +10,37 @@ local snapshots = require "perigee.lockstep.snapshots"
 local turns = require "perigee.lockstep.turns"
 local wire = require "perigee.lockstep.wire"
 
-local ENTER_SECONDS = 1 -- seconds between two ENTERs of a peer, on average
-local ENTERS = 2 -- ENTERs of a peer that may come at once
+local ENTER_SECONDS = 1 -- least average seconds between two ENTERs of a peer
+local ENTERS = 2 -- most ENTERs of a peer that may arrive together
 
 --- A member of the match: a player or a spectator.
 ---@class perigee.LockstepMember
 ---@field id integer id of the peer
 ---@field name string
 ---@field slot integer wire.SPECTATOR for a spectator
----@field gives boolean whether it can give snapshots
+---@field gives boolean whether the member can give snapshots
 ---@field start integer number of the newest START for the member
 ---@field turn integer the newest turn that the member has simulated, according to its packets
 ---@field inputs table<integer, string> inputs for turns that are not closed, by turn
----@field first integer? the first turn for which the member has sent an input
----@field last integer? the last such turn
----@field delay integer turns
+---@field first integer? first turn for which the member has sent an input
+---@field last integer? last turn for which the member has sent an input
+---@field delay integer input delay in turns
 ---@field patience number seconds that turns will still wait for the member
 ---@field is_absent boolean whether turns do not wait for the member until it sends an input in time
----@field counts boolean whether its hashes count: the state is its own, or proven right
----@field is_odd boolean whether its last hash differed from the majority's
+---@field counts boolean whether its hashes count: it needed no snapshot, or its state is proven right
+---@field is_odd boolean whether the member's last hash differed from the majority's hash
 ---@field waits boolean whether the member waits for a snapshot
----@field waits_since number? start of the wait for the newest snapshot
+---@field waits_since number? time at which the wait for the newest snapshot began
 ---@field heard_at number time of the newest INPUT
----@field failed_at number? time of the last request for a snapshot without an answer
+---@field failed_at number? time at which a request for a snapshot to this member failed last
 
---- A slot. If its player leaves, the slot is kept for a client with its key.
+--- A slot of the match. After its player leaves, a client that has the slot's key gets it again.
 ---@class perigee.LockstepSeat
 ---@field key string
 ---@field member perigee.LockstepMember?
----@field left_at number?
----@field last string the newest input
----@field shown perigee.LockstepMember? the player that clients know, as of the newest closed turn
+---@field left_at number? time at which the last player left
+---@field last string newest input in a closed turn
+---@field shown perigee.LockstepMember? player of the slot in the newest closed turn, which clients know
 
 --- The functions through which a match acts.
 ---@class perigee.LockstepOut
@@ -127,7 +127,7 @@ local function sit(self, slot, key, member)
 end
 
 
--- Returns the slot of a key.
+-- Returns the slot that has a key, and its seat; nothing for an unknown key.
 local function find_seat(self, key)
   if key == wire.NO_SEAT then
     return nil
@@ -167,7 +167,7 @@ local function take_seat(self, member, key)
 end
 
 
--- Returns the member that must leave, because the new one has the key of its slot.
+-- Returns the member that must leave, because another peer enters with the key of this member's slot.
 local function find_holder(self, member, enter)
   local has_slot = member and member.slot ~= wire.SPECTATOR
   if enter.watches or has_slot then
@@ -189,7 +189,8 @@ end
 -- Entering and leaving ------------------------------------------------------------------------
 
 
--- Returns how a member with a state of its own begins. The members in `without` cannot give it another state.
+-- Returns how a member begins, and the turn of the state that it already has; nothing if no state exists for
+-- it. The members in `without` cannot give a snapshot.
 local function beginning(self, enter, without, now)
   if self.closed == 0 then
     return wire.FRESH, 0
@@ -230,14 +231,14 @@ function Match:_send_start(member, how, turn, now)
   self:_set_counts(member, how ~= wire.FROM_SNAPSHOT)
   member.waits = how == wire.FROM_SNAPSHOT
   member.waits_since = member.waits and now or nil
-  member.entered_at = not member.waits and now or nil -- nil with a snapshot: its answer takes longer
+  member.entered_at = not member.waits and now or nil -- a snapshot delays the first INPUT
   if not member.waits then
     self:_fill(member, turn + 1)
   end
 end
 
 
--- Returns whether a peer may send ENTER again. There is a limit, because the answer costs more than the
+-- Returns whether a peer may send ENTER again. The rate is limited, because the answer costs more than the
 -- request.
 local function may_enter(self, peer, now)
   local oldest = now - ENTERS * ENTER_SECONDS
@@ -284,7 +285,7 @@ function Match:enter(peer, name, enter, now)
   local how, turn = beginning(self, enter, without, now)
   local others = self.count - (member and 1 or 0) - (holder and 1 or 0)
   if not how and others > 0 then
-    return nil, "Unsupported" -- the others continue, and cannot give the state
+    return nil, "Unsupported" -- the other members continue the match, but cannot give its state
   end
   if member then
     self:_set_counts(member, false)
@@ -341,7 +342,7 @@ end
 -- Functions for the script ---------------------------------------------------------------------
 
 
---- Returns the bytes of the turns, inputs and states that are kept.
+--- Returns the number of bytes of the turns, inputs and states that the match keeps.
 ---@return integer
 function Match:held_bytes()
   return self.kept_bytes + self.input_bytes + (self.cached and #self.cached.bytes or 0)
@@ -369,7 +370,7 @@ function Match:start(now)
 end
 
 
--- Begins or continues the match if it has players.
+-- Begins the match if it has enough players. Continues a started match whose turns were stopped.
 function Match:_check_start(now)
   local start = self.settings.start
   if not self.is_started and start > 0 and self:players() >= start then

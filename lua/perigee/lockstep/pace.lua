@@ -1,20 +1,21 @@
 --- The speed of a match, and the input delay of each player. Methods of perigee.Match.
 ---
 --- The input delay of a player follows from its *slack*: the time from the arrival of its inputs to the close
---- of their turns. The delay grows if many inputs arrive too late, or some do so repeatedly. It shrinks by
---- the excess if all inputs arrive more than a turn too early for a while. Its first value follows from the
---- player's round-trip time; if that is unknown, the first INPUT measures it.
+--- of their turns. The delay grows if many inputs arrive too late, or if some inputs arrive too late
+--- repeatedly. If all inputs arrive more than a turn too early for a while, the delay shrinks by the excess.
+--- Its first value follows from the player's round-trip time; if that time is unknown, the first INPUT
+--- measures it.
 
 local wire = require "perigee.lockstep.wire"
 
 local WINDOW = 1 -- seconds of one measurement
 local MARGIN = 0.1 -- turns of slack to aim for
 local SPARE = 0.5 -- turns of slack that remain when the delay has shrunk by one
-local EARLY_WINDOWS = 10 -- successive windows with only early inputs after which the delay shrinks
-local FIRST_WINDOWS = 1 -- for a new player: 1 such window is enough, because START may have taken long
-local LATE_WINDOWS = 2 -- successive windows with late inputs after which the delay grows
+local EARLY_WINDOWS = 10 -- number of successive windows with only early inputs after which the delay shrinks
+local FIRST_WINDOWS = 1 -- the same number for a new player; it is low, because START may have taken long
+local LATE_WINDOWS = 2 -- number of successive windows with late inputs after which the delay grows
 local MANY = 0.5 -- if this share of inputs is late, the delay grows at once
-local FEW = 0.1 -- share of late inputs down to which it then grows
+local FEW = 0.1 -- share of late inputs that should remain after such growth
 local SPEED_MIN, SPEED_MAX = 0.1, 8
 
 local pace = {
@@ -30,7 +31,7 @@ local function clamp(self, delay)
 end
 
 
--- Returns the turns of a round trip to a player, plus one for lost packets.
+-- Returns the delay for a round-trip time: the turns of the round trip, plus one turn for lost packets.
 local function delay_for(self, latency)
   return clamp(self, math.ceil(latency / self:interval()) + 1)
 end
@@ -94,7 +95,7 @@ local function judge(self, member, slacks)
 end
 
 
---- Stores the slack of a member's newest input. The input is for `turn`.
+--- Stores the slack of a member's newest input, which is for `turn`.
 ---@param member perigee.LockstepMember
 ---@param turn integer
 ---@param now number

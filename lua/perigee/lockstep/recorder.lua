@@ -5,12 +5,13 @@ local core = require "perigee.core"
 local recording = require "perigee.lockstep.recording"
 local wire = require "perigee.lockstep.wire"
 
-local open_file, date = io.open, os.date -- the sandbox removes these functions when everything is loaded
+local open_file, date = io.open, os.date -- sandbox.close removes these functions later
 
--- Limits for one run of the server: bytes and files that it writes, and files that are open at a time.
+-- Limits for one run of the server: bytes that it writes, files that it creates, files that are open at a
+-- time.
 local RUN_BYTES, RUN_FILES, OPEN_MAX = 1024 * 1024 * 1024, 10000, 256
 
-local AGAIN_SECONDS = 60 -- seconds until the next attempt to record in a folder after a failed write
+local AGAIN_SECONDS = 60 -- seconds from a failed write until the next attempt to record in that folder
 
 local recorders = {}
 
@@ -21,8 +22,8 @@ local failed_at = {} ---@type table<string, number> by folder
 ---@class perigee.LockstepRecorder
 ---@field path string
 ---@field folder string
----@field limit integer largest number of bytes
----@field bytes integer bytes so far
+---@field limit integer most bytes of the file
+---@field bytes integer bytes that were written so far
 ---@field file file*? open file; nil: the recording has ended
 ---@field warn fun(text: string)
 local Recorder = {}
@@ -51,7 +52,7 @@ function recorders.open(folder, limit, room, match)
     self.warn(("no recording: %d are being written, %d have been"):format(open, made))
     return self
   end
-  core.make_folder(folder) -- if this fails, the next call also fails
+  core.make_folder(folder) -- if this fails, open_file also fails and returns the reason
   local file, problem = open_file(self.path, "wb")
   if not file then
     failed_at[folder] = core.now()
@@ -92,8 +93,8 @@ function Recorder:_write(line)
 end
 
 
--- Interpreted. Compiled code may leave its trace after a failed write or flush and repeat it; the second try
--- would then succeed with an empty buffer.
+-- LuaJIT must not compile this function. After a failed write or flush, compiled code may leave its trace and
+-- repeat the call. The second call would succeed, because the buffer is then empty.
 jit.off(Recorder._write)
 
 

@@ -1,5 +1,5 @@
 --- Recordings of matches: the entries of each turn, and the hashes of the majority. Each line is JSON. The
---- first is the head of the match; the others have these forms:
+--- first line is the head of the match. The other lines have these forms:
 ---
 ---   {"turn":12,"entries":[{"slot":0,"kind":"input","data":"48656c6c6f"}]}   data in hexadecimal
 ---   {"turn":13}                                                             a turn without entries
@@ -9,7 +9,7 @@ local json = require("cjson.safe").new()
 local wire = require "perigee.lockstep.wire"
 
 local FORMAT = "perigee lockstep 1"
-local INTERVAL_MAX = 60 -- seconds from turn to turn
+local INTERVAL_MAX = 60 -- longest interval between two turns, seconds
 
 local KINDS = {}
 for _, kind in next, wire.KINDS do KINDS[kind] = true end

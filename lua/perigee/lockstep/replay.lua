@@ -1,5 +1,5 @@
 --- Plays a recording through a game's own on_turn in a simulated server, for `perigee lockstep FILE GAME`.
---- The game has the room and its match, without members.
+--- The room and its match exist in that server, but have no members.
 
 local core = require "perigee.core"
 local host = require "perigee.lockstep.host"
@@ -10,7 +10,7 @@ local wire = require "perigee.lockstep.wire"
 local replay = {}
 
 local playing ---@type perigee.LockstepEntry?
-local hashes = {} ---@type table<integer, integer> what on_turn has returned, by turn
+local hashes = {} ---@type table<integer, integer> hashes that on_turn has returned, by turn
 
 local NUMBERS = {}
 for number, name in next, wire.KINDS do
@@ -40,7 +40,7 @@ function replay.begin(head)
 end
 
 
---- Returns whether rooms of that kind have an on_turn.
+--- Returns whether the kind of the recorded room has an on_turn.
 ---@return boolean
 function replay.is_possible()
   return playing ~= nil

@@ -5,13 +5,13 @@ local core = require "perigee.core"
 local sorted_keys = require "perigee.util.sorted_keys"
 local wire = require "perigee.lockstep.wire"
 
-local TURN_BYTES = 48 * 1024 -- bytes of a turn, of the 64 KiB that a packet may have
-local ENTRY_BYTES = 80 -- bytes of a player besides its input: heads of entries, its name
+local TURN_BYTES = 48 * 1024 -- most bytes of a turn; a packet has at most 64 KiB
+local ENTRY_BYTES = 80 -- bytes of a player in a turn besides its input: heads of entries, its name
 local MAX_DELAY, MAX_DELAY_SECONDS = 12, 0.6 -- default of max_input_delay: 0.6 s of turns, at least 12
 
 local settings = {}
 
---- Default values; for numbers also the least and the greatest value.
+--- Rules of the settings: { default, least, greatest }. Without `fraction`, numbers must be whole.
 local RULES = {
   turn_rate = { 20, 1, 240, fraction = true },
   input_delay = { 2, 1, 60 },
@@ -31,7 +31,7 @@ local RULES = {
 local NAMES = sorted_keys(RULES)
 
 
--- Describes the allowed values; returns nil if the value is allowed.
+-- Returns a description of the allowed values; nil if the value is allowed.
 local function wanted(rule, value)
   if rule.folder then
     local is_good = type(value) == "string" and value:find "^[%w_][%w_./-]*$"
@@ -68,7 +68,7 @@ local function check_keys(given, where, prefix, warnings)
 end
 
 
---- Returns the settings in a kind's `lockstep`, with defaults for missing ones; nil if the kind has none.
+--- Returns the settings in a kind's `lockstep`, with defaults for missing settings; nil without lockstep.
 --- Raises an error for impossible settings, and adds warnings about likely mistakes.
 ---@param given any
 ---@param where string file of the kind

@@ -1,19 +1,19 @@
---- The state of a match for members that enter later. The script gives it if it can, otherwise a member does.
---- The turns since that state follow. Methods of perigee.Match.
+--- The state of a match for members that enter later. The script gives it if it can; otherwise a member gives
+--- it. The receiver then gets the turns that followed this state. Methods of perigee.Match.
 ---
 --- A member may give a wrong snapshot. Therefore the receiver of a snapshot does not vote until its hash has
---- been proven right. If the hash is wrong, another member gives a snapshot. The receiver may also lie.
---- Therefore the first giver may be chosen again, after members with fewer complaints.
+--- been proven right. If the hash is wrong, another member gives a snapshot. As the receiver may have lied,
+--- the first giver may give snapshots again, but members with fewer wrong snapshots come first.
 
 local wire = require "perigee.lockstep.wire"
 
-local PATIENCE = 5 -- seconds that a giver may take for a piece
-local WHOLE_SECONDS = 30 -- seconds that a giver may take for all pieces
-local FRESH_SECONDS = 10 -- seconds during which a snapshot is also given to other members
-local TRIES = 3 -- wrong snapshots for one member
-local REQUEST_SECONDS = 1 -- seconds between two requests to members
-local RESYNC_SECONDS = 5 -- seconds between two resyncs of a member by the script
-local SILENT_SECONDS = 3 -- seconds without INPUT, which comes once a second even while no turn closes
+local PATIENCE = 5 -- most seconds that a giver may take for a piece
+local WHOLE_SECONDS = 30 -- most seconds that a giver may take for all pieces
+local FRESH_SECONDS = 10 -- seconds during which other members get the same snapshot
+local TRIES = 3 -- wrong snapshots after which a member gets no more
+local REQUEST_SECONDS = 1 -- least seconds between two requests to members
+local RESYNC_SECONDS = 5 -- least seconds between two resyncs of a member by the script
+local SILENT_SECONDS = 3 -- seconds without INPUT after which a member is silent; INPUTs come every second
 
 local snapshots = {}
 
@@ -22,7 +22,7 @@ function snapshots:_begin_snapshots()
   self.request = nil -- the open request: number, donor (nil: the script), until_when, pieces
   self.cached = nil -- the newest snapshot: turn, bytes, donor, at
   self.last_request = self.last_request or 0
-  self.request_at = nil -- time from which members may get a request again
+  self.request_at = nil -- time from which a member may get the next request
   for _, member in next, self.members do
     member.waits, member.doubts, member.tries, member.tried = false, 0, nil, nil
     member.failed_at = nil -- time of the last request without an answer
@@ -60,17 +60,16 @@ local function waiting_since(waiting)
 end
 
 
--- Returns the rank of a member for requests; 0 is the best. Rank 1 is for members that did not answer a
--- request. Rank 2 is for silent members, because all others would wait in vain for a sleeping page or a lost
--- connection.
+-- Returns the rank of a member for requests. Rank 0 is the best. Members that did not answer a request have
+-- rank 1. Silent members have rank 2, because a sleeping page or a lost connection would not answer.
 local function rank(member, now)
   return now - member.heard_at > SILENT_SECONDS and 2 or member.failed_at and 1 or 0
 end
 
 
 -- Returns the best member to request a snapshot from: connected, with a proven state, and with the most
--- simulated turns. Excludes a member that gave a wrong snapshot to every waiting member, and one that failed
--- to give a snapshot during this wait.
+-- simulated turns. Excludes members that gave a wrong snapshot to every waiting member, and members that
+-- failed to give a snapshot during this wait.
 local function find_donor(self, now, without)
   local best
   local waiting = list_waiting(self)
@@ -113,7 +112,7 @@ end
 
 --- Returns whether the script or a member can give a snapshot.
 ---@param now number
----@param without? table<perigee.LockstepMember, true> members that cannot
+---@param without? table<perigee.LockstepMember, true> members that are not asked
 ---@return boolean
 function snapshots:_can_get_snapshot(now, without)
   return self.out.request_snapshot ~= nil or find_donor(self, now, without) ~= nil
@@ -154,8 +153,9 @@ local function is_played(self)
 end
 
 
--- Handles the case that no member gives the state. If all turns from the first one on are kept, they replace
--- it. Otherwise the waiting members leave the match; if no other member plays, the match begins again.
+-- Handles the case that no member gives the state. If the match has kept all turns since the first, the
+-- waiting members begin at turn 1. Otherwise they leave the match; if no other member plays, the match begins
+-- again.
 local function give_up(self, now)
   local waiting = list_waiting(self)
   if self.first_kept > 1 and not is_played(self) then
@@ -204,13 +204,13 @@ function snapshots:_want_snapshot(now)
 end
 
 
--- Abandons the request for a snapshot, and requests one from another member.
+-- Abandons the open request, and requests a snapshot from another member if a member still waits.
 local function request_another(self, now)
   local donor = self.request and self.request.donor
   if donor then
     donor.failed_at = now
   else
-    self.out.request_snapshot = nil -- until the game is loaded again
+    self.out.request_snapshot = nil -- the script gets no more requests until the game is loaded again
   end
   self.request = nil
   for _, member in next, self.members do
@@ -239,7 +239,7 @@ local function fits(self, request, piece)
 end
 
 
---- Handles SNAPSHOT.
+--- Handles SNAPSHOT_UP, a piece of a snapshot.
 ---@param peer integer
 ---@param piece table result of wire.read_piece
 ---@param now number
@@ -287,7 +287,7 @@ end
 
 
 -- Handles a member whose hash differs from the majority's after it got a snapshot. Either the giver or the
--- receiver is at fault; after some tries, it must be the receiver.
+-- receiver is at fault. After TRIES wrong snapshots, the receiver counts as the culprit.
 function snapshots:_snapshot_was_wrong(member)
   member.tries = (member.tries or 0) + 1
   if member.tries >= TRIES then
@@ -305,8 +305,8 @@ function snapshots:_snapshot_was_wrong(member)
 end
 
 
---- Replaces the state of a member by a snapshot, at most every RESYNC_SECONDS, because other members must
---- give the snapshot.
+--- Replaces the state of a member by a snapshot, at most once in RESYNC_SECONDS, because each snapshot costs
+--- another member work.
 ---@param peer integer
 ---@param now number
 function snapshots:resync(peer, now)
@@ -320,8 +320,8 @@ function snapshots:resync(peer, now)
 end
 
 
---- Returns the time of the next check: a giver takes too long, the next request is possible, or a member
---- needs another snapshot. Returns nil if none is due.
+--- Returns the time at which a giver has taken too long, the next request is possible, or a member needs
+--- another snapshot, whichever is first. Returns nil if no check is due.
 ---@return number?
 function snapshots:_snapshot_due()
   local due = self.request and self.request.until_when

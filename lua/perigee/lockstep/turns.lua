@@ -3,16 +3,16 @@
 
 local wire = require "perigee.lockstep.wire"
 
-local HISTORY_BYTES = 4 * 1024 * 1024 -- bytes of turns that are kept
-local SCARCE_BYTES = 16 * 1024 -- bytes of turns that are kept while all matches together use much memory
+local HISTORY_BYTES = 4 * 1024 * 1024 -- most bytes of kept turns
+local SCARCE_BYTES = 16 * 1024 -- most bytes of kept turns while all matches together use too much memory
 local TURN_BYTES = 32 -- memory of a turn in addition to its bytes
-local REFILL = 0.1 -- seconds of patience that a member regains each second
-local FILL_SECONDS = 0.2 -- seconds between two answers to a member's NEED
-local ANEW_SECONDS = 1 -- seconds between two answers to a NEED if they are snapshots
+local REFILL = 0.1 -- seconds of patience that a member regains per second
+local FILL_SECONDS = 0.2 -- least seconds between two answers to a member's NEED
+local ANEW_SECONDS = 1 -- least seconds between two answers if the answer is a snapshot
 local AGAIN_SECONDS = 0.02 -- shortest time between two TURNS with the same content
 local SLOTS = 64 -- most slots
 local EPSILON = 0.0005 -- seconds; times are in milliseconds
--- Share of the allowed wait that counts as the whole, because timers on a busy machine are late by some
+-- Share of the allowed wait after which the wait ends, because timers on a busy machine are late by some
 -- milliseconds.
 local WAITED = 0.99
 
@@ -37,7 +37,7 @@ function turns:interval()
 end
 
 
--- Schedules the next turn one interval from now, if the match has players.
+-- Schedules the next turn one interval from now, if the match is running and has members.
 function turns:_schedule(now)
   local is_going = self.is_started and not self.is_paused and not self.is_over and self.count > 0
   self.due, self.wake = is_going and now + self:interval() or nil, nil
@@ -46,8 +46,8 @@ end
 -- Inputs ------------------------------------------------------------------------------------
 
 
--- Returns whether an input for a turn arrives too early. While memory is scarce, the server accepts only
--- inputs that are due.
+-- Returns whether an input for a turn arrives too early. While memory is scarce, the server accepts inputs
+-- only for turns within the member's input delay.
 local function is_early(self, member, turn)
   return turn > self.closed + wire.AHEAD_MAX
     or turn > self.closed + member.delay + 1 and self.out.is_scarce()
@@ -117,7 +117,8 @@ local function owes(member, turn)
 end
 
 
--- Returns the members that a turn waits for, and the longest wait.
+-- Returns the members that a turn waits for (nil: none), and the longest patience of these members in
+-- seconds.
 local function find_missing(self, turn)
   local missing, longest = nil, 0
   for _, seat in next, self.seats do
@@ -132,8 +133,8 @@ local function find_missing(self, turn)
 end
 
 
--- Adds the entries JOINED and LEFT of a slot since the previous turn: at most one of each, even if its player
--- changed several times.
+-- Adds the entries LEFT and JOINED for a slot whose player has changed since the previous turn. Several
+-- changes add at most one LEFT and one JOINED.
 local function add_changes(entries, slot, seat)
   local member = seat.member
   if member == seat.shown then
@@ -194,8 +195,8 @@ local function cast(self, now)
 end
 
 
--- Subtracts the time for which the next turn has waited for a member from the member's patience, which grows
--- again with time. Returns that time.
+-- Returns the seconds that the next turn has waited for a member. Subtracts them from the member's patience,
+-- and adds the patience that the member has regained since the last call.
 local function charge_patience(self, member, now)
   local is_waited_for = self.due and not member.is_absent and owes(member, self.closed + 1)
   local late = is_waited_for and math.max(0, now - self.due) or member.late or 0
@@ -268,7 +269,8 @@ local function close(self, now)
 end
 
 
--- Makes a turn wait: notifies the players, and sends the previous turn again to those that missed it.
+-- Makes a turn wait: notifies the members, and sends the newest turns again, because some members may have
+-- missed them.
 local function wait(self, missing, until_when, now)
   local pause = math.max(self:interval(), AGAIN_SECONDS)
   local again = (self.repeated_at or self.due) + pause

@@ -8,16 +8,16 @@ local wire = {
   VERSION = 1,
   SPECTATOR = 255, -- slot of a spectator
   NO_SEAT = ("\0"):rep(16),
-  INPUTS_MAX = 16, -- inputs in one INPUT
-  INPUT_BYTES = 4096, -- bytes of one input, independent of the kind's settings
-  HASHES_MAX = 8, -- hashes in one INPUT
-  AHEAD_MAX = 64, -- turns beyond the last closed one for which the server accepts inputs
-  PIECE = 16384, -- bytes of a snapshot in one packet
-  TREE_BYTES = 16384, -- bytes of a tree of hashes as JSON
+  INPUTS_MAX = 16, -- most inputs in one INPUT
+  INPUT_BYTES = 4096, -- most bytes of one input under any settings
+  HASHES_MAX = 8, -- most hashes in one INPUT
+  AHEAD_MAX = 64, -- number of turns after the newest closed turn for which the server accepts inputs
+  PIECE = 16384, -- most bytes of a snapshot in one packet
+  TREE_BYTES = 16384, -- most bytes of a tree of hashes as JSON
   TREE_DEPTH = 16,
-  REPEAT_BYTES = 1000, -- bytes of repeated turns in a TURNS packet, so that it fits into a datagram
-  REPEATS = 4, -- turns in a TURNS packet with repeated turns
-  FILL_BYTES = 256 * 1024, -- bytes of the answer to one NEED
+  REPEAT_BYTES = 1000, -- most bytes of turns in a TURNS with repeated turns, so that it fits into a datagram
+  REPEATS = 4, -- most turns in a TURNS packet with repeated turns
+  FILL_BYTES = 256 * 1024, -- most bytes of the answer to one NEED
 
   ENTER = 1, INPUT = 2, NEED = 3, SNAPSHOT_UP = 4, TREE = 5, EXIT = 6,
   START = 129, TURNS = 130, PACE = 131, SNAPSHOT_ASK = 132, SNAPSHOT = 133, TREE_ASK = 134,
@@ -26,7 +26,7 @@ local wire = {
   -- Kinds of entries of a turn.
   GIVEN = 0, MISSING = 1, REPEATED = 2, JOINED = 3, LEFT = 4,
 
-  -- Ways in which a START begins.
+  -- Ways in which a member begins after START.
   FRESH = 0, FROM_SNAPSHOT = 1, GO_ON = 2,
 }
 
@@ -169,7 +169,7 @@ end
 
 
 ---@param data string
----@param largest integer bytes of one input
+---@param largest integer most bytes of one input
 ---@return table? given start, turn, hash_turn, hashes, first, inputs
 function wire.read_input(data, largest)
   local turn, hash_turn, count = read_u32(data, 9), read_u32(data, 13), byte(data, 17)
@@ -205,8 +205,8 @@ function wire.read_number(data)
 end
 
 
---- Writes a piece of a snapshot. `tag` is the request in packets to the server, and the match in packets to
---- clients.
+--- Writes a piece of a snapshot. `tag` is the number of the request in packets to the server, and the id of
+--- the match in packets to clients.
 ---@param room integer
 ---@param tag integer
 ---@param turn integer
