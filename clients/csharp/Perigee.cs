@@ -10,8 +10,8 @@
 //     }
 //   }
 //
-// include/perigee.h documents each call and each event; names and order are the same. A client must
-// be used by one thread at a time. A call that returns a request ends in one event with the
+// include/perigee.h documents each call and each event, which have the same names and the same order
+// here. Only one thread at a time may use a client. A call that returns a request ends in one event with the
 // request's number. A call that cannot succeed raises a Perigee.Error, whose code is the reason.
 using System;
 using System.Collections.Generic;
@@ -20,7 +20,7 @@ using System.Text;
 
 namespace Perigee {
 
-/// <summary>PerigeeCode: the protocol's codes from 0 on, the library's own below 0.</summary>
+/// <summary>PerigeeCode. Codes from 0 on belong to the protocol, codes below 0 to the library.</summary>
 public enum Code {
   Fault = -9, NotJoined = -8, BadArgument = -7, TooLarge = -6, Offline = -5, Over = -4, QueueFull = -3,
   Unreachable = -2, Timeout = -1, ConnectionClosed = 0, ConnectionReset, IdleTimeout, PingTimeout,
@@ -54,7 +54,7 @@ public enum EventType {
 /// <summary>PerigeeEntryKind.</summary>
 public enum EntryKind { Input, InputMissing, InputRepeated, PlayerJoined, PlayerLeft }
 
-/// <summary>PerigeeOptions; a field that you do not set has the library's default.</summary>
+/// <summary>PerigeeOptions. A field that you do not set has the library's default.</summary>
 public sealed class Options {
   public string Name, Token;
   public ulong ProtocolHash;
@@ -63,7 +63,7 @@ public sealed class Options {
   public bool Reconnect = true, Rejoin = true;
 }
 
-/// <summary>PerigeeQuestion: the address of an answer. May be kept to answer later.</summary>
+/// <summary>PerigeeQuestion: the address of an answer. Keep it to answer later.</summary>
 [StructLayout(LayoutKind.Sequential)]
 public struct Question {
   internal uint session, room, peer;
@@ -83,7 +83,7 @@ public struct RoomInfo {
   public uint Members;
 }
 
-/// <summary>PerigeeMatch: the facts about a match.</summary>
+/// <summary>PerigeeMatch: the properties of a match.</summary>
 [StructLayout(LayoutKind.Sequential)]
 public struct Match {
   public uint Id, Seed, Turn, TurnUs;
@@ -102,7 +102,7 @@ public struct Stats {
     PacketsSent, PacketsReceived;
 }
 
-/// <summary>PerigeeEvent, as a copy without a limited lifetime.</summary>
+/// <summary>A copy of a PerigeeEvent, which stays valid.</summary>
 public sealed class Event {
   public EventType Type;
   public Code Code;
@@ -115,8 +115,8 @@ public sealed class Event {
   public byte[] Data;
   public RoomInfo[] Rooms;
   public Entry[] Entries;
-  /// <summary>Data as UTF-8: the JSON text of a message with Number 0, or of the value of Code.Fault, whose
-  /// own code is Name.</summary>
+  /// <summary>Data as UTF-8: the JSON text of a message with Number 0. With Code.Fault: the JSON text of the
+  /// game's error; Name is the error's code.</summary>
   public string Json { get { return Encoding.UTF8.GetString(Data); } }
 }
 
@@ -126,7 +126,7 @@ public sealed class Error : Exception {
   internal Error(Code code, string call) : base(call + ": " + Client.CodeName(code)) { Code = code; }
 }
 
-/// <summary>A PerigeeClient. Dispose frees it; Close says goodbye first.</summary>
+/// <summary>A PerigeeClient. Dispose frees it; Close ends the session before that.</summary>
 public sealed class Client : IDisposable {
   public const byte Spectator = 255;
   public const int SeatSize = 16;
@@ -144,7 +144,7 @@ public sealed class Client : IDisposable {
 
   readonly ClientHandle handle;
 
-  /// <summary>Begins to connect; Connected or Closed is the outcome.</summary>
+  /// <summary>Begins to connect; the event Connected or Closed reports the outcome.</summary>
   public Client(string address, Options options = null) {
     options = options ?? new Options();
     NativeOptions native;
@@ -173,8 +173,8 @@ public sealed class Client : IDisposable {
 
   // --- The loop ---
 
-  /// <summary>Does all due work, waits up to `timeoutMs` for events (0: not at all), and yields
-  /// them.</summary>
+  /// <summary>Does all due work. Waits up to `timeoutMs` for events (0: not at all), and yields
+  /// the events.</summary>
   public IEnumerable<Event> Poll(int timeoutMs = 0) {
     perigee_poll(Handle, timeoutMs);
     for (Event next = NextEvent(); next != null; next = handle.IsClosed ? null : NextEvent())
@@ -195,7 +195,7 @@ public sealed class Client : IDisposable {
       Data = Copy(native.data, native.size),
       Rooms = Rooms(native), Entries = Entries(native),
     };
-    GC.KeepAlive(this);  // until here, the event belongs to the client in C
+    GC.KeepAlive(this);  // the client in C owns the memory of the event until here
     return next;
   }
 
@@ -232,7 +232,8 @@ public sealed class Client : IDisposable {
   public uint ListRooms(uint timeoutMs = 0) {
     return Request(perigee_list_rooms(Handle, timeoutMs), "ListRooms");
   }
-  /// <summary>Ends in RoomsFound, whose Data is JSON.</summary>
+  /// <summary>Requests the rooms that match a query, which is JSON. The event RoomsFound has the rooms as JSON in
+  /// Data.</summary>
   public uint QueryRooms(string query = "{}", uint timeoutMs = 0) {
     return Request(perigee_query_rooms(Handle, Bytes(query), timeoutMs), "QueryRooms");
   }
@@ -241,7 +242,7 @@ public sealed class Client : IDisposable {
   public string MemberName(uint room, uint peer) {
     return OwnText(perigee_member_name(Handle, room, peer));
   }
-  /// <summary>The peer ids of the others in a room, in no particular order.</summary>
+  /// <summary>Returns the peer ids of the other members of a room, in no particular order.</summary>
   public uint[] Members(uint room) {
     var list = new uint[perigee_member_count(Handle, room)];
     for (uint i = 0; i < list.Length; i++) list[i] = perigee_member(Handle, room, i);
@@ -314,8 +315,8 @@ public sealed class Client : IDisposable {
   public void LockstepInput(uint room, byte[] data) {
     Check(perigee_lockstep_input(Handle, room, data, Size(data)), "LockstepInput");
   }
-  /// <summary>Reports a simulated turn, or the state of a snapshot. Returns false for any other
-  /// turn, for example one of an ended match.</summary>
+  /// <summary>Reports a simulated turn, or the state of a snapshot. Returns false if the turn is not the
+  /// next one, for example a turn of an ended match.</summary>
   public bool LockstepDone(uint room, uint turn, uint hash) {
     int code = perigee_lockstep_done(Handle, room, turn, hash);
     if (code != (int)Code.Over) Check(code, "LockstepDone");
@@ -360,7 +361,7 @@ public sealed class Client : IDisposable {
     }
   }
 
-  // Returns a copy of a text of the client in C, which lives until then.
+  // Returns a copy of a text that the client in C owns, and keeps the client alive meanwhile.
   string OwnText(IntPtr text) {
     string copy = Text(text);
     GC.KeepAlive(this);
@@ -376,7 +377,7 @@ public sealed class Client : IDisposable {
     return (uint)code;
   }
 
-  // Returns a C string. Rejects a text that contains NUL, because it would be cut there.
+  // Returns a C string. Rejects a text that contains NUL, because C would cut the text there.
   static byte[] Bytes(string text) {
     if (text == null) return null;
     if (text.IndexOf('\0') >= 0) throw new ArgumentException("a text with U+0000 cannot be sent");

@@ -1,5 +1,5 @@
 // Clients without sockets (perigee.h, "Without sockets"): the program carries their
-// bytes and supplies the time, in seconds of any clock that never goes back.
+// bytes and datagrams. It passes the time in seconds of any clock that never goes back.
 #include "core.h"
 
 static uint64_t time_at(lua_State *L, int index) {
@@ -18,8 +18,8 @@ static int new_client(lua_State *L) {
   return handle->client ? 1 : core_result(L, code);
 }
 
-// connection(): returns the number of the connection that the client wants or has; 0:
-// none
+// connection(): returns the number of the connection that the client wants or has; 0 if
+// it wants none
 static int connection(lua_State *L) {
   lua_pushnumber(L, perigee_connection(core_bare(L, 1)));
   return 1;
@@ -66,8 +66,8 @@ static int receive_datagram(lua_State *L) {
   return 0;
 }
 
-// next_datagram(now): returns the next datagram and its port (0: that of the server's
-// address); nil if none is due
+// next_datagram(now): returns the next datagram and the server's port for it (0: the
+// port of the server's address); nil if none is due
 static int next_datagram(lua_State *L) {
   char bytes[PERIGEE_DATAGRAM_MAX];
   uint16_t port = 0;

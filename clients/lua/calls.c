@@ -1,4 +1,5 @@
-// The calls for rooms, messages and channels. `flags` is a sum of PerigeeSendFlags.
+// The calls for rooms, messages and channels. `flags` is a sum of PerigeeSendFlags,
+// `seconds` a timeout (nil: the client's timeout).
 #include <string.h>
 
 #include "core.h"
@@ -17,7 +18,7 @@ static uint32_t flags_at(lua_State *L, int index) {
   return core_number(L, index, FLAGS_ALL);
 }
 
-// Returns the PerigeeQuestion at this index, which is from an event.
+// Returns the PerigeeQuestion at this index: the bytes of an event's field `question`.
 static PerigeeQuestion question_at(lua_State *L, int index) {
   size_t size;
   PerigeeQuestion question;
@@ -157,7 +158,7 @@ static int ask_peer(lua_State *L) {
                           number16(L, 4), bytes, size, core_milliseconds(L, 6)));
 }
 
-// add_tool(json, seconds), remove_tool(json, seconds): requests
+// add_tool(json, seconds), remove_tool(json, seconds): return a request
 static int add_tool(lua_State *L) {
   return core_result(L, perigee_add_tool(core_client(L, 1), luaL_checkstring(L, 2),
                                          core_milliseconds(L, 3)));

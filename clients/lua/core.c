@@ -1,4 +1,5 @@
-// Clients as userdata: beginning and end, queries, and the module itself.
+// Clients as userdata: creates and frees them, runs them and answers queries. Opens the
+// module.
 #include "core.h"
 
 #include <stdlib.h>
@@ -175,7 +176,7 @@ static void set_text(lua_State *L, const char *name, const char *text) {
   lua_setfield(L, -2, name);
 }
 
-// info(): returns a table of facts about the session
+// info(): returns a table of the session's properties
 static int client_info(lua_State *L) {
   const PerigeeClient *client = core_client(L, 1);
   PerigeeStats stats;
@@ -191,7 +192,7 @@ static int client_info(lua_State *L) {
   return 1;
 }
 
-// udp_stats(): returns a table of figures; nil without datagrams
+// udp_stats(): returns a table of figures about datagrams; nil without datagrams
 static int client_udp_stats(lua_State *L) {
   PerigeeStats stats;
   perigee_stats(core_client(L, 1), &stats);

@@ -25,11 +25,11 @@ PerigeeClient *core_client(lua_State *L, int index);
 PerigeeClient *core_driven(lua_State *L, int index);
 PerigeeClient *core_bare(lua_State *L, int index);
 
-/// Pushes a request; or true for 0; or nil and the name of a negative code. Returns the
-/// number of values.
+/// Pushes the result of a call: the number of a request, true for 0, or nil and the
+/// name of a negative code. Returns the number of pushed values.
 int core_result(lua_State *L, int code);
 
-/// Returns the seconds at this index as milliseconds; 0 if they are nil.
+/// Returns the seconds at this index as milliseconds; 0 for nil.
 uint32_t core_milliseconds(lua_State *L, int index);
 
 /// Returns an integer from 0 to `most` at this index; raises an error for any other
@@ -44,19 +44,20 @@ const char *core_name(lua_State *L, int index);
 void core_push_event(lua_State *L, const PerigeeClient *client,
                      const PerigeeEvent *event);
 
-/// Add the calls for rooms and messages, and those for lockstep, to the table of
-/// methods on top of the stack.
+/// Add functions to the table of methods on top of the stack. core_add_calls adds the
+/// calls of calls.c, core_add_lockstep adds the calls of lockstep.c.
 void core_add_calls(lua_State *L);
 void core_add_lockstep(lua_State *L);
 
 /// Reads the options of a client from the table at index 1 or 2. Their texts are valid
-/// as long as the stack keeps the table.
+/// as long as the Lua stack keeps them.
 PerigeeOptions core_options(lua_State *L, int index);
 
 /// Pushes a client's userdata, which has no client yet.
 Handle *core_new_handle(lua_State *L, int is_bare);
 
-/// Add loop() to the module on top of the stack; and new(), for clients without
-/// sockets, with the methods of such clients to the table of methods below.
+/// Add functions to the module on top of the stack. core_add_wait adds loop().
+/// core_add_bare adds new(), and adds the methods of clients without sockets to the
+/// table of methods, which is below the module on the stack.
 void core_add_wait(lua_State *L);
 void core_add_bare(lua_State *L);

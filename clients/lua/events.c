@@ -1,5 +1,5 @@
-// Events as tables, in the form that docs/lua-client.md describes. Rooms are numbers
-// here (`room_id`). `answers` is the request that an event answers.
+// Events as tables, in the form that docs/lua-client.md describes. The field `room_id`
+// is the number of a room; `answers` is the request that an event answers.
 #include <stdbool.h>
 
 #include "core.h"
@@ -29,7 +29,8 @@ static void set_reason(lua_State *L, const PerigeeEvent *event) {
   set_text(L, "message", event->text);
 }
 
-// Sets the error. A fault has a code of the game, and a value as JSON.
+// Sets the fields of an error. An error of the game has a code of its own, and a value
+// as JSON.
 static void set_error(lua_State *L, const PerigeeEvent *event) {
   set_reason(L, event);
   if (event->code != PERIGEE_FAULT) return;
@@ -86,8 +87,8 @@ static void set_found(lua_State *L, const PerigeeEvent *event) {
   set_data(L, "found", event);
 }
 
-// Adds the other members by peer id. The list may already include changes whose events
-// come later.
+// Adds the names of the other members by peer id. They may already include changes
+// whose events come later.
 static void set_members(lua_State *L, const PerigeeClient *client, uint32_t room) {
   uint32_t count = perigee_member_count(client, room);
   lua_newtable(L);
@@ -226,8 +227,8 @@ static void set_missed(lua_State *L, const PerigeeEvent *event) {
   set_data(L, "data", event);
 }
 
-// Maps each event of C to its name in Lua and to the function that sets its fields (NULL: no
-// fields).
+// For each type of event in C: the name in Lua, and the function that sets the fields
+// (NULL: no fields).
 static const struct {
   const char *type;
   void (*set)(lua_State *L, const PerigeeEvent *event);

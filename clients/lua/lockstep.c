@@ -23,7 +23,7 @@ static void set_number(lua_State *L, const char *name, lua_Number number) {
   lua_setfield(L, -2, name);
 }
 
-// lockstep_match(room): returns the facts as a table
+// lockstep_match(room): returns the properties of the match as a table
 static int match(lua_State *L) {
   PerigeeMatch facts;
   int code = perigee_lockstep_match(core_client(L, 1), room_at(L), &facts);

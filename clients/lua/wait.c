@@ -6,11 +6,11 @@
 
 #define LOOP "perigee.client.core.loop"
 
-// A loop. Its environment table has the userdata of its clients as keys, so that Lua
-// keeps them.
+// A loop. Its environment table has the userdata of its clients as keys, so that the
+// garbage collector keeps them.
 typedef struct Loop {
-  Handle **handles;  // handles of its clients; the program may have freed some of them
-  PerigeeClient **clients;  // clients that are not freed, during a wait
+  Handle **handles;         // handles of the clients; `client` of a freed one is NULL
+  PerigeeClient **clients;  // during a wait: the clients that are not freed
   size_t count;
   size_t capacity;
 } Loop;
@@ -74,8 +74,8 @@ static int milliseconds(lua_State *L, int index) {
 }
 
 // wait(seconds, fd): drives all clients. Waits until a client has events or the
-// descriptor can be read (nil: no descriptor), but no longer than `seconds` (nil: for
-// ever). Returns a list of the keys of clients with events.
+// descriptor `fd` can be read (nil: no descriptor). Waits at most `seconds` (nil: no
+// limit). Returns a list of the keys of clients with events.
 static int loop_wait(lua_State *L) {
   const Loop *loop = check_loop(L);
   int timeout_ms = milliseconds(L, 2);
