@@ -137,7 +137,8 @@ static void on_linger_over(void *data, uint64_t now_ms) {
   conn_destroy(data);
 }
 
-// Makes the id stale first; then writes the rest of the output and lingers.
+// Flushes the output and makes the id stale. Then the connection lingers until the rest
+// of the output has left.
 void conn_close(Conn *conn) {
   Net *net = conn->net;
   flush_conn(conn, PRIORITIES_ALL);

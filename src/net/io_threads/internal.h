@@ -71,7 +71,7 @@ struct IoThread {
   Mailbox events;  // events for the main thread
   Mailbox calls;   // calls from the main thread
   uv_mutex_t lock;
-  NetCounters counters;  // counters of `net`; the lock protects three fields
+  NetCounters counters;  // counters; `lock` protects these and the next two fields
   uint64_t taken;        // connections that the thread has taken over
   uint32_t conns;        // open connections
   // Used by the thread:

@@ -201,7 +201,8 @@ static void end(NetPart *part) {
     pthread_join(thread->thread, NULL);
     mailbox_run(&thread->calls, NULL);
     mailbox_run(&thread->events, threads->main);
-    net_free(thread->net);  // posts events that never run
+    net_free(thread->net);  // posts calls that never run; the owners of their data
+                            // free it
     proxies_free_all(thread);
   }
   uv_close((uv_handle_t *)&threads->bell, NULL);
