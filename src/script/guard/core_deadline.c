@@ -20,8 +20,8 @@ static int core_charge(lua_State *L) {
   return 0;
 }
 
-// ran(): returns the table of script/call_cost.h, in which the Lua half stores the
-// function that it calls and its message
+// ran(): returns the table `ran` of script/call_cost.h. The Lua half stores in it which
+// function it calls, and for which message.
 static int core_ran(lua_State *L) {
   call_cost_push_ran(core_host(L), L);
   return 1;
@@ -88,9 +88,9 @@ static void weigh(lua_State *L, Weight *sum, int depth) {
   }
 }
 
-// weigh(value, depth, weight, wide): returns why the value cannot be a message ("deep",
-// "heavy", "peer" or "room"), or nil; and whether it contains numbers as large as
-// `wide`
+// weigh(value, depth, weight, wide): returns nil if the value can be a message;
+// otherwise returns the reason: "deep", "heavy", "peer" or "room". Also returns whether
+// the value contains numbers as large as `wide`.
 static int core_weigh(lua_State *L) {
   Weight sum = {.host = core_host(L),
                 .depth_max = luaL_checkint(L, 2),
@@ -152,8 +152,8 @@ static int core_busiest(lua_State *L) {
 
 // --- The self test ---
 
-// trial(fn, us): returns whether a deadline of `us` microseconds has ended `fn`. For
-// the self test at the start, outside of handlers.
+// trial(fn, us): calls `fn` with a deadline of `us` microseconds, and returns whether
+// the deadline has ended it. The self test uses this at the start, outside of handlers.
 static int core_trial(lua_State *L) {
   Host *host = core_host(L);
   ScriptLimits limits = host->deadline.limits;

@@ -1,13 +1,13 @@
 // perigee.core: functions that lua/perigee/guard/patterns.lua inserts into lpeg's
-// patterns. A match runs in C, where no hook interrupts it, but it calls these
-// functions.
+// patterns. A match runs in C, where no hook interrupts it. But it calls these
+// functions, which charge its work.
 #include <lauxlib.h>
 
 #include "script/core.h"
 #include "script/guard/deadline.h"
 
 enum {
-  STEP = 16,      // steps of an iteration or a rule, with its captures
+  STEP = 16,      // steps charged for an iteration or a rule, with its captures
   SPAN_SHIFT = 3  // bytes that lpeg passes in one step, as a power of two
 };
 
@@ -20,7 +20,7 @@ static int pattern_count(lua_State *L) {
   return 1;
 }
 
-// pattern_pass(..., at): charges captures that are used again, and returns them
+// pattern_pass(..., at): charges captures that a pattern uses again, and returns them
 static int pattern_pass(lua_State *L) {
   int count = lua_gettop(L) - 1;
   deadline_charge(core_host(L), L, STEP + (uint32_t)count);

@@ -13,8 +13,8 @@
 #include "script/guard/pattern.h"
 
 enum {
-  PREFIX_MAX = 1024,     // bytes of the searched text that one memmem compares
-  SEARCH_MAX = 1 << 16,  // bytes that one call of memmem searches, in 0.3 ms at most
+  PREFIX_MAX = 1024,     // most bytes of the wanted text that memmem searches for
+  SEARCH_MAX = 1 << 16,  // bytes that one memmem searches through, in 0.3 ms at most
   CALL_STEPS = 10,       // steps charged for a call of the script's function, and for a
                          // capture's string
   COPY_SHIFT = 4,        // bytes copied in one step, as a power of two
@@ -32,7 +32,8 @@ static bool on_steps(void *data, uint32_t steps) {
   return true;
 }
 
-// Returns the number at `at` as an integer within +-2^53. NaN becomes the minimum.
+// Returns the number at `at` as an integer within +-2^53, or `otherwise` if the
+// argument is missing. NaN becomes the minimum.
 static int64_t whole_or(lua_State *L, int at, int64_t otherwise) {
   if (lua_gettop(L) < at) return otherwise;
   double number = luaL_optnumber(L, at, (lua_Number)otherwise);
@@ -106,8 +107,8 @@ static bool is_plain(const char *text, size_t size) {
   return true;
 }
 
-// Searches with memmem in slices, so that the time can be charged. memmem searches the
-// beginning of a long `part`; the rest is then compared.
+// Searches for `part` in slices of the subject, so that the time can be charged. If
+// `part` is long, memmem finds its beginning, and memcmp compares the rest.
 static const char *search_plain(Pattern *pattern, const char *at, const char *part,
                                 size_t size) {
   const char *end = pattern->subject_end;
@@ -235,13 +236,13 @@ enum {
 };
 
 // The result has at most DEADLINE_TEXT_MAX bytes, in the struct or in a userdata at
-// GSUB_SLOT, so that an error leaks nothing. luaL_Buffer has no limit, and leaves partial
-// strings on the stack.
+// GSUB_SLOT, so that an error leaks nothing. luaL_Buffer has no limit, and leaves
+// partial strings on the stack.
 typedef struct Substitution {
   lua_State *L;
   Pattern pattern;
   Charge charge;
-  const char *kept;  // rest of the subject, of which nothing is in the result yet
+  const char *kept;  // start of the part of the subject that is not in the result yet
   char *data;
   size_t size, capacity;
   char small[RESULT_SMALL];
@@ -296,8 +297,8 @@ static void add_reference(Substitution *sub, char digit) {
   }
 }
 
-// Adds the replacement text. `%` before a digit adds a capture, before another
-// character that character, and at the end a zero byte.
+// Adds the replacement text. `%` before a digit adds a capture. `%` before another
+// character adds that character. `%` at the end adds a zero byte.
 static void add_template(Substitution *sub) {
   size_t size;
   const char *at = lua_tolstring(sub->L, GSUB_VALUE, &size);
@@ -370,7 +371,8 @@ static int64_t replace_all(Substitution *sub, int64_t most) {
   return count;
 }
 
-// Checks the replacement only after the count, as LuaJIT does.
+// Returns the most replacements to make. Checks the type of the replacement only after
+// reading this argument, as LuaJIT does.
 static int64_t read_most(lua_State *L, const Pattern *pattern) {
   int64_t most = whole_or(L, 4, pattern->subject_end - pattern->subject + 1);
   switch (lua_type(L, GSUB_VALUE)) {

@@ -2,7 +2,7 @@
 // the running handler.
 //
 // The algorithm is a merge sort. Compared with Lua's quicksort, it calls the comparator
-// less often, keeps the order of equal values, and always ends after n log n
+// less often, keeps the order of equal values, and always ends after about n log n
 // comparisons. A contradictory comparator causes an arbitrary order, but no error. The
 // list changes only at the end, so an error in the comparator leaves it unchanged.
 #include <lauxlib.h>
@@ -95,7 +95,7 @@ static void insertion_sort(Sort *sort, Item *items, size_t count) {
   }
 }
 
-// Merges the two sorted halves, with a copy of the left one in `spare`.
+// Merges the two sorted halves. Copies the left half to `spare` for that.
 static void merge(Sort *sort, Item *items, size_t half, size_t count, Item *spare) {
   memcpy(spare, items, half * sizeof *items);
   size_t left = 0, right = half, at = 0;
@@ -120,7 +120,7 @@ static void merge_sort(Sort *sort, Item *items, size_t count, Item *spare) {
     merge(sort, items, half, count, spare);
 }
 
-// Reads all values. Returns their common type, or LUA_TNONE if they have none.
+// Reads all values. Returns their common type, or LUA_TNONE if they differ in type.
 static int read_items(Sort *sort, Item *items, size_t count) {
   lua_State *L = sort->L;
   int common = LUA_TNONE;

@@ -1,4 +1,4 @@
-// Checks clock and heap, and ends calls that exceed a limit, with their tracebacks.
+// Checks clock and heap. Ends calls that exceed a limit, and stores their tracebacks.
 #include "script/guard/deadline.h"
 
 #include <lauxlib.h>
@@ -22,8 +22,8 @@ enum {
 // The host of this thread's running call. Signal handlers read it.
 static _Thread_local Host *volatile running;
 
-// Returns the processor time of this thread. This file may read it, although only net
-// reads clocks, because it is not a time of day.
+// Returns the processor time of this thread. Only net may read clocks, but processor
+// time is not a time of day, so this file may read it.
 static uint64_t processor_us(void) {
   struct timespec used;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
@@ -85,8 +85,9 @@ static void raise_over(Host *host, lua_State *L) {
   lua_error(L);
 }
 
-// Raises the error of refused memory, because that error calls no handler of an xpcall.
-// Such a handler would run inside the hook, where no other hook could end it.
+// Raises an error inside a hook. Makes LuaJIT raise the error of refused memory,
+// because this error calls no handler of an xpcall. Such a handler would run inside the
+// hook, where no other hook could end it.
 static void raise_in_hook(Host *host, lua_State *L) {
   lua_newtable(L);
   lua_pushboolean(L, true);
@@ -104,7 +105,7 @@ static void set_interrupt_bytes(Host *host) {
 
 // Returns whether the call has exceeded its time. Processor time must confirm the
 // clock, because the script is not at fault if the machine is busy. Reading processor
-// time is a system call, so only calls that have used a quarter of their time read it.
+// time is a system call. Therefore it is read only after a quarter of the call's time.
 static bool is_late(Deadline *deadline, uint64_t now_us) {
   uint64_t elapsed_us = now_us - deadline->started_us,
            allowed_us = deadline->allowed_us;
@@ -146,8 +147,8 @@ static bool is_in_own(lua_State *L, lua_Debug *at) {
 }
 
 // Interrupts Lua code. Code of the host continues until it returns to the script, so
-// that it completes its work. If it takes too long, it is ended as well, because the
-// server must not hang.
+// that it completes its work. If the host's code takes too long, this function ends it,
+// too, because the server must not hang.
 static void on_interrupt(lua_State *L, lua_Debug *at) {
   Host *host = running;
   interrupt_seen();

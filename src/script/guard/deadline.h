@@ -1,4 +1,5 @@
-// Limits one call of a handler: its time, and the size of the Lua heap. Private to src/script.
+// Limits one call of a handler: its time, and the size of the Lua heap. Private to
+// src/script.
 //
 // Two places check clock and heap. Running Lua code is interrupted (interrupt.h) when
 // its time may be over or the heap exceeds the limit. C functions that can run long
@@ -20,10 +21,10 @@ enum {
   DEADLINE_STEPS = 16384,        // steps of work in C between two checks of the clock
   DEADLINE_TEXT_MAX = 16 << 20,  // most bytes of a string that one call of a function
                                  // builds
-  // Size that the heap never exceeds, as a multiple of memory_limit. A script ends at
-  // the first instruction beyond memory_limit, and one instruction at most doubles a
-  // table. The factor is larger than that, because compiled code crashes when a table
-  // cannot grow.
+  // Size beyond which large blocks are refused, as a multiple of memory_limit. A script
+  // ends at the first instruction beyond memory_limit, and one instruction at most
+  // doubles a table. The multiple is larger than 2, because compiled code crashes when
+  // a table cannot grow.
   DEADLINE_HARD_RATIO = 4,
   DEADLINE_LOAD_US = 1000000,  // least time for a load of the game; handler_budget may
                                // be longer
@@ -55,7 +56,7 @@ typedef struct Deadline {
   uint64_t processor_us;  // processor time of the thread at the moment when is_long was
                           // set
   Buf text;               // error of a call that has exceeded a limit; C string
-  Buf trace;              // traceback of that moment; C string
+  Buf trace;              // traceback of the moment of `text`; C string
 } Deadline;
 
 /// Makes the code of the host's state interruptible. If that is impossible, switches
@@ -63,8 +64,8 @@ typedef struct Deadline {
 void deadline_init(Host *host);
 void deadline_deinit(Host *host);
 
-/// Returns the real time, even in a simulation, because its handlers have deadlines,
-/// too.
+/// Returns the real time, even in a simulation, because the handlers of a simulation
+/// have deadlines, too.
 uint64_t deadline_clock_us(void);
 
 /// Reads the clock for the following calls.
@@ -82,7 +83,7 @@ static inline bool deadline_is_over(const Deadline *deadline) {
 }
 
 /// Charges work of a C function to the running handler; a step is about 5 ns. If the
-/// call has exceeded a limit, raises a Lua error, again at each further charge.
+/// call has exceeded a limit, raises a Lua error. Each further charge raises it again.
 void deadline_charge(Host *host, lua_State *L, uint32_t steps);
 
 /// Interrupts the running call, so that it is checked. The allocator calls this when

@@ -1,4 +1,5 @@
-// Interrupts use two signals: the one of the ticks, and the profiler's.
+// Interrupts use two signals: TICK_SIGNAL for ticks, and SIGPROF, the profiler's
+// signal.
 #define _GNU_SOURCE
 #include "script/guard/interrupt.h"
 
@@ -34,8 +35,9 @@ enum {
                       // 10 ms
   AGAIN_US = 100,     // time until the next try, after an interrupt that may have no
                       // effect
-  UNHEARD_MAX = 50,   // tries after which the interpreter cannot be running
-  RANGES_MAX = 256,   // ranges of code in files; a process has about forty
+  UNHEARD_MAX = 50,  // tries without a call of the hook, after which no Lua code can be
+                     // in the interpreter
+  RANGES_MAX = 256,  // ranges of code in files; a process has about forty
 };
 
 // "l" makes compiled code check in each line. "i" gives the milliseconds between
@@ -137,7 +139,8 @@ NOT_WATCHED static void on_tick(int number, siginfo_t *info, void *place) {
   errno = error;
 }
 
-// Handles the profiler's signal: passes those of interrupt_raise to LuaJIT's handler.
+// Handles the profiler's signal. Passes signals of interrupt_raise to LuaJIT's handler,
+// and other signals to the handler of the embedding program.
 NOT_WATCHED static void on_profile(int number, siginfo_t *info, void *place) {
   pass_on(info->si_code == SI_TKILL ? &interrupts.profile : &interrupts.profile_before,
           number, info, place);

@@ -5,23 +5,23 @@
 // Compiled code does not check hooks, but it checks LuaJIT's profiler in each line.
 // Therefore the profiler runs with a timer that never fires, and an interrupt raises
 // the profiler's signal. Compiled code then returns to the interpreter, which calls the
-// hook. LuaJIT does not document this use, so lua/perigee/guard/self_test.lua tests it
-// at each start.
+// hook. LuaJIT does not document this use, so each process tests it at its start
+// (lua/perigee/guard/self_test.lua).
 //
 // During one short moment, while LuaJIT exchanges its table of instructions, a signal
 // has no effect. A hook can be set again, but nothing repeats the effect of the
 // profiler's signal. Therefore the profiler's signal is raised only where no Lua code
-// is being interpreted: in compiled code; in the state's allocator; and when the hook
-// was not called for several milliseconds, because then compiled code runs in LuaJIT's
-// C functions.
+// is being interpreted: in compiled code, and in C functions and the allocator. It is
+// also raised if the hook was not called for several milliseconds, because then
+// compiled code spends its time in LuaJIT's C functions.
 #pragma once
 
 #include <lua.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/// Called in a signal handler, every few milliseconds of processor time of a thread
-/// that has called interrupt_open. `place` is the place of the signal; pass it to
+/// A signal handler calls this function every few milliseconds of processor time, in
+/// each thread that has called interrupt_open. `place` is the place of the signal, for
 /// interrupt_signal.
 typedef void InterruptTick(const void *place);
 
@@ -41,13 +41,14 @@ void interrupt_tick_in(uint64_t us);
 
 /// Makes Lua call `hook` with the running coroutine before each instruction until
 /// interrupt_end. One call would not be enough, because some loops then return to
-/// compiled code that does not check again. `L` is the main state. May be called by the
-/// allocator and by C functions that a script has called.
+/// compiled code that does not check again. `L` is the main state. The allocator, and C
+/// functions that a script has called, may call this function.
 void interrupt_raise(lua_State *L, lua_Hook hook);
 
-/// Does the same in a signal handler; `place` is the third argument of that handler.
-/// Returns false if the interrupt may have no effect. Another tick then follows soon,
-/// and the next allocation should call interrupt_raise.
+/// Works like interrupt_raise, but in a signal handler. `place` is the third argument
+/// of the signal handler. Returns false if the interrupt may have no effect. In that
+/// case, another tick follows soon, and the next allocation should call
+/// interrupt_raise.
 bool interrupt_signal(lua_State *L, lua_Hook hook, const void *place);
 
 /// Reports that the hook was called. The hook must call this function.

@@ -3,9 +3,10 @@
 // LuaJIT's state contains the frame of the running function, on which LuaJIT builds
 // error messages. Compiled code does not update this frame. In Debian's LuaJIT, an
 // error in compiled code therefore uses the frame of an earlier function: it overwrites
-// values that are in use, or crashes the process. A script causes such an error by `t[0
-// / 0] = value`, and by a string that memory.h refuses. LuaJIT fixed both in June and
-// August 2023 ("Fix frame for ..."), before its first version 2.1 that is not a beta.
+// values that are in use, or crashes the process. A script causes such an error in two
+// ways: by `t[0 / 0] = value`, and by a string that memory.h refuses. LuaJIT fixed both
+// errors in June and August 2023 ("Fix frame for ..."), before its first version 2.1
+// that is not a beta.
 //
 // Before either error, LuaJIT allocates memory for the larger table or the string.
 // Therefore the allocator updates the frame. This code uses private members of LuaJIT,

@@ -1,7 +1,7 @@
 // Limits the Lua heap. Beyond memory_limit, a handler fails at its next check. The
-// allocator itself refuses only blocks far beyond the limit. After each drain a little
-// garbage is collected, so that no handler fails because of garbage. Private to
-// src/script.
+// allocator itself refuses only very long strings, and blocks far beyond the limit.
+// After each drain, the collector runs a little, so that no handler fails because of
+// garbage. Private to src/script.
 #pragma once
 
 #include <lua.h>
@@ -26,14 +26,15 @@ typedef struct Memory {
   bool was_refused;    // an allocation of the running call was refused
   bool refuses_next;   // refuse the next allocation of any size; see deadline.c
   uint64_t warned_us;  // time of the last warning; 0: none so far
-  // For tests: number of the next large block (with the JIT, of the next text) to refuse;
-  // 0: none.
+  // For tests: refuses the large block with this number, counted from the next one on.
+  // 0: none. With the JIT, only texts count.
   uint32_t refuse_in;
 } Memory;
 
 enum {
-  // Size of blocks that are never refused. The stack of a coroutine (up to 65,500 slots
-  // of 8 bytes) is smaller, because compiled code crashes when it cannot grow.
+  // Size below which blocks are never refused. The stack of a coroutine (up to 65,500
+  // slots of 8 bytes) must be smaller, because compiled code crashes when its stack
+  // cannot grow.
   MEMORY_SMALL = 640 << 10,
   // Largest size of a string that the operator `..` makes, and of its buffer, because
   // no check happens within this operation.

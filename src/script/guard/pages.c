@@ -8,9 +8,9 @@
 #include "net/net.h"
 
 enum {
-  LOWER = 1 << 20,  // bytes of shrinking that postpone a round
-  // Successive blocks without resident pages after which a round continues with smaller
-  // blocks. The remaining blocks are probably new, or were dropped before.
+  LOWER = 1 << 20,  // bytes by which the heap must shrink to postpone a round
+  // After this number of successive blocks without resident pages, a round continues
+  // with smaller blocks. The remaining blocks are probably new, or were dropped before.
   ABSENT_MAX = 64,
 };
 

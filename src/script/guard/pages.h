@@ -27,8 +27,8 @@ typedef struct Pages {
   uint32_t absent;    // successive blocks that were not resident
 } Pages;
 
-/// Begins a round if the heap, which has `bytes` now, has shrunk enough; or continues
-/// the running round. `allocate` and `arena` are the allocator of the heap.
+/// Continues the running round. Without one, begins a round if the heap, whose size is
+/// `bytes`, has shrunk enough. `allocate` and `arena` are the allocator of the heap.
 void pages_settle(Pages *pages, lua_Alloc allocate, void *arena, size_t bytes,
                   uint64_t now_us);
 

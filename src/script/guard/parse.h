@@ -21,9 +21,9 @@ enum {
 
 #define PARSE_TOO_LARGE_TEXT "the file has more than 2 MiB; divide it into modules"
 
-/// Parses the source `text` with the chunk name "@path". Pushes its function; or pushes
-/// an error message and returns false. Refuses bytecode. Another thread can cancel it
-/// by setting `is_unwanted` (may be NULL).
+/// Parses the source `text` with the chunk name "@path". Pushes its function and
+/// returns true; or pushes an error message and returns false. Refuses bytecode.
+/// Another thread can cancel the parsing by setting `is_unwanted` (may be NULL).
 bool parse_text(lua_State *L, const char *path, Text text,
                 const atomic_bool *is_unwanted);
 

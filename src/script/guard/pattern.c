@@ -26,8 +26,8 @@ typedef struct Unit {
   uint32_t cost;              // steps to compare the unit with a byte
 } Unit;
 
-// The remaining ways to match the item before `rest`: with fewer bytes, down to
-// `limit`; or, if `limit` is NULL, with one more byte of `unit`.
+// The remaining ways to match the item before `rest`. They use fewer bytes, down to
+// `limit`. If `limit` is NULL, they use one more byte of `unit`.
 typedef struct Choice {
   const char *at;
   const char *rest;
@@ -45,7 +45,7 @@ typedef struct Run {
   Choice *choices;  // PATTERN_CHOICES_MAX choices, not initialized
 } Run;
 
-// The result of an item. All values but GO_ON equal those of PatternResult.
+// The result of an item. All values but GO_ON equal values of PatternResult.
 typedef enum Outcome {
   STOPPED = PATTERN_STOPPED,
   WRONG = PATTERN_WRONG,
@@ -125,8 +125,8 @@ static bool escape_has(uint8_t letter, uint8_t byte) {
   return class ? class_has(class, byte) != is_upper(letter) : letter == byte;
 }
 
-// Returns whether a set contains the byte. As in Lua, a `%` behind a range at the end
-// matches the closing bracket.
+// Returns whether a set contains the byte. As in Lua, the set `[+-%%]` also contains
+// `]`, because the range ends at the first `%`, and the second `%` escapes the bracket.
 static bool set_has(const Unit *unit, uint8_t byte) {
   for (const char *at = unit->set; at < unit->set_end; at++) {
     uint8_t first = (uint8_t)*at;
@@ -217,8 +217,8 @@ static inline char byte_at(const Pattern *pattern, const char *at) {
 
 // --- Many bytes ---
 
-// Returns the first byte from `at` on for which unit_has differs from `wanted`; NULL
-// when stopped.
+// Returns the first byte from `at` on for which unit_has differs from `wanted`, or NULL
+// if `go_on` stops the match.
 static const char *pass_slices(Pattern *pattern, const Unit *unit, const char *at,
                                bool wanted) {
   size_t slice = unit->cost < SLICE_STEPS ? SLICE_STEPS / unit->cost : 1;
@@ -255,7 +255,7 @@ static Outcome choose_later(Run *run, Choice choice) {
   return GO_ON;
 }
 
-// Extends the last choice, which belongs to a shortest match, by one byte.
+// Extends the last choice, which belongs to an item with `-`, by one byte.
 static Outcome lengthen(Run *run, Choice *choice) {
   Pattern *pattern = run->pattern;
   Unit unit;
@@ -269,7 +269,7 @@ static Outcome lengthen(Run *run, Choice *choice) {
   return GO_ON;
 }
 
-// Continues with the last choice.
+// Returns to the last choice that is not a dead end.
 static Outcome come_back(Run *run) {
   Outcome outcome = DEAD_END;
   while (outcome == DEAD_END && run->choice_count > 0) {

@@ -1,7 +1,8 @@
 // Matches Lua's patterns and counts the steps. After every PATTERN_STEPS it calls
-// `go_on`, which decides whether to continue. Results and messages equal those of
-// LuaJIT's library, with two differences: a match does not recurse, so it needs no C
-// stack; and it has a limit of choices, slightly above LuaJIT's.
+// `go_on`, which decides whether to continue. Results and messages equal the results
+// and messages of LuaJIT's library. Two things differ: a match does not recurse, so it
+// needs little of the C stack; and the limit of choices is slightly above LuaJIT's
+// limit.
 //
 // A pattern ends at its first zero byte, as in LuaJIT; `%z` matches one.
 //

@@ -16,7 +16,7 @@ static int has_level(lua_State *of, int level) {
   return lua_getstack(of, level, &at);
 }
 
-// Returns the number of levels, found by bisection, because the time of lua_getstack
+// Returns the number of levels. Finds it by bisection, because the time of lua_getstack
 // grows with the level.
 static int depth_of(lua_State *of) {
   int low = 0, high = DEPTH_PLAIN;

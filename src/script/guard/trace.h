@@ -1,6 +1,6 @@
 // Tracebacks in Lua's format. The time of Lua's own function grows with the square of
-// the stack's depth; a stack overflow would take hundreds of milliseconds. Private to
-// src/script.
+// the stack's depth. After a stack overflow, it would take hundreds of milliseconds.
+// Private to src/script.
 #pragma once
 
 #include <lua.h>
