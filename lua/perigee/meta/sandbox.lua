@@ -80,7 +80,8 @@ function next(table, key) end
 ---@return T
 function pairs(table) end
 
---- Calls `fn(...)`. Returns true and its results, or false and the error. Errors of the budgets pass through it.
+--- Calls `fn(...)`. Returns true and the results of `fn`, or false and the error. It cannot stop the interrupt at a deadline: if
+--- code catches that error, the code is interrupted again.
 ---@param fn function
 ---@param ... any
 ---@return boolean ok

@@ -103,7 +103,7 @@ end
 --- first choice. All other arguments call `word(result, text)`. `set` and `word` return an error or nil.
 ---@param result table
 ---@param given string[]
----@param rules table { set, flags, word, choices?, needed? }, `needed`: name of each option's value
+---@param rules table { set, flags, word, choices?, needed? }, `needed`: description of each option's value
 ---@return string? problem the first error
 function arguments.read(result, given, rules)
   local at = 1

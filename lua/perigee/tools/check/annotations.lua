@@ -18,7 +18,7 @@ local annotations = {}
 ---@field class? perigee.check.Class
 ---@field element? perigee.check.Type type of the elements of lists and maps
 ---@field parameters? { type: perigee.check.Type? }[] parameters of functions
----@field is_variadic? boolean for functions: accepts any number of values of any types
+---@field is_variadic? boolean whether a function accepts any number of values of any types
 ---@field returns? (perigee.check.Type|false)[] types of the results of functions
 ---@field parts? (perigee.check.Type|false)[] types of which a union consists
 ---@field name? string name of aliases
