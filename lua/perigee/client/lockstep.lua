@@ -22,7 +22,7 @@ local NO_SEAT = ("\0"):rep(16)
 ---@field on_desync? fun(report: table) reports { turn, is_odd, slots }: hashes of a turn differ
 ---@field on_waiting? fun(report: table) reports { turn, slots }: the match waits for slots
 ---@field on_pace? fun(match: perigee.client.Lockstep)
----@field on_end? fun(message: string?, code: string?) ends; has a reason if the match failed
+---@field on_end? fun(message: string?, code: string?) nil if the server has ended the match
 ---@field watches? boolean true: the client only watches and has no slot
 ---@field seat? string `seat` of an earlier match object, to get the same slot again
 

@@ -248,7 +248,7 @@ function Client:close() end
 ---@field on_desync? fun(report: table) Reports `turn`, `is_odd`, `slots`: hashes of a turn differ.
 ---@field on_waiting? fun(report: table) Reports `turn`, `slots`: the match waits for slots.
 ---@field on_pace? fun(match: perigee.testing.Lockstep)
----@field on_end? fun(message: string?, code: string?) The match ends; has a reason if the match failed.
+---@field on_end? fun(message: string?, code: string?) Reports the end; no arguments if the server has ended the match.
 ---@field watches? boolean True: the client only watches and has no slot.
 ---@field seat? string `seat` of an earlier match, to get the same slot again.
 
