@@ -1,10 +1,10 @@
-// Decides about sent datagrams: acknowledged, or considered lost.
+// Decides which sent datagrams have been acknowledged, and which count as lost.
 #include "base/err.h"
 #include "wire/udp/internal.h"
 
-enum { LOST_KEPT_RTTS = 4 };  // round trips in which a lost datagram may still arrive
+enum { LOST_KEPT_RTTS = 4 };  // round trips for which a lost datagram stays in the ring
 
-// Returns whether all numbers in an acknowledgement have been sent.
+// Returns whether this side has sent all numbers in an acknowledgement.
 static bool is_possible(const UdpLink *link, uint64_t ack, uint64_t bits) {
   if (ack + 1 == link->first_sent)
     return bits == 0;  // the other side has received

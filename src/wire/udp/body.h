@@ -1,5 +1,5 @@
-// The items in the body of a data datagram (docs/protocol.md, section 16): the sealed
-// bytes behind the acknowledgement.
+// The items in the body of a data datagram (docs/protocol.md, section 16). They are the
+// sealed bytes behind the acknowledgement.
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 enum {
   UDP_HEAD_SIZE = 5,    // size of channel and sequence
   UDP_ACK_SIZE = 10,    // size of the acknowledgement, with which every body begins
-  UDP_ACK_BITS = 64,    // numbers that an acknowledgement reports besides the newest
+  UDP_ACK_BITS = 64,    // earlier numbers that an acknowledgement also reports
   UDP_PACKET_HEAD = 1,  // bytes before a packet
   UDP_LATEST_HEAD = 7,  // bytes before a packet with a key
   UDP_STREAM_HEAD = 7,  // bytes before a piece of the stream

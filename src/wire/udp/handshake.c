@@ -177,7 +177,7 @@ static UdpAnswerType reject(UdpFault *fault, Code code, const char *text) {
   return UDP_REJECTED;
 }
 
-// Returns why an extension is refused, or NULL.
+// Returns why an extension that udp_read_extension has refused is malformed.
 static const char *extension_fault(const UdpRequest *request,
                                    const UdpExtension *extension) {
   if (request->extension[0] != UDP_EXTENSION_VERSION)

@@ -13,7 +13,7 @@
 enum {
   UDP_TRANSPORT_VERSION = 1,
   UDP_EXTENSION_VERSION = 1,
-  UDP_DATAGRAM_MAX = 1200,  // bytes; every path for IPv6 carries them (RFC 8200)
+  UDP_DATAGRAM_MAX = 1200,  // most bytes of a datagram; every IPv6 path carries them
   UDP_REQUEST_HEAD = 27,    // bytes of a request without its extension
   UDP_REQUEST_MIN = 64,     // least bytes of a request, because no answer may be longer
   UDP_REQUEST_MAX = 27 + 255,
@@ -66,24 +66,24 @@ typedef struct UdpAnswer {
 } UdpAnswer;
 
 /// Returns whether a datagram belongs to the connection protocol: it begins with three
-/// zero bytes, and is longer.
+/// zero bytes, and has more than three bytes.
 bool udp_is_connecting(const uint8_t *bytes, size_t size);
 
 /// Parses a request without its extension. Returns ERR_MALFORMED for a datagram that
 /// gets no answer, because its type, its size or its transport is wrong.
 int udp_read_request(const uint8_t *bytes, size_t size, UdpRequest *request);
 
-/// Parses the extension. Returns ERR_MALFORMED for an extension that a server rejects
-/// with Unsupported, because its version is another one, a flag is unknown, or it is
-/// too short. In any case, sets the fields that it contains.
+/// Parses the extension of a request. Returns ERR_MALFORMED if its version or a flag is
+/// unknown, or if it is too short. A server rejects such a request with Unsupported. In
+/// any case, sets the fields that the extension contains.
 int udp_read_extension(const UdpRequest *request, UdpExtension *extension);
 
 /// Returns the cookie in the extension, or NULL if the extension is too short or the
 /// cookie is zero.
 const uint8_t *udp_request_cookie(const UdpRequest *request);
 
-/// Writes a request with `version` and transport id of this protocol, and pads it to at
-/// least UDP_REQUEST_MIN bytes. Returns its size.
+/// Writes a request for this version of the transport. Its size is at least
+/// UDP_REQUEST_MIN bytes. Returns the size.
 size_t udp_write_request(uint8_t out[UDP_REQUEST_MAX], uint64_t hash, uint16_t sequence,
                          const UdpExtension *extension);
 
@@ -97,8 +97,8 @@ int udp_read_answer(const uint8_t *bytes, size_t size, UdpAnswer *answer);
 size_t udp_write_answer(uint8_t out[UDP_ANSWER_MAX], size_t request_size,
                         const UdpAnswer *answer);
 
-/// The server's data for checking a request by the rules that need no state (the table
-/// in section 16, down to the extension).
+/// The server's data for checking a request by the rules that need no state. These are
+/// the rules in the table of section 16, down to the extension.
 typedef struct UdpDoor {
   const UdpCookies *cookies;
   bool is_hash_good;  // whether HELLO could have the request's protocol hash

@@ -37,7 +37,7 @@ struct UdpLink {
   bool owes_response;
   uint64_t response;      // value of the PATH_RESPONSE that must be sent
   uint64_t last_sent_us;  // last time that anything was sent
-  uint64_t last_used_us;  // last time that something of the owner was sent
+  uint64_t last_used_us;  // last time that packets or stream bytes were sent
   UdpSentRing sent;
   UdpLoss loss;
   UdpRate rate;
@@ -51,7 +51,7 @@ struct UdpLink {
   uint8_t closes;  // number of times that CLOSE may still be sent
   uint16_t close_code;
 
-  UdpLinkStats stats;  // statistics, without those that are computed on request
+  UdpLinkStats stats;  // counters; udp_link_stats adds the round trips and the rate
 };
 
 /// Returns the number of bytes that sealing adds.

@@ -64,7 +64,7 @@ void udp_cookies_rotate(UdpCookies *cookies, uint64_t now_us) {
   const bool is_next = slot == cookies->slot + 1;
   cookies->slot = slot;
   next_secret(cookies);
-  if (!is_next) next_secret(cookies);  // the last cookies have expired by now
+  if (!is_next) next_secret(cookies);  // because the previous cookies have expired
 }
 
 static void cookie_under(const uint8_t secret[UDP_KEY_SIZE], const UdpOrigin *origin,

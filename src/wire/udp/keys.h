@@ -36,9 +36,9 @@ typedef struct UdpKeys {
 /// libsodium cannot work.
 int udp_keys_init(void);
 
-/// Computes the key that lets a client attach, from its connection `conn`, the server's
-/// `secret`, and a random `nonce` that is new for each key. The server stores only the
-/// nonce.
+/// Computes the key with which a client attaches UDP to its connection `conn`. `secret`
+/// is the server's secret, and `nonce` is random and new for each key. The server
+/// stores only the nonce.
 void udp_offer_key(const uint8_t secret[UDP_KEY_SIZE], uint64_t nonce, uint32_t conn,
                    uint8_t key[UDP_KEY_SIZE]);
 
@@ -50,7 +50,7 @@ typedef struct UdpCookies {
   uint8_t now[UDP_KEY_SIZE], before[UDP_KEY_SIZE];
 } UdpCookies;
 
-/// Initializes the secrets. `seed` must be random and used only for this.
+/// Initializes the secrets. `seed` must be random, and must have no other use.
 void udp_cookies_init(UdpCookies *cookies, const uint8_t seed[UDP_KEY_SIZE],
                       uint64_t now_us);
 
@@ -76,7 +76,7 @@ bool udp_proof_is_good(const uint8_t key[UDP_KEY_SIZE],
                        const uint8_t client_key[UDP_KEY_SIZE],
                        const uint8_t proof[UDP_KEY_SIZE]);
 
-/// Computes the X25519 public key of a secret key; the latter is 32 random bytes.
+/// Computes the X25519 public key of a secret key. A secret key is 32 random bytes.
 void udp_public_key(const uint8_t secret[UDP_KEY_SIZE],
                     uint8_t public_key[UDP_KEY_SIZE]);
 
@@ -96,11 +96,11 @@ typedef struct UdpAgreement {
   const uint8_t *server_key;  // 32 bytes; NULL for an attached connection
 } UdpAgreement;
 
-/// Derives the keys for the side with that role.
+/// Derives the keys for the side with the role `role`.
 void udp_keys_derive(UdpKeys *keys, UdpRole role, const UdpAgreement *agreement);
 
-/// Seals `size` bytes in place as number `number` of this key, and writes the tag
-/// behind them, where UDP_TAG_SIZE bytes must be free. The tag also protects the
+/// Seals `size` bytes in place as datagram `number` of this key. Writes the tag behind
+/// them, where UDP_TAG_SIZE bytes must be free. The tag also protects the
 /// `head_size` bytes of `head`, which are not encrypted. A number must never be used
 /// twice with a key.
 void udp_seal(const uint8_t key[UDP_KEY_SIZE], uint64_t number, const uint8_t *head,

@@ -1,5 +1,5 @@
-// Detects outdated LATEST packets: stores the newest order for each key. If the keys
-// are too many, forgets the one that was updated longest ago.
+// Detects outdated LATEST packets: stores the newest order for each key. If no
+// place is free for a new key, forgets a key that was updated long ago.
 #pragma once
 
 #include <stdbool.h>
@@ -21,6 +21,6 @@ typedef struct UdpLatest {
 
 void udp_latest_deinit(UdpLatest *latest);
 
-/// Accepts a packet of `key` whose order has these low 16 bits. Returns false if this
-/// packet, or one with the same key and a later order, was accepted before.
+/// Accepts a packet of `key`. `order` is the low 16 bits of its order. Returns false if
+/// a packet with this key and the same or a later order was accepted before.
 bool udp_latest_take(UdpLatest *latest, uint32_t key, uint16_t order);

@@ -8,10 +8,10 @@
 //   - passes each received datagram to udp_link_receive, and then calls udp_link_next
 //     until it returns false
 //   - queues packets with udp_link_send, and stream bytes with udp_link_stream_write
-//   - after that, and whenever udp_link_deadline has passed, sends what
-//     udp_link_produce writes until it returns 0. If a received datagram makes the
-//     deadline pass, the owner does this before the next datagram, not after a batch,
-//     because an acknowledgement reports only 65 datagrams.
+//   - after that, and whenever udp_link_deadline has passed, calls udp_link_produce and
+//     sends the datagrams that it writes, until it returns 0. If a received datagram
+//     makes the deadline pass, the owner does this before it passes the next datagram
+//     in, because an acknowledgement reports only 65 datagrams.
 // Times are microseconds of a clock that never goes back, the same clock for all calls.
 //
 // An idle link needs less than 1 KiB. For traffic it allocates memory, within the
@@ -35,8 +35,8 @@ enum {
   UDP_STREAM_WINDOW = 262144,    // stream bytes that may be sent without an
                                  // acknowledgement, or kept until the bytes before them
                                  // arrive
-  UDP_STREAM_STRANGER = 8192,    // stream bytes kept for a stranger, and for every link
-  UDP_STREAM_TOTAL = 64 << 20,   // when all links of one total keep this many
+  UDP_STREAM_STRANGER = 8192,    // stream bytes kept for a link that is not trusted
+  UDP_STREAM_TOTAL = 64 << 20,   // sum of kept bytes above which no link is trusted
   UDP_STREAM_UNSENT = 64 << 10,  // stream bytes that may wait to be sent for the first
                                  // time
   UDP_QUEUE_BYTES = 64 << 10,    // bytes that queued packets may have
@@ -67,8 +67,8 @@ typedef struct UdpLinkParams {
   uint32_t queue_capacity;  // packets that may wait, at least 1
   UdpOverflow overflow;
   _Atomic uint64_t
-      *kept;  // sum of the stream bytes that several links keep, possibly on several
-              // threads; NULL: this link is not counted
+      *kept;  // memory for received stream bytes of several links, possibly on several
+              // threads, in bytes; NULL: this link is not counted
 } UdpLinkParams;
 
 UdpLink *udp_link_new(const UdpLinkParams *params, uint64_t now_us);
@@ -136,9 +136,9 @@ bool udp_may_be_lost(const Packet *packet);
 
 /// Queues a copy of a packet (header and payload). The packet must satisfy
 /// udp_may_be_lost, and its size must be at most UDP_PACKET_MAX, or UDP_LATEST_MAX with
-/// a `key`. A key other than 0 replaces the waiting packet with the same key, and makes
-/// packets with that key that are on their way outdated. Returns the number of packets
-/// dropped for lack of room: this one, old ones, or none (0).
+/// a `key`. If `key` is not 0, the packet replaces the waiting packet with this key,
+/// and makes earlier packets with this key outdated. Returns the number of packets
+/// dropped for lack of room. Dropped packets are the new one, or old ones.
 uint32_t udp_link_send(UdpLink *link, const void *packet, size_t size, uint32_t key);
 
 /// The packets that wait in the queue.
@@ -166,16 +166,16 @@ size_t udp_link_stream_unacknowledged(const UdpLink *link);
 /// Returns its size; 0: none.
 size_t udp_link_produce(UdpLink *link, uint64_t now_us, uint8_t *out);
 
-/// Writes a datagram with only a PATH_CHALLENGE, for a new address from which a
-/// datagram of `came` bytes was UDP_NEWEST. Returns its size; or 0 if it would be
-/// longer than `came`, because an unproven address never gets more bytes than it has
-/// sent.
+/// Writes a datagram with only a PATH_CHALLENGE, for a new address. `came` is the size
+/// of the UDP_NEWEST datagram from that address. Returns the size of the written
+/// datagram; 0 if it would exceed `came`, because an unproven address never gets more
+/// bytes than it has sent.
 size_t udp_link_produce_challenge(UdpLink *link, uint64_t now_us, uint64_t value,
                                   size_t came, uint8_t *out);
 
-/// Returns the time of the next call of udp_link_produce, if nothing arrives or is
-/// queued before. A time in the past means now. Returns UDP_NEVER when the link is
-/// closed and CLOSE has been sent.
+/// Returns the time at which to call udp_link_produce next, if nothing arrives or is
+/// queued before. A time in the past means now. Returns UDP_NEVER if the link is closed
+/// and needs no CLOSE.
 uint64_t udp_link_deadline(const UdpLink *link);
 
 // --- End and statistics ---
@@ -191,7 +191,7 @@ bool udp_link_is_closed(const UdpLink *link);
 
 typedef enum UdpPassing {
   UDP_PASSES,
-  UDP_STUCK,  // no acknowledgement for UDP_STUCK_US, although some were due
+  UDP_STUCK,  // no acknowledgement for UDP_STUCK_US, although one was due
   UDP_GONE,   // no acknowledgement for UDP_GONE_US
 } UdpPassing;
 

@@ -8,8 +8,8 @@
 #include "wire/udp/link.h"
 
 enum {
-  ORDER_LIMIT = 3,  // later numbers after which a datagram is lost, while no reordering
-                    // has been seen
+  ORDER_LIMIT = 3,   // later numbers after which a datagram is lost; only before the
+                     // first reordering
   LOSS_ROUNDS = 16,  // rounds with losses after which the window narrows (RFC 8985,
                      // 6.2)
   FIRST_RTT_US = 200000,  // round trip assumed before the first sample

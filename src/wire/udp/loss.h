@@ -1,6 +1,6 @@
-// The round trip, and the decision that a datagram is lost. As in RACK-TLP (RFC 8985),
-// the arrival time of later datagrams decides, not a timer alone. Also decides when to
-// request an acknowledgement because no later datagram exists.
+// Measures the round trip, and decides which datagrams are lost. As in RACK-TLP (RFC
+// 8985), the acknowledgements of later datagrams decide, not a timer alone. If no later
+// datagram exists, a probe requests an acknowledgement; its time is computed here.
 #pragma once
 
 #include <stdbool.h>
@@ -26,27 +26,29 @@ typedef struct UdpLoss {
 
 void udp_loss_init(UdpLoss *loss);
 
-/// Reports that a datagram which needs an acknowledgement is being sent. `is_first`: no
-/// other one is on its way.
+/// Reports that a datagram which needs an acknowledgement is being sent. `is_first`
+/// means that no other datagram is on its way.
 void udp_loss_on_send(UdpLoss *loss, bool is_first, uint64_t now_us);
 
-/// Reports that the datagram `sent` with that number was acknowledged. The highest
-/// number of an acknowledgement must come first. Returns the round trip, or 0 if a
-/// later datagram was acknowledged before, because this one then gives no sample.
+/// Reports that the datagram `sent` with this number was acknowledged. The highest
+/// number of an acknowledgement must come first. Returns the round trip. If a later
+/// datagram was acknowledged before, this datagram gives no sample, and the result is
+/// 0.
 uint64_t udp_loss_on_ack(UdpLoss *loss, const UdpSent *sent, uint64_t number,
                          uint64_t now_us);
 
-/// Reports the end of an acknowledgement. `flies`: some datagrams are still on their
-/// way.
+/// Reports the end of an acknowledgement. `flies` means that datagrams are still on
+/// their way.
 void udp_loss_on_acks(UdpLoss *loss, bool flies, uint64_t now_us);
 
 /// Reports that a datagram considered lost was acknowledged; `next` is the next number
 /// to send.
 void udp_loss_on_spurious(UdpLoss *loss, uint64_t next);
 
-/// Returns whether `sent`, which has that number and is on its way, is lost. If not,
-/// sets `due_us` to the time at which it counts as lost. The caller checks the
-/// datagrams on their way, oldest first, until one is not lost.
+/// Returns whether the datagram `sent` with this number, which is on its way, is lost.
+/// If it is not lost, but a later datagram was acknowledged, sets `due_us` to the time
+/// at which it counts as lost. The caller checks the datagrams on their way, the oldest
+/// first, until one is not lost.
 bool udp_loss_is_lost(UdpLoss *loss, const UdpSent *sent, uint64_t number,
                       uint64_t min_rtt_us, uint64_t now_us);
 

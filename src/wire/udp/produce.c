@@ -1,5 +1,5 @@
 // The output: writes and seals the next datagram in the caller's memory, and computes
-// the time of the following one.
+// the time of the datagram after it.
 #include <string.h>
 
 #include "base/integers.h"
@@ -7,7 +7,7 @@
 #include "wire/udp/internal.h"
 
 enum {
-  STREAM_PIECE_MIN = 64,  // bytes; a smaller rest of a datagram stays empty
+  STREAM_PIECE_MIN = 64,  // least room, in bytes, for a piece of the stream
   STREAM_TURN =
       8,  // while packets wait, every STREAM_TURN-th datagram carries the stream
 };
@@ -27,8 +27,8 @@ static Draft begin(const UdpLink *link, uint8_t *out) {
                  .end = out + UDP_DATAGRAM_MAX - udp_tag_size(link)};
 }
 
-// Writes an acknowledgement, either of the newest datagram and those before it, or of
-// one that is too old for those bits.
+// Writes an acknowledgement. It reports the newest datagram and the datagrams before
+// it, or a late datagram, which the bits of the newest acknowledgement cannot report.
 static uint8_t *put_ack(UdpLink *link, uint8_t *at) {
   if (link->has_late) {
     link->has_late = false;  // the newest datagram must still be acknowledged
@@ -118,8 +118,7 @@ static bool window_is_open(const UdpLink *link, bool is_stream, uint64_t now_us)
 }
 
 // Returns whether the owner has nothing more to send. If the window of the stream is
-// full, or will be full after the next write, the owner waits for the line and is not
-// idle.
+// half full or more, the owner may wait for the line, so it does not count as idle.
 static bool is_idle(const UdpLink *link, uint64_t now_us) {
   return link->queue.count == 0 && !stream_waits(link) &&
          link->out.end - link->out.base < UDP_STREAM_WINDOW / 2 &&
@@ -150,8 +149,9 @@ static void run_timers(UdpLink *link, uint64_t now_us) {
   if (link->sent.flying == 0 || now_us < udp_loss_probe_us(&link->loss)) return;
   if (link->loss.probes < UINT8_MAX) link->loss.probes++;
   link->is_probing = true;
-  // Fills the probe with useful bytes. The first probe has new bytes. Later ones have
-  // sent bytes, because new ones may be beyond the other side's window.
+  // Fills the probe with useful bytes. The first probe carries new bytes, if any wait.
+  // Later probes carry old bytes again, because new bytes may be beyond the other
+  // side's window.
   const UdpStreamOut *out = &link->out;
   const bool has_new = stream_waits(link) || link->queue.count > 0;
   if (has_new && link->loss.probes == 1) return;

@@ -1,5 +1,5 @@
-// Entries are contiguous in memory. An entry that a packet of another size replaces
-// stays as a blank. The first entry is never a blank.
+// Entries are contiguous in memory. If a packet of another size replaces an entry, the
+// old entry stays as a blank. The first entry is never a blank.
 #include "wire/udp/queue.h"
 
 #include <string.h>
@@ -89,8 +89,8 @@ static void reserve(UdpQueue *queue, uint32_t size) {
   queue->capacity = capacity;
 }
 
-// Replaces the packet with the same key and returns true, if its size is equal.
-// Otherwise only removes the old packet.
+// Replaces the waiting packet with the same key and returns true, if its size is equal.
+// Otherwise removes the waiting packet, if any, and returns false.
 static bool replace(UdpQueue *queue, const void *packet, uint16_t size, uint32_t key) {
   for (uint32_t at = queue->head; at < queue->tail;) {
     Head head = head_at(queue, at);

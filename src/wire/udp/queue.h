@@ -1,5 +1,5 @@
 // Packets that may be lost and wait to be sent, the oldest first. A packet with a key
-// replaces the earlier one with that key.
+// replaces the waiting packet with the same key.
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@ typedef struct UdpQueue {
   uint32_t keyed;      // waiting packets with a key
   uint32_t size;       // bytes of the waiting packets
   uint32_t max_count;  // limit of waiting packets
-  uint32_t max_size;   // limit of their bytes
+  uint32_t max_size;   // limit of the bytes of the waiting packets
   bool drops_oldest;   // beyond a limit, drop the oldest packet; false: the new one
 } UdpQueue;
 
@@ -33,8 +33,8 @@ void udp_queue_deinit(UdpQueue *queue);
 uint32_t udp_queue_push(UdpQueue *queue, const void *packet, uint16_t size,
                         uint32_t key);
 
-/// Returns the first packet in `entry`, valid until the queue changes; returns false if
-/// it is empty.
+/// Stores the first packet in `entry`, which is valid until the queue changes. Returns
+/// false if the queue is empty.
 bool udp_queue_peek(const UdpQueue *queue, UdpQueueEntry *entry);
 
 /// Removes the first packet.

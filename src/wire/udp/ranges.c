@@ -14,8 +14,8 @@ void udp_ranges_deinit(UdpRanges *ranges) {
   *ranges = (UdpRanges){0};
 }
 
-// Returns the index of the first range that ends at or after `at`; if none does, the
-// number of ranges.
+// Returns the index of the first range that ends at or after `at`, or the number of
+// ranges if no range ends there.
 static uint32_t find(const UdpRanges *ranges, uint64_t at) {
   uint32_t low = 0, high = ranges->count;
   while (low < high) {
@@ -28,7 +28,7 @@ static uint32_t find(const UdpRanges *ranges, uint64_t at) {
   return low;
 }
 
-// Replaces the ranges from `first` to before `last` by `count` others.
+// Replaces the ranges from index `first` to before `last` by the `count` ranges `with`.
 static void replace(UdpRanges *ranges, uint32_t first, uint32_t last,
                     const UdpRange *with, uint32_t count) {
   uint32_t after = ranges->count - last;

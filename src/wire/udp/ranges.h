@@ -21,5 +21,5 @@ void udp_ranges_deinit(UdpRanges *ranges);
 /// Adds the bytes from `start` to before `end`; some of them may already be in the set.
 void udp_ranges_add(UdpRanges *ranges, uint64_t start, uint64_t end);
 
-/// Removes those bytes from `start` to before `end` that are in the set.
+/// Removes the bytes from `start` to before `end`; some of them may not be in the set.
 void udp_ranges_remove(UdpRanges *ranges, uint64_t start, uint64_t end);

@@ -1,11 +1,11 @@
-// Differences from the draft:
+// Differences from the draft that rate.h names:
 //   - The two filters keep the best value of the current period and of the previous one,
 //     instead of a sliding window.
 //   - The round trip is measured again only for a connection that always keeps the line
-//     full, and only the stream is slowed down for that.
+//     full. Only the stream is slowed down during the measurement.
 //   - The estimate follows a line that seems much narrower only after three round trips.
 //   - The pace makes up for random loss, because the estimate counts the bytes that
-//     arrive, not those that the line accepts.
+//     arrive, not the bytes that the line accepts.
 #include "wire/udp/rate.h"
 
 #include <stddef.h>
@@ -28,7 +28,7 @@ enum {
   FIRST_RTT_US = 100 * 1000,
   HOUSE_RTT_US = 10 * 1000,
   PROBE_RTT_US = 200 * 1000,
-  FILTER_ROUNDS = 5,  // rounds in each half of a filter; the draft has 10 in all
+  FILTER_ROUNDS = 5,  // rounds in each half of a filter; the draft's filter has 10
   LOW_ROUNDS = 3,     // rounds far below the best rate after which the line counts as
                       // narrower
   FULL_ROUNDS = 3,    // rounds without growth after which the line counts as full
@@ -36,11 +36,11 @@ enum {
                    // caused
   // Loss and queues:
   LOSS_MAX = 200,       // most thousandths of loss that the pace makes up for
-  QUEUE_PERCENT = 112,  // percent of the least round trip; above it, a queue exists
+  QUEUE_PERCENT = 112,  // percent of the least round trip; a longer one means a queue
   // Gains:
   GAINS = 8,           // number of gains in PROBE_RATE, one for each round trip
   WINDOW_GAIN = 200,   // percent of the bytes that fill the line
-  STARTUP_GAIN = 289,  // percent: 2 / ln 2, the least that doubles the rate
+  STARTUP_GAIN = 289,  // percent: 2 / ln 2, the least gain that doubles the rate
   PACE_PERCENT = 98,   // below 100, so that an overestimate causes no lasting queue
 };
 static const uint64_t SECOND = 1000000;
@@ -144,7 +144,7 @@ static void end_round(UdpRate *rate) {
 }
 
 // Updates the best rate of the rounds. If the application limited a sample, the sample
-// is only a lower bound of the rate, and a round with only such samples does not count.
+// is only a lower bound of the rate, and its round does not count.
 static void filter(UdpRate *rate, const UdpRateSample *sample, bool is_round,
                    uint64_t now_us) {
   if (is_round && !rate->is_round_limited) end_round(rate);
@@ -184,8 +184,8 @@ static void watch_startup(UdpRate *rate, bool is_round, uint64_t now_us) {
   }
 }
 
-// Returns the time for which the pace stays the same: one round trip, but at least the
-// delay of acknowledgements, because the effect is not visible earlier.
+// Returns the time for which the gain stays the same. This is one round trip, but at
+// least the delay of acknowledgements, because no effect is visible earlier.
 static uint64_t step_us(const UdpRate *rate) {
   return most(udp_rate_min_rtt(rate), UDP_ACK_DELAY_US);
 }

@@ -1,8 +1,8 @@
-// How fast a connection may send. Estimates the delivery rate of the line and its round
-// trip without queues, and computes from both the pace and the limit of bytes on their
-// way. The method follows BBR (draft-cardwell-iccrg-bbr-congestion-control-00); the
-// rate samples are those of draft-cheng-iccrg-delivery-rate-estimation-00. Loss alone
-// changes nothing, because on a player's line it says little.
+// Decides how fast a connection may send. Estimates the delivery rate of the line and
+// its round trip without queues. From both, computes the pace and the limit of bytes on
+// their way. The method follows BBR (draft-cardwell-iccrg-bbr-congestion-control-00).
+// The rate samples follow draft-cheng-iccrg-delivery-rate-estimation-00. Loss does not
+// slow the sender down, because on a player's line it says little about the rate.
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 typedef enum UdpPhase {
   UDP_STARTUP,  // the rate doubles in each round trip until the line delivers no more
   UDP_DRAIN,    // the queue of UDP_STARTUP drains
-  UDP_PROBE_RATE,  // the rate stays near that of the line, and is sometimes a little
+  UDP_PROBE_RATE,  // the rate stays near the line's rate, and is sometimes a little
                    // higher
 } UdpPhase;
 
@@ -22,15 +22,14 @@ typedef struct UdpRate {
   uint64_t delivered_us;   // time of the last acknowledgement
   uint64_t first_sent_us;  // time at which the newest acknowledged datagram was sent
   uint64_t app_limited_until;  // value of `delivered` until which the application
-                               // limits the rate; 0: it does not
+                               // limits the rate; 0: it does not limit the rate
   uint64_t round_end;          // value of `delivered` at which the current round ends
-  uint64_t best[2];  // best rates in bytes a second: of the current rounds, and of the
-                     // rounds before
+  uint64_t best[2];     // best rates of this and the previous period, in bytes a second
   uint64_t round_best;  // best rate of the current round
   uint64_t low_best;    // best rate of the successive low rounds before the current one
   uint64_t full_best;   // value of `best` when it last grew much
-  uint64_t min_rtt_us[2];  // least round trips: of the current seconds, and of those
-                           // before; 0: none
+  uint64_t min_rtt_us[2];  // least round trips: of the current 5 s, and of the previous
+                           // 5 s; 0: none
   uint64_t min_rtt_since_us;
   uint64_t round_rtt_us;  // least round trip of the current round; 0: none
   uint32_t round_acked;   // bytes acknowledged in the current round
@@ -82,7 +81,8 @@ static inline uint64_t udp_rate_next_us(const UdpRate *rate) {
 uint32_t udp_rate_window(const UdpRate *rate, bool is_stream, uint64_t now_us);
 
 /// Reports that `sent` is being sent, with `flying` bytes on their way before it.
-/// Stores in `sent` what a sample needs, and computes the time of the next datagram.
+/// Stores in `sent` the values for a later sample. Computes the time of the next
+/// datagram.
 void udp_rate_on_send(UdpRate *rate, UdpSent *sent, uint32_t flying, uint64_t now_us);
 
 /// Reports that the owner has nothing more to send, although the window allows more

@@ -28,7 +28,7 @@ static bool open_datagram(UdpLink *link, uint8_t *bytes, size_t size, uint64_t *
 typedef enum Judgement { GOOD, LATE, BROKEN } Judgement;
 
 // Checks whether the items obey the rules, and whether the stream obeys its window.
-// Sets `is_asking` if they need an acknowledgement.
+// Sets `is_asking` to whether the items need an acknowledgement.
 static Judgement judge(const UdpLink *link, Reader items, bool *is_asking) {
   Judgement judgement = GOOD;
   *is_asking = false;
@@ -138,7 +138,8 @@ static bool take_item(UdpLink *link, const UdpItem *item, UdpArrival *arrival) {
   return false;
 }
 
-// Returns the kept bytes of the stream that are in order now.
+// Stores the next kept bytes of the stream in `arrival`. Returns false if no kept bytes
+// are in order.
 static bool take_kept(UdpLink *link, UdpArrival *arrival) {
   if (link->is_throttled) return false;
   arrival->bytes = udp_stream_in_next(&link->in, &arrival->size);

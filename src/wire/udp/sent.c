@@ -1,4 +1,4 @@
-// The ring doubles when its span is used up. udp_sent_rest frees it.
+// The ring doubles when all its places are in use. udp_sent_rest frees it.
 #include "wire/udp/sent.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
-// The sent datagrams that are not settled: a ring by number, from the oldest to the
-// last one.
+// A ring of sent datagrams by number. It begins with the oldest datagram that is not
+// settled.
 #pragma once
 
 #include <stdbool.h>
@@ -15,10 +15,10 @@ typedef enum UdpSentState {
 
 typedef struct UdpSent {
   uint64_t sent_us;
-  uint64_t delivered;  // values of UdpRate when it was sent; see rate.h
+  uint64_t delivered;  // this and the next two: values of UdpRate at sent_us
   uint64_t delivered_us;
   uint64_t first_sent_us;
-  uint64_t stream_start;  // piece of the stream in the datagram
+  uint64_t stream_start;  // start of the datagram's piece of the stream
   uint16_t stream_size;
   uint16_t size;
   uint8_t state;  // UdpSentState
@@ -44,17 +44,17 @@ void udp_sent_rest(UdpSentRing *ring);
 /// Returns whether the ring has room for one more datagram.
 bool udp_sent_has_room(const UdpSentRing *ring);
 
-/// Counts the next number as sent. `sent` is copied. Its state must be FLYING; or
-/// SETTLED for a datagram without an acknowledgement, which needs no memory unless
-/// another one is FLYING.
+/// Counts the next number as sent, and copies `sent`. Its state must be FLYING, or
+/// SETTLED for a datagram that needs no acknowledgement. A SETTLED datagram needs no
+/// memory if the ring is empty.
 void udp_sent_push(UdpSentRing *ring, const UdpSent *sent);
 
 /// Returns the datagram with `number`, or NULL if it is not needed any more.
 UdpSent *udp_sent_at(const UdpSentRing *ring, uint64_t number);
 
-/// Reports that the datagram is not on its way any more: SETTLED or LOST.
+/// Sets the state of a datagram that is not on its way any more: SETTLED or LOST.
 void udp_sent_settle(UdpSentRing *ring, UdpSent *sent, UdpSentState state);
 
-/// Forgets settled datagrams at the beginning of the ring, and lost ones that were sent
-/// before `before_us`.
+/// Forgets settled datagrams at the beginning of the ring, and lost datagrams that were
+/// sent before `before_us`.
 void udp_sent_trim(UdpSentRing *ring, uint64_t before_us);

@@ -1,5 +1,5 @@
-// Each direction has a window in a ring, and a set of ranges that lists the bytes in
-// it.
+// Each direction keeps a window of the stream in a ring. Sets of ranges list which
+// bytes of the window have arrived, or were acknowledged or lost.
 #include "wire/udp/stream.h"
 
 #include <string.h>

@@ -9,8 +9,8 @@
 
 #include "wire/udp/ranges.h"
 
-/// A ring of bytes by their place in the stream. It contains a window of the stream and
-/// grows with it.
+/// A ring of bytes by their place in the stream. The ring contains a window of the
+/// stream, and grows with this window.
 typedef struct UdpBytes {
   uint8_t *bytes;
   uint32_t capacity;  // number of places, a power of two
@@ -22,7 +22,7 @@ typedef struct UdpStreamOut {
   uint64_t base;    // first byte without an acknowledgement
   uint64_t next;    // first byte that was never sent
   uint64_t end;     // first byte that was not written yet
-  UdpRanges acked;  // acknowledged bytes beyond `base`
+  UdpRanges acked;  // acknowledged bytes behind `base`
   UdpRanges lost;   // bytes that must be sent again
 } UdpStreamOut;
 
@@ -41,8 +41,8 @@ bool udp_stream_out_is_waiting(const UdpStreamOut *out);
 /// Copies it to `to`. Returns its place in the stream, or an empty range.
 UdpRange udp_stream_out_take(UdpStreamOut *out, size_t max, uint8_t *to);
 
-/// Report that a taken piece has arrived, or must be sent again unless another copy has
-/// arrived.
+/// Report that a taken piece has arrived; or that it is lost, and must be sent again
+/// unless another copy has arrived.
 void udp_stream_out_ack(UdpStreamOut *out, uint64_t start, uint64_t end);
 void udp_stream_out_lose(UdpStreamOut *out, uint64_t start, uint64_t end);
 
@@ -51,16 +51,17 @@ typedef struct UdpStreamIn {
   UdpBytes kept;   // arrived bytes that were not returned yet; `held` lists them
   uint64_t base;   // first byte that was not returned yet
   UdpRanges held;  // ranges of arrived bytes, from `base` on
-  bool is_narrow;  // the window is limited to UDP_STREAM_STRANGER bytes
+  bool is_narrow;  // the other side is a stranger; see udp_stream_in_fits
   _Atomic uint64_t *total;  // bytes of the memory of several streams; NULL: not counted
 } UdpStreamIn;
 
 void udp_stream_in_deinit(UdpStreamIn *in);
 
-/// Returns whether a piece may be kept: it is inside the window, and the gaps are not
-/// more than only an attack causes. The window is smaller for a stranger, and when the
-/// total has reached UDP_STREAM_TOTAL: UDP_STREAM_STRANGER, or the memory that the
-/// stream already has. `offset` is the low 32 bits of the piece's beginning.
+/// Returns whether a piece may be kept: it is inside the window, and the stream has few
+/// gaps. Only an attack causes many gaps. The window is smaller for a stranger, and
+/// when the total has reached UDP_STREAM_TOTAL. It then has UDP_STREAM_STRANGER bytes,
+/// or the size of the memory that the stream already has. `offset` is the low 32 bits
+/// of the piece's beginning.
 bool udp_stream_in_fits(const UdpStreamIn *in, uint32_t offset, uint16_t size);
 
 /// Keeps the new bytes of a piece that fits.
