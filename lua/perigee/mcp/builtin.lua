@@ -1,5 +1,5 @@
---- The tools and resources that every server has: they inspect the running game and, if admin_write is set,
---- reload it.
+--- The tools and resources that every server has. They inspect and test the running game. The tool `reload`
+--- needs the setting admin_write.
 
 local core = require "perigee.core"
 local json = require "perigee.mcp.json"
@@ -16,16 +16,16 @@ local builtin = {}
 local failure = json.failure
 
 local LINES_DEFAULT, LINES_MAX = 50, 200
-local SHOWN_MAX = 500 -- rooms or peers in one answer
+local SHOWN_MAX = 500 -- most rooms or peers in one answer
 local STATE_BYTES_MAX = 256 * 1024
 local RELOAD_SECONDS = 20
 local NOT_FOUND = -32002
-local CHILD_SECONDS = 65 -- C ends the program after 60
-local CHILDREN_MAX = 2 -- programs at a time
+local CHILD_SECONDS = 65 -- C ends the child process after 60 seconds
+local CHILDREN_MAX = 2 -- most child processes at a time
 
-local children = setmetatable({}, { __mode = "v" }) -- entries that wait for a program, by token
+local children = setmetatable({}, { __mode = "v" }) -- entries that wait for a child process, by token
 local last_child = 0
-local running = 0 -- number of running programs
+local running = 0 -- number of running child processes
 
 -- Inspecting -------------------------------------------------------------------------------
 
@@ -48,7 +48,7 @@ local function describe(ids, what, field)
   return { [field] = json.list(list), count = #ids }
 end
 
--- Makes the result of a tool: text for people, and the value.
+-- Makes the result of a tool: the value as text, and the value itself.
 local function result(value)
   local text, problem = json.encode(value)
   local made = json.text_result(text or problem, not text or nil)
@@ -121,7 +121,8 @@ tool("errors", "The newest errors in the server's log; those of handlers with fi
     return result(log_lines(core.levels.error, arguments))
   end)
 
--- Runs this program with arguments and an input. Returns its exit code and its output, or nil and an error.
+-- Runs `perigee` as a child process with arguments and an input. Returns its exit code and its output; or nil
+-- and an error.
 local function run_child(arguments, input)
   if running >= CHILDREN_MAX then
     return nil, "too many run already"
@@ -138,8 +139,8 @@ local function run_child(arguments, input)
   return ended.status, ended.output
 end
 
--- Returns the findings in the output of `perigee check`, whose last line counts them. If a finding has
--- several lines, it ends where the next one begins.
+-- Returns the findings in the output of `perigee check`, whose last line counts them. A finding with several
+-- lines ends where the next finding begins.
 local function read_findings(output)
   local findings, last = { error = {}, warning = {} }, nil
   for line in output:gmatch "([^\n]+)\n+%f[^\n%z]" do
@@ -208,7 +209,7 @@ tool("reload", "Reloads the game from its files, with everyone still connected; 
 end, { changes = true })
 
 
---- Handles the end of a program.
+--- Handles the end of a child process.
 ---@param token integer
 ---@param status integer
 ---@param output string
@@ -240,8 +241,8 @@ local function json_contents(uri, value)
   return contents(uri, "application/json", text)
 end
 
--- Declares one resource with the URI `prefix`; or, with a parameter, a template for the URIs that begin with
--- `prefix`.
+-- Declares a resource. If the URI contains a parameter such as {name}, declares a template for all URIs that
+-- have the same beginning.
 local function resource(uri, name, description, run, o)
   local prefix = uri:match "^(.-){"
   registry.add_builtin("resources", uri, {
@@ -256,7 +257,7 @@ local function resource(uri, name, description, run, o)
   })
 end
 
--- Returns the paths of the game's files without hidden ones; or nil and an error.
+-- Returns the paths of the game's files except hidden files; or nil and an error.
 local function source_paths()
   local paths, root = {}, live.version.root
   for path in next, live.version.texts do

@@ -1,6 +1,6 @@
---- Requests that a handler answers. Each is a separate task with the handlers' deadline. Its commands take
---- effect together or not at all. It may wait. It ends with a result, an error or a timeout, or because the
---- client cancels it.
+--- Calls: requests that a handler answers. Each call is a separate task with the deadline of handlers. Its
+--- commands take effect together or not at all. A call may wait. It ends with a result, an error or a
+--- timeout, or because the client cancels it.
 
 local core = require "perigee.core"
 local exchange = require "perigee.mcp.exchange"
@@ -14,21 +14,21 @@ local journal = require "perigee.host.journal"
 local calls = {}
 
 local INTERNAL = -32603
-local CUT = 200 -- bytes of the arguments and of the result in the log
-local CALLS_MAX = 32 -- calls of one session at a time
+local CUT = 200 -- most bytes of the arguments, and of the result, in the log
+local CALLS_MAX = 32 -- most calls of one session at a time
 
 local ran = core.ran()
 
 --- A request that a handler answers.
 ---@class perigee.mcp.Call
----@field exchange table the receiver of the answer
+---@field exchange table exchange that gets the answer
 ---@field session perigee.mcp.SessionState
 ---@field id string|number id of the request
 ---@field method string
 ---@field name string name of the tool, resource or prompt
 ---@field arguments any arguments in the form for the log
 ---@field seconds number time limit of the call, in seconds
----@field handler function? handler that pays for the time
+---@field handler function? handler of the game, for the statistics
 ---@field run fun(call: perigee.mcp.Call): table?, integer?, string? returns a result, or nil, code, message
 ---@field describe_failure fun(text: string): table? returns a result for the failure; nil: an error
 ---@field progress_token any
@@ -159,7 +159,7 @@ end
 -- Requests to the client -----------------------------------------------------------------
 
 
---- Sends the client of the call a request and waits for its answer.
+--- Sends a request to the client that made the call, and waits for the client's answer.
 ---@param call perigee.mcp.Call
 ---@param method string
 ---@param params table

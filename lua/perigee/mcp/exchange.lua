@@ -1,5 +1,5 @@
---- The answers to one POST. They are collected and sent together as JSON. If a message must be sent before
---- they are complete, they become a stream.
+--- An exchange: the answers to one POST. They are collected and sent together as JSON. If a message must be
+--- sent before all answers exist, the answer to the POST becomes a stream.
 
 local core = require "perigee.core"
 local json = require "perigee.mcp.json"
@@ -10,7 +10,7 @@ local exchange = {}
 
 local JSON_FIELDS = "Content-Type: application/json\r\n"
 local TOO_LARGE = -32603
-local ANSWERS_MAX = 4 * 2 ^ 20 -- bytes of a batch's answers; a further answer is refused
+local ANSWERS_MAX = 4 * 2 ^ 20 -- most bytes of a batch's answers; an error replaces each further answer
 
 
 ---@param conn integer
@@ -59,7 +59,7 @@ function exchange.notify(self, message)
 end
 
 
---- Ends the connection. The client connects again for the rest of the stream.
+--- Ends the connection of the stream. The client may connect again for the rest of the stream.
 function exchange.hang_up(self)
   local stream = open(self)
   if stream then
@@ -103,7 +103,7 @@ local function text_of(self, message)
 end
 
 
---- Adds one of the answers.
+--- Adds an answer. The last answer ends the exchange.
 ---@param self table
 ---@param message table
 function exchange.reply(self, message)

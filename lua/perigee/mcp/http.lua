@@ -38,7 +38,7 @@ local function split(data)
   return method, fields, data:sub(stop + 2)
 end
 
--- Returns whether a list of media types contains one of these types.
+-- Returns whether the field Accept contains all of these media types.
 local function accepts(fields, ...)
   local text = (fields.accept or ""):lower()
   for _, wanted in ipairs { ... } do
@@ -51,7 +51,7 @@ end
 
 local ANYTHING = "*/*"
 
--- Returns the session of a request; or answers with an error, and returns nil.
+-- Returns the session of a request and the protocol version; or answers with an error, and returns nil.
 local function find_session(conn, fields)
   local id, version = fields["mcp-session-id"], fields["mcp-protocol-version"]
   if version ~= nil and not KNOWN[version] then
@@ -70,7 +70,7 @@ end
 
 -- Messages ---------------------------------------------------------------------------------
 
--- Returns whether a value can be an id. A number must be unchanged after conversion to JSON and back.
+-- Returns whether a value can be an id. A number must be an integer that JSON represents exactly.
 local function is_id(id)
   return type(id) == "string" or type(id) == "number" and id % 1 == 0 and math.abs(id) < 2 ^ 53
 end

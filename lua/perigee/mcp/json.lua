@@ -6,10 +6,10 @@ local json_text = require "perigee.util.json_text"
 local json_values = require "perigee.schema.json_values"
 
 local DEPTH_MAX = 64
-local VALUES_MAX = 32768 -- values in a text, because tables take many times the bytes of their JSON
-local WEIGHT_MAX = 2 ^ 20 -- bytes of written JSON; a lower bound is counted
+local VALUES_MAX = 32768 -- most values in a text; tables take many times the bytes of their JSON
+local WEIGHT_MAX = 2 ^ 20 -- most bytes of written JSON, by core.weigh, which counts a lower bound
 local WIDE = 1e14
-local TRIPLE_STEPS = 60 -- charge for three bytes in base64
+local TRIPLE_STEPS = 60 -- charge for encoding three bytes as Base64
 
 json.decode_max_depth(DEPTH_MAX)
 json.decode_invalid_numbers(false)
@@ -18,7 +18,7 @@ local NULL = json.null
 
 local mcp_json = { null = NULL, depth_max = DEPTH_MAX }
 
---- An empty list, because an empty table would become an object.
+--- The empty list. An empty table would become an object in JSON.
 mcp_json.EMPTY = setmetatable({}, { __metatable = "list" })
 
 local encode = json_text.encoder(json.encode, function(value)
@@ -30,9 +30,9 @@ local encode = json_text.encoder(json.encode, function(value)
 end)
 
 
---- Returns the value of a text. Returns nil if the text is not JSON, is nested deeper than 64, is not UTF-8,
---- or has numbers out of range or more than 32768 values. The last of equal keys counts. null becomes
---- json.null.
+--- Returns the value of a JSON text. Returns nil and the reason if the text is not valid JSON in UTF-8, is
+--- nested deeper than DEPTH_MAX, has a number out of range, or has more than VALUES_MAX values. If a key
+--- occurs twice, the last value counts. null becomes json.null.
 ---@param text string
 ---@return any value
 ---@return string? problem
@@ -88,7 +88,7 @@ function mcp_json.cut(text, max)
 end
 
 
---- Returns the list; for an empty one, the value that becomes [] in JSON.
+--- Returns the list; for an empty list, the value that becomes [] in JSON.
 ---@param list table
 ---@return table
 function mcp_json.list(list)
@@ -122,7 +122,7 @@ function mcp_json.notification(method, params)
 end
 
 
---- Returns the value for scripts, without JSON's nulls. Changes tables in place.
+--- Replaces JSON's nulls in a value by nil. Changes tables in place; returns the value.
 ---@param value any
 ---@return any
 function mcp_json.without_null(value)

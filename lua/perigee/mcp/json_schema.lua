@@ -5,8 +5,8 @@
 --- minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, minItems,
 --- maxItems, uniqueItems (of values that are not tables), minProperties, maxProperties, anyOf, oneOf, allOf,
 --- not, $ref to "#", "#/$defs/NAME" and "#/definitions/NAME". Keywords that only describe, such as format,
---- have no effect here and are shown to clients. Other keywords, such as pattern, are errors in the schema,
---- because values are not checked for them.
+--- have no effect here, but clients see them. Other keywords, such as pattern, are errors in the schema,
+--- because this module could not check values against them.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
@@ -16,8 +16,8 @@ local sorted_keys = require "perigee.util.sorted_keys"
 local json_schema = {}
 
 local NULL = json.null
-local DEPTH_MAX = 64  -- depth of $ref within a value
-local ERRORS_MAX = 5  -- errors in one report
+local DEPTH_MAX = 64  -- most nested uses of $ref within a value
+local ERRORS_MAX = 5  -- most errors in one report
 local CHECK_STEPS = 20 -- charge for checking one value, or one schema within a schema
 
 local WORDS = {} -- keywords that only describe
@@ -320,7 +320,7 @@ local function count_good(checks, value, path, depth)
 end
 
 
--- Returns a check of the number of rules that a value satisfies: at least one, and at most `most`.
+-- Returns the compiler of a keyword that requires a value to satisfy at least one and at most `most` rules.
 local function alternatives(word, most)
   return function(rules, _, where, root)
     local checks = compile_list(rules, where .. "." .. word, root)
@@ -435,7 +435,8 @@ function compile(schema, where, root)
 end
 
 
--- Returns the schema for clients. Empty lists are left out, because Lua cannot distinguish them from objects.
+-- Returns the schema for clients. Omits keywords with empty lists, because Lua cannot distinguish an empty
+-- list from an empty object.
 local function shown(schema)
   if type(schema) ~= "table" then
     return schema

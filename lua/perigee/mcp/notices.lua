@@ -1,7 +1,7 @@
 --- Notifications to a session. They have two sources: the script (perigee.mcp.notify), and packets on the
---- session's channel. Such packets come from the server of a plugin channel, after the session has called a
---- tool of that channel. All other peers cannot reach the session's channel, because an LLM may treat a
---- notification's text as an instruction.
+--- session's channel. Only a peer that serves a plugin channel may send such packets, and only after the
+--- session has called a tool of that channel. The session's channel is closed to all other peers, because an
+--- LLM may treat a notification's text as an instruction.
 
 local core = require "perigee.core"
 local exchange = require "perigee.mcp.exchange"
@@ -25,7 +25,7 @@ for name, number in next, LEVELS do
   level_names[number] = name
 end
 
--- Returns the oldest running call with this progress token, or with this plugin.
+-- Returns the oldest running call with this plugin and this progress token; nil as an argument matches any.
 local function call_of(session, plugin, token)
   local found
   for _, call in next, session.calls do
@@ -37,8 +37,8 @@ local function call_of(session, plugin, token)
   return found
 end
 
--- Sends a notification, with the answer of its call or on a stream of the session. Returns nothing, or an
--- error and its code.
+-- Sends a notification: with the answer of its call if that call is running, otherwise on a stream of the
+-- session. If that fails, returns an error and its code.
 local function send(session, method, params, plugin)
   local token = method == PROGRESS and params.progressToken or nil
   local call = (plugin or token ~= nil) and call_of(session, plugin, token)

@@ -1,5 +1,5 @@
---- Checks the results of a tool against its `output`. A client may refuse a wrong result; the server checks
---- first, because it can name the tool and the error.
+--- Checks the results of a tool against the schema in its field `output`. A client may refuse a wrong result;
+--- the server checks first, because it can name the tool and the error.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
@@ -10,8 +10,8 @@ local output = {}
 
 local COPY_STEPS = 10 -- charge for copying a table
 
--- Returns the value with lists instead of empty tables where the schema requires lists. Lua does not
--- distinguish the two.
+-- Replaces empty tables by JSON's empty list where the schema requires a list, because Lua cannot distinguish
+-- an empty list from an empty object. Returns a copy.
 local function with_lists(value, schema)
   if type(value) ~= "table" or type(schema) ~= "table" or getmetatable(value) then
     return value

@@ -1,11 +1,12 @@
---- Decides what LLMs may use. mcp_tools names the tools. The host's own tools that change something also need
---- admin_write. The game's sources need admin_token or mcp_source.
+--- Decides which tools and resources LLMs may use. The setting mcp_tools names the tools. The host's tools
+--- that change something also need the setting admin_write. The game's sources need admin_token or
+--- mcp_source.
 
 local core = require "perigee.core"
 
 local permit = {}
 
-local known, entries = nil, {} -- the newest mcp_tools, and its entries
+local known, entries = nil, {} -- newest value of mcp_tools, and its entries
 
 local function read(text)
   known, entries = text, {}
@@ -35,7 +36,8 @@ function permit.is_on(name, item)
 end
 
 
---- Returns whether a resource may be listed and read; if not, also which setting allows it.
+--- Returns whether a resource may be listed and read. If not, also returns a text that names the needed
+--- setting.
 ---@param item table item of the registry
 ---@return boolean
 ---@return string? problem
@@ -48,7 +50,7 @@ function permit.is_shown(item)
 end
 
 
---- Returns a text that changes when a result of the functions above may change.
+--- Returns a text that changes whenever the settings behind permit.is_on or permit.is_shown change.
 ---@param kind "tools"|"resources"|"prompts"
 ---@return string
 function permit.state(kind)

@@ -1,5 +1,6 @@
---- Tools that the clients of plugin channels offer: TOOL_ADD and TOOL_REMOVE of docs/protocol.md. A tool ends
---- with its channel. Its calls go through the channel, like those of the game's own tools with a channel.
+--- Tools that clients offer on the plugin channels that they serve: TOOL_ADD and TOOL_REMOVE in
+--- docs/protocol.md. A tool ends with its channel. Calls of a tool go through its channel, as calls of the
+--- game's tools with `channel` do.
 
 local channels = require "perigee.api.channels"
 local core = require "perigee.core"
@@ -10,9 +11,9 @@ local registry = require "perigee.mcp.registry"
 
 local CODES = core.codes
 local TOOL_ADD = 13
-local TOOLS_MAX = 64 -- tools of one peer
-local CHANGES_MAX, CHANGES_SECONDS = 256, 60 -- additions and removals of one peer
-local VALUES_MAX, DEPTH_MAX = 1024, 24 -- values and depth of a tool's JSON
+local TOOLS_MAX = 64 -- most tools of one peer
+local CHANGES_MAX, CHANGES_SECONDS = 256, 60 -- most changes of a peer's tools; seconds for which they count
+local VALUES_MAX, DEPTH_MAX = 1024, 24 -- most values and most levels in a tool's JSON
 
 local plugins = {
   make_tool = nil, -- function set by perigee.mcp: returns the item for a tool's description, or raises an
@@ -56,7 +57,8 @@ local function read(data)
   return json.without_null(value)
 end
 
--- Returns the name of the channel that the tool names; by default the only channel that the peer serves.
+-- Returns the name of the channel that a tool names. Without such a name, returns the channel that the peer
+-- serves, if it serves exactly one. Otherwise returns nil.
 local function channel_of(peer, named)
   local is_number = type(named) == "number" and named % 1 == 0 and named >= 0 and named <= core.channels.last
   if type(named) == "string" or is_number then
@@ -80,7 +82,7 @@ end
 
 -- Changing ---------------------------------------------------------------------------------
 
--- Counts a change; returns an error and its code after too many.
+-- Counts a change of tools. Returns an error and its code after too many changes.
 local function count(entry)
   local now = core.now()
   if now - entry.since > CHANGES_SECONDS then
@@ -101,7 +103,7 @@ local function size_of(set)
   return size
 end
 
--- Adds the tool in a TOOL_ADD. Returns an error and its code, or nothing.
+-- Adds the tool that a TOOL_ADD describes. If that fails, returns an error and its code.
 local function add(peer, entry, data)
   local given, problem = read(data)
   if not given then
@@ -167,7 +169,7 @@ function plugins.take(peer, data, flags, ref, packet_type)
 end
 
 
---- Removes the tools of a peer: all of them, or those of one of its channels.
+--- Removes all tools of a peer; with `channel`, removes only the tools of this channel.
 ---@param peer integer
 ---@param channel integer?
 function plugins.drop(peer, channel)
@@ -185,7 +187,7 @@ function plugins.drop(peer, channel)
   end
   of_peer[peer] = channel and entry or nil
   if dropped then
-    core.commit() -- the notifications go out also if the handler that follows fails
+    core.commit() -- clients get the notifications even if the handler that follows fails
   end
 end
 

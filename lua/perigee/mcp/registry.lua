@@ -1,5 +1,5 @@
---- The tools, resources and prompts for clients: the host's own, and those that each version of the game
---- declares. A declaration during a load becomes live with that version.
+--- The tools, resources and prompts for MCP clients. The host, each version of the game, and the clients of
+--- plugin channels declare them. A declaration during a load becomes live with the loaded version.
 
 local channels = require "perigee.api.channels"
 local core = require "perigee.core"
@@ -10,18 +10,18 @@ local sorted_keys = require "perigee.util.sorted_keys"
 local journal = require "perigee.host.journal"
 
 local registry = {
-  on_change = nil, -- function called with a kind whose live list has changed
+  on_change = nil, -- function called with a kind such as "tools" when the live list of this kind has changed
 }
 
 local KINDS = { "tools", "resources", "prompts" }
-local SHOWN_MAX = 200 -- bytes of a description in the log
-local PLUGGED_MAX = 256 -- tools of clients
-local LIMITS = { tools = 256, resources = 256, prompts = 256 } -- items of one version
+local SHOWN_MAX = 200 -- most bytes of a description in the log
+local PLUGGED_MAX = 256 -- most tools of clients
+local LIMITS = { tools = 256, resources = 256, prompts = 256 } -- most items of one version
 
 local versions = {} -- number -> kind -> name -> item
 local builtin = { tools = {}, resources = {}, prompts = {} }
 local plugged, plugged_count = {}, 0 -- tools of the clients of plugin channels, by name
-local taken, permitted = 0, {} -- the live version at the last check, and its permissions by kind
+local taken, permitted = 0, {} -- live version at the last registry.take; permit.state at that time, by kind
 
 local function of(number)
   local lists = versions[number]
@@ -38,7 +38,7 @@ local function notify(kind)
   end
 end
 
--- Logs a tool, so that the operator sees the game's tools before any client does.
+-- Logs a tool, so that the operator sees the tool before any client sees it.
 local function log_tool(name, item)
   local text = (item.shown.description or "no description"):gsub("%s+", " ")
   live.log(core.levels.info, ("MCP tool %s%s%s: %s"):format(name,
@@ -60,8 +60,8 @@ function registry.is_builtin(kind, name)
 end
 
 
---- Declares an item of the running version, and replaces an item of that name. Returns false if there are too
---- many.
+--- Declares an item of the running version, and replaces an item with the same name. Returns false if the
+--- version has too many items.
 ---@param kind "tools"|"resources"|"prompts"
 ---@param name string
 ---@param item table
@@ -83,7 +83,7 @@ function registry.add(kind, name, item)
 end
 
 
---- Removes an item. Returns false if none has that name.
+--- Removes an item. Returns false if no item has that name.
 ---@param kind "tools"|"resources"|"prompts"
 ---@param name string
 ---@return boolean
@@ -104,7 +104,7 @@ function registry.find(kind, name)
 end
 
 
---- Adds a tool of a client, or replaces it. Returns false when there are too many.
+--- Adds or replaces a tool of a client. Returns false if clients have too many tools.
 ---@param name string
 ---@param item table
 ---@return boolean
@@ -128,7 +128,7 @@ function registry.remove_plugged(name)
 end
 
 
---- Returns the peer that has added the tool of that name; 0: the game; nil: nobody.
+--- Returns the peer that has added the tool with a name; 0: the game has declared it; nil: neither.
 ---@param name string
 ---@return integer?
 function registry.owner(name)
@@ -136,7 +136,8 @@ function registry.owner(name)
 end
 
 
---- Returns all live items, by name: the game's, those of clients, then the host's own.
+--- Returns all live items: first items of the game, then tools of clients, then items of the host; each group
+--- is sorted by name. If a name occurs twice, the first item counts.
 ---@return table[]
 function registry.list(kind)
   local items, known = {}, {}
@@ -184,7 +185,7 @@ local function is_same(a, b)
 end
 
 
---- Makes another version the live one: notifies sessions of the lists that have changed.
+--- Makes a version the live one. Notifies the sessions of the lists that have changed.
 ---@param number integer
 function registry.take(number)
   local old, new = of(taken), of(number)

@@ -14,16 +14,16 @@ local rpc = {}
 
 local INVALID_PARAMS, NO_METHOD, NO_RESOURCE = -32602, -32601, -32002
 local BUSY = -32000
-local PAGE = 50 -- entries of a list in one answer
+local PAGE = 50 -- most entries of a list in one answer
 local COMPLETIONS_MAX = 100
 local CALL_SECONDS = 30
 local OFFERS = { "sampling", "elicitation", "roots" } -- capabilities of clients
-local CLIENT_MAX = 100 -- bytes of a client's name that are kept
-local URI_MAX, SUBSCRIPTIONS_MAX = 4096, 256 -- bytes of one URI, and URIs of a session
+local CLIENT_MAX = 100 -- most bytes of a client's name that are stored
+local URI_MAX, SUBSCRIPTIONS_MAX = 4096, 256 -- most bytes of a URI, most URIs of a session
 
 rpc.VERSIONS = { "2025-11-25", "2025-06-18", "2025-03-26" } -- versions of the protocol, the newest first
 
---- Result of a method whose answer comes later.
+--- Result of methods that will answer later.
 rpc.LATER = {}
 
 local CAPABILITIES = {
@@ -49,7 +49,7 @@ function rpc.initialize(params)
   for _, known in ipairs(rpc.VERSIONS) do
     version = known == wanted and known or version
   end
-  local offers = {} -- only the known ones, because they are kept as long as the session
+  local offers = {} -- only known capabilities, because the session stores them
   for _, name in ipairs(OFFERS) do
     offers[name] = params.capabilities[name] ~= nil
   end
@@ -91,7 +91,7 @@ local function page(kind, field, params, is_wanted)
   return { [field] = json.list(shown), nextCursor = following }
 end
 
--- Returns the name that a client sent, in a form for errors.
+-- Returns a name from a client for the text of an error; "of that name" for a wrong or long name.
 local function name_of(name)
   return type(name) == "string" and #name <= URI_MAX and name or "of that name"
 end

@@ -1,5 +1,5 @@
---- The object for a session that the handler of a tool, a resource or a prompt gets. lua/perigee/meta/mcp.lua
---- describes the methods.
+--- The session object that handlers of tools, resources and prompts get as an argument.
+--- lua/perigee/meta/mcp.lua describes its methods.
 
 local calls = require "perigee.mcp.calls"
 local class = require "perigee.util.class"

@@ -1,5 +1,5 @@
---- The sessions of MCP clients, and the streams on which the server sends to them. A stream may survive its
---- connection: its messages are kept for a while, for a client that comes back.
+--- The sessions of MCP clients, and the streams on which the server sends messages to them. A stream may
+--- survive its connection: its newest messages are stored for a client that comes back.
 
 local core = require "perigee.core"
 local json = require "perigee.mcp.json"
@@ -8,16 +8,17 @@ local journal = require "perigee.host.journal"
 local sessions = {}
 
 local SESSIONS_MAX = 64
-local IDLE_SECONDS = 1800 -- time after which a session without a connection ends
+local IDLE_SECONDS = 1800 -- seconds after which a session without a connection ends
 local FIRST_CHANNEL, LAST_CHANNEL = 2000, 2999
-local LISTENERS_MAX = 4 -- open streams of one session, besides answers
-local EVENTS_MAX = 256 -- events that are kept for one session
-local WAITING_MAX = 16 -- messages kept until a client listens for the first time
-local EVENT_BYTES_MAX = 512 * 1024 -- bytes of waiting messages and of kept events
--- Age, without request or connection, from which a session may be closed for a new one.
+local LISTENERS_MAX = 4 -- most open streams of one session, not counting answers
+local EVENTS_MAX = 256 -- most stored events of one session
+local WAITING_MAX = 16 -- most messages that wait until the client listens for the first time
+local EVENT_BYTES_MAX = 512 * 1024 -- most bytes of waiting messages, and of stored events
+-- Seconds without a request or a connection after which a session may be closed to make room for a new
+-- session.
 local GIVES_WAY_SECONDS = 60
-local RETRY_MS = 1000 -- time after which a client whose stream has ended comes back
-local PRIMES_FROM = "2025-11-25" -- version whose streams begin with an event without data
+local RETRY_MS = 1000 -- milliseconds after which a client should reopen a stream that has ended
+local PRIMES_FROM = "2025-11-25" -- first version whose streams begin with an event without data
 
 local STREAM_FIELDS = "Content-Type: text/event-stream\r\n"
 
@@ -47,7 +48,7 @@ local function has_connection(session)
   return next(session.calls) ~= nil
 end
 
--- Returns the channel whose number was unused for the longest time.
+-- Returns the channel number that was unused for the longest time.
 local function take_channel()
   for _ = FIRST_CHANNEL, LAST_CHANNEL do
     last_channel = last_channel == LAST_CHANNEL and FIRST_CHANNEL or last_channel + 1
@@ -58,7 +59,7 @@ local function take_channel()
 end
 
 
---- Ends a session: closes its streams, and fails the requests that it waits for.
+--- Ends a session: closes its streams and cancels its calls.
 function sessions.close(session)
   if by_id[session.id] ~= session then
     return
@@ -88,7 +89,7 @@ local function expire()
 end
 
 
--- Ends the session that was unused for the longest time, if it seems to be abandoned.
+-- Ends the session that was unused for the longest time, if its client seems to have gone.
 local function make_room()
   local oldest
   for _, session in next, by_id do
@@ -210,7 +211,7 @@ function sessions.open_stream(session, conn, o)
 end
 
 
---- Sends a message, or keeps it for a client that is not connected now.
+--- Sends a message on a stream. Also stores it for a client that reconnects.
 ---@param stream table
 ---@param text string JSON
 function sessions.send(stream, text)
@@ -233,7 +234,7 @@ local function has_events(session, number)
   end
 end
 
--- Forgets ended streams without kept events.
+-- Forgets ended streams that have no stored events.
 local function tidy(session)
   for number, stream in next, session.streams do
     if stream.is_over and not has_events(session, number) then
@@ -273,8 +274,7 @@ local function listeners(session)
   return open
 end
 
--- Returns the newest listening stream to which the client has not come back. The next stream gets its
--- messages.
+-- Returns the newest listening stream whose connection is lost. New messages are stored for it.
 local function lost_listener(session)
   local found
   for _, stream in next, session.streams do
@@ -286,7 +286,7 @@ local function lost_listener(session)
 end
 
 
---- Opens a stream for a client that listens. Returns false if the client has too many.
+--- Opens a stream for a client that listens. Returns false if the client has too many streams.
 ---@return boolean
 function sessions.listen(session, conn)
   if listeners(session) >= LISTENERS_MAX then
@@ -305,7 +305,8 @@ function sessions.listen(session, conn)
 end
 
 
---- Continues a stream after an event, for a client that comes back. Returns false if the stream is gone.
+--- Continues a stream for a client that comes back, with the events after the event `last`. Returns false if
+--- the stream no longer exists.
 ---@param session perigee.mcp.SessionState
 ---@param conn integer
 ---@param last string id of the event
@@ -347,7 +348,8 @@ local function wait_for_listener(session, text)
 end
 
 
---- Sends a message to a session that is not an answer: on one of its open streams, or later.
+--- Sends a message that is not an answer to a session, on one of its listening streams. Without such a stream,
+--- stores the message.
 ---@param session perigee.mcp.SessionState
 ---@param message table
 ---@return string? problem why it cannot be sent
