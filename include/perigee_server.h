@@ -10,11 +10,12 @@
 //   perigee_server_run(server);  // until perigee_server_stop
 //   perigee_server_free(server);
 //
-// A server belongs to the thread that runs or polls it, and calls handlers there. Functions
-// below "from any thread" may be called by any thread. Texts are UTF-8. The library copies
-// the texts that the host passes in; the texts that a handler gets are valid during its call.
-// Peers and rooms have numbers; 0 means none, and no other peer or room gets a number again
-// soon. The library prints nothing and never ends the process, except when memory is
+// A server belongs to the thread that runs or polls it, and calls handlers in that
+// thread. Any thread may call the functions in the sections marked "from any thread".
+// Texts are UTF-8. The library copies the texts that the host passes in. The texts that
+// a handler gets are valid until the handler returns. Peers and rooms have numbers; 0
+// means none. The server does not soon reuse the number of a peer or room that has
+// ended. The library prints nothing and never ends the process, except when memory is
 // exhausted. A process may have any number of servers.
 //
 // docs/embedding.md is the guide.
@@ -39,24 +40,27 @@ typedef struct perigee_server_config perigee_server_config;
 typedef struct perigee_server_batch perigee_server_batch;
 typedef struct perigee_server_snapshot perigee_server_snapshot;
 
-/// Bytes of UTF-8, or of anything in `data`. A NUL follows them, except those of an event's
-/// `data` in a handler. `bytes` may be NULL where `size` is 0.
+/// A text in UTF-8; `data` may contain any bytes. A NUL follows the text, except after
+/// an event's `data` in a handler. `bytes` may be NULL if `size` is 0.
 typedef struct perigee_server_text {
   const char *bytes;
   size_t size;
 } perigee_server_text;
 
-/// Errors of functions and of requests; perigee_server_error returns a sentence for each.
+/// Errors of functions and of requests. perigee_server_error returns a sentence for
+/// each error.
 typedef enum perigee_server_code {
   PERIGEE_SERVER_OK = 0,
-  PERIGEE_SERVER_INVALID = -1,  // a call that can never succeed
-  PERIGEE_SERVER_NOT_FOUND =
-      -2,                      // no such peer, room, member or token exists (any more)
-  PERIGEE_SERVER_EXISTS = -3,  // a room of that name, or a member, exists
-  PERIGEE_SERVER_LIMIT = -4,   // a limit is reached
-  PERIGEE_SERVER_TOO_LARGE = -5,  // more than max_payload
+  PERIGEE_SERVER_INVALID = -1,    // the call can never succeed
+  PERIGEE_SERVER_NOT_FOUND = -2,  // the peer, room, member or token does not exist (any
+                                  // more)
+  PERIGEE_SERVER_EXISTS = -3,     // the room exists already, or the peer is a member
+                                  // already
+  PERIGEE_SERVER_LIMIT = -4,      // a limit is reached
+  PERIGEE_SERVER_TOO_LARGE = -5,  // the bytes are more than max_payload
   PERIGEE_SERVER_OVER = -6,       // the server is stopping
-  PERIGEE_SERVER_REFUSED = -7,    // a handler of the game refused it, or failed
+  PERIGEE_SERVER_REFUSED = -7,    // a handler of the game refused the request, or
+                                  // failed
   PERIGEE_SERVER_HAS_THREAD = -8  // the server has a thread of its own, which runs it
 } perigee_server_code;
 
@@ -83,8 +87,8 @@ PERIGEE_SERVER_API const char *perigee_server_config_error(
 
 // --- Events --------------------------------------------------------------------------------
 
-/// In brackets: the fields besides `type` that the event sets. `peer` comes with `peer_name`, and
-/// `room` with `room_name`.
+/// The brackets list the fields that the event sets besides `type`. An event with
+/// `peer` also sets `peer_name`. An event with `room` also sets `room_name`.
 typedef enum perigee_server_event_type {
   PERIGEE_SERVER_CONNECT =
       1,  // a client wants to connect (peer, address, transport, auth, token)
@@ -107,28 +111,30 @@ typedef enum perigee_server_event_type {
 /// Fields that an event does not set are 0 or empty texts.
 typedef struct perigee_server_event {
   int type;   // perigee_server_event_type
-  int code;   // of RESULT: a perigee_server_code; else one of docs/protocol.md
-  int level;  // of LOG: 0 debug, 1 info, 2 warn, 3 error
+  int code;   // for RESULT a perigee_server_code, otherwise a code of docs/protocol.md
+  int level;  // level of LOG: 0 debug, 1 info, 2 warn, 3 error
   uint32_t peer, room;  // numbers
   uint32_t request;     // number that the function of the request has returned
-  uint32_t channel;     // of a packet
-  uint32_t number;  // of a message: 0, and `data` is JSON text; else its number in the
-                    // schema. Of a packet: its type
-  uint32_t dropped, queued;  // messages dropped since the last such event, and waiting
-  uint32_t lost, resent;  // messages that the peer missed, packets that it gets again
-  uint64_t time_ms;       // duration of the suspension
+  uint32_t channel;     // channel of a packet
+  uint32_t number;  // for a message its number in the schema, or 0 if `data` is JSON
+                    // text; for a packet its type
+  uint32_t dropped, queued;  // numbers of messages: dropped since the last such event,
+                             // and waiting now
+  uint32_t lost, resent;  // number of messages that the peer missed; number of packets
+                          // that it gets again
+  uint64_t time_ms;       // duration of the suspension, milliseconds
   uint64_t
-      token;  // for perigee_server_verdict; of a message or packet whose sender waits
-              // for an answer: for perigee_server_answer; else 0
+      token;  // argument of perigee_server_verdict, or of perigee_server_answer if the
+              // sender of a message or packet waits for an answer; otherwise 0
   perigee_server_text peer_name, room_name;
-  perigee_server_text address;    // of the client, without port
+  perigee_server_text address;    // address of the client, without port
   perigee_server_text transport;  // "tcp", "ws", "udp" or "text"
   perigee_server_text auth;       // token of the client
-  perigee_server_text name;       // of a message
+  perigee_server_text name;       // name of a message
   perigee_server_text text;       // sentence or line for people
   perigee_server_text
-      data;  // bytes of a broadcast, message or packet; of JOIN: the options of
-             // the client as JSON, with any password, or empty
+      data;  // bytes of a broadcast, message or packet; for JOIN the client's options
+             // as JSON, which include a password if given, or empty
 } perigee_server_event;
 
 /// Verdicts: results of on_connect, on_join and on_broadcast.
@@ -145,9 +151,10 @@ typedef void perigee_server_event_handler(perigee_server *server,
                                           const perigee_server_event *event,
                                           void *user_data);
 
-/// Handlers; each may be NULL. A Lua game gets events after these, and only those that they
-/// accept. The thread that runs the server calls them, so they should return soon. They may call
-/// every function of this header except those that run or free the server.
+/// Handlers; each may be NULL. A Lua game gets an event after the handler here, and
+/// only if that handler accepts the event. The thread that runs the server calls them,
+/// so they should return soon. They may call every function of this header except those
+/// that run or free the server.
 typedef struct perigee_server_handlers {
   size_t size;  // sizeof (perigee_server_handlers)
   perigee_server_verdict_handler *on_connect;
@@ -169,9 +176,10 @@ typedef struct perigee_server_handlers {
 
 // --- Running -------------------------------------------------------------------------------
 
-/// Starts a server, which listens when this function returns. `config` and `handlers` (which may
-/// be NULL) are copied. Handlers may be called before it returns. Returns NULL with a sentence, or
-/// several lines, in `error`. With "thread", `handlers` must be NULL.
+/// Starts a server, which listens when this function returns. Copies `config` and
+/// `handlers` (which may be NULL). The server may call handlers before this function
+/// returns. On an error, returns NULL and writes a sentence, or several lines, to
+/// `error`. With "thread", `handlers` must be NULL.
 PERIGEE_SERVER_API perigee_server *perigee_server_start(
     const perigee_server_config *config, const perigee_server_handlers *handlers,
     void *user_data, char *error, size_t error_size);
@@ -179,25 +187,29 @@ PERIGEE_SERVER_API perigee_server *perigee_server_start(
 /// Returns the TCP port.
 PERIGEE_SERVER_API uint16_t perigee_server_port(const perigee_server *server);
 
-/// Serves until the server has stopped. Returns 0, or at once PERIGEE_SERVER_HAS_THREAD or, in a
-/// handler, PERIGEE_SERVER_INVALID.
+/// Serves until the server has stopped, then returns 0. Returns
+/// PERIGEE_SERVER_HAS_THREAD at once if the server has a thread of its own, and
+/// PERIGEE_SERVER_INVALID in a handler.
 PERIGEE_SERVER_API int perigee_server_run(perigee_server *server);
 
-/// Runs one iteration, which waits for work for at most `timeout_ms` (negative: without end).
-/// Returns 1, 0 when the server has stopped, or an error of perigee_server_run.
+/// Runs one iteration, which waits for work for at most `timeout_ms` (negative: without
+/// end). Returns 1 while the server runs and 0 when it has stopped. Returns the same
+/// errors as perigee_server_run.
 PERIGEE_SERVER_API int perigee_server_poll(perigee_server *server, int timeout_ms);
 
-/// For a loop of the host: return a descriptor that becomes readable when the server has work,
-/// and the milliseconds after which perigee_server_poll must be called in any case (-1: never).
+/// For a loop of the host. perigee_server_fd returns a descriptor that becomes readable
+/// when the server has work. perigee_server_timeout_ms returns the milliseconds after
+/// which the host must call perigee_server_poll in any case (-1: no limit).
 PERIGEE_SERVER_API int perigee_server_fd(const perigee_server *server);
 PERIGEE_SERVER_API int perigee_server_timeout_ms(const perigee_server *server);
 
-/// With "thread": take the next event, which the host frees with perigee_server_event_free.
-/// `wait` waits for it at most `timeout_ms` (negative: without end), `next` does not wait. Only
-/// one thread at a time may call them. They return 1 with `*event`, 0 without an event,
-/// PERIGEE_SERVER_OVER after the last one, and PERIGEE_SERVER_INVALID without "thread". Events
-/// that want a verdict wait for perigee_server_verdict. While the queue is full, the server does
-/// not read from clients.
+/// With "thread": take the next event. The host frees it with
+/// perigee_server_event_free. perigee_server_wait waits at most `timeout_ms` (negative:
+/// without end); perigee_server_next does not wait. Only one thread at a time may call
+/// them. They return 1 and set `*event`, or 0 if no event has arrived. After the last
+/// event they return PERIGEE_SERVER_OVER. Without "thread" they return
+/// PERIGEE_SERVER_INVALID. Events that need a verdict wait for perigee_server_verdict.
+/// While the queue is full, the server does not read from clients.
 PERIGEE_SERVER_API int perigee_server_next(perigee_server *server,
                                            perigee_server_event **event);
 PERIGEE_SERVER_API int perigee_server_wait(perigee_server *server,
@@ -208,58 +220,63 @@ PERIGEE_SERVER_API void perigee_server_event_free(perigee_server_event *event);
 /// From any thread, or a signal handler: makes the server stop, as SIGTERM stops `perigee run`.
 PERIGEE_SERVER_API void perigee_server_stop(perigee_server *server, const char *reason);
 
-/// Ends the server, also without perigee_server_stop, and frees it. No thread may use the server
-/// during or after this call. NULL is allowed.
+/// Ends the server, even without a call of perigee_server_stop, and frees it. No thread
+/// may use the server during or after this call. NULL is allowed.
 PERIGEE_SERVER_API void perigee_server_free(perigee_server *server);
 
 // --- Answers: from any thread --------------------------------------------------------------
 
-/// Answers an event that wants a verdict. A peer that is not accepted gets `reason` (may be
-/// NULL). After verdict_timeout the server refuses it by itself, with Internal. If the sender
-/// of a message or packet waits for an answer, you may also give a verdict: PERIGEE_ACCEPT
-/// passes the message on to the Lua game, PERIGEE_REJECT answers it with Rejected.
+/// Answers an event that needs a verdict. A peer that is not accepted gets `reason`
+/// (may be NULL). If no verdict comes within verdict_timeout, the server refuses with
+/// Internal. If the sender of a message or packet waits for an answer, you may also
+/// give a verdict: PERIGEE_ACCEPT passes the message or packet on to the Lua game.
+/// PERIGEE_REJECT answers with Rejected.
 PERIGEE_SERVER_API int perigee_server_verdict(perigee_server *server, uint64_t token,
                                               int verdict, const char *reason);
 
-/// Answers a message (with JSON text) or a packet (with bytes) whose sender waits for that.
+/// Answers a message with JSON text, or a packet with bytes. Its sender must wait for
+/// an answer.
 PERIGEE_SERVER_API int perigee_server_answer(perigee_server *server, uint64_t token,
                                              const void *bytes, size_t size);
 
 // --- Commands: from any thread -------------------------------------------------------------
-// The server carries commands out in order, after the handler that runs. With a batch, a
-// command waits for perigee_server_commit. Functions return 0 or a negative
-// perigee_server_code. If a command turns out to be impossible only later, because a peer has
-// gone, it does nothing; in a batch it makes the whole batch fail.
+// The server carries commands out in order, after the running handler. A command in a
+// batch waits for perigee_server_commit. Functions return 0 or a negative
+// perigee_server_code. A command may become impossible after the call, for example
+// because a peer has gone. It then does nothing; in a batch, the whole batch fails.
 
-/// Receivers of a message. Without a batch, peers that have gone are left out.
+/// Receivers of a message. Without a batch, the server skips peers that have gone.
 typedef enum perigee_server_target_kind {
   PERIGEE_SERVER_TO_PEER,   // peer `id`
-  PERIGEE_SERVER_TO_PEERS,  // all in `peers`
-  PERIGEE_SERVER_TO_ROOM,   // all members of room `id` except those in `peers`
-  PERIGEE_SERVER_TO_ALL     // all peers except those in `peers`
+  PERIGEE_SERVER_TO_PEERS,  // all peers in `peers`
+  PERIGEE_SERVER_TO_ROOM,   // all members of room `id` except the peers in `peers`
+  PERIGEE_SERVER_TO_ALL     // all peers except the peers in `peers`
 } perigee_server_target_kind;
 
 typedef struct perigee_server_target {
   int kind;  // perigee_server_target_kind
   uint32_t id;
   const uint32_t *peers;  // may be NULL
-  size_t count;           // of `peers`
+  size_t count;           // number of `peers`
 } perigee_server_target;
 
-/// Ways to send: 0, or a sum of these.
+/// Ways to send: 0, or a sum of these values. Without a priority, the message has
+/// normal priority.
 typedef enum perigee_server_flags {
   PERIGEE_SERVER_RELIABLE =
-      1,  // arrives also after the connection was lost for a while
+      1,  // the message arrives even if the connection is lost and resumed
   PERIGEE_SERVER_CRITICAL = 2,
   PERIGEE_SERVER_HIGH = 4,
   PERIGEE_SERVER_LOW = 8
 } perigee_server_flags;
 
-/// Begins a batch, which belongs to one thread; one of the two other functions ends it.
-/// commit carries out all of its commands, or none, and returns a request, whose outcome is a
-/// PERIGEE_SERVER_RESULT. The rooms of a batch stay hidden until the game's on_create has
-/// accepted all of them. If it refuses one, the server deletes the others and carries out
-/// nothing else. A batch does not fail if on_join refuses a peer later.
+/// perigee_server_begin begins a batch, which only one thread may use.
+/// perigee_server_commit ends it and carries out all of its commands, or none. It
+/// returns a request; a PERIGEE_SERVER_RESULT reports the outcome.
+/// perigee_server_cancel ends the batch and discards its commands. The rooms of a batch
+/// stay hidden until the game's on_create has accepted all of them. If on_create
+/// refuses one room, the server deletes the other rooms and carries out nothing else. A
+/// batch does not fail if on_join refuses a peer later.
 PERIGEE_SERVER_API perigee_server_batch *perigee_server_begin(perigee_server *server);
 PERIGEE_SERVER_API int perigee_server_commit(perigee_server_batch *batch);
 PERIGEE_SERVER_API void perigee_server_cancel(perigee_server_batch *batch);
@@ -280,15 +297,15 @@ PERIGEE_SERVER_API int perigee_server_send_packet(perigee_server *server,
                                                   unsigned flags);
 
 /// Sends bytes as if a member had broadcast them; the sender is peer 0. Text peers get
-/// them as one line, others in packets of at most max_payload.
+/// the bytes as one line. Other peers get them in packets of at most max_payload.
 PERIGEE_SERVER_API int perigee_server_relay(perigee_server *server,
                                             perigee_server_batch *batch,
                                             const perigee_server_target *target,
                                             const void *bytes, size_t size,
                                             unsigned flags);
 
-/// Creates a room. Returns a request (above 0), whose outcome is a PERIGEE_SERVER_RESULT with the
-/// room; in a batch, returns 0.
+/// Creates a room. Returns a request (above 0); a PERIGEE_SERVER_RESULT reports its
+/// outcome and the room. In a batch, returns 0.
 PERIGEE_SERVER_API int perigee_server_room_create(perigee_server *server,
                                                   perigee_server_batch *batch,
                                                   const char *name, size_t size);
@@ -299,8 +316,8 @@ PERIGEE_SERVER_API int perigee_server_room_delete(perigee_server *server,
                                                   uint32_t room);
 
 /// Stores a text under a key of a room's meta, as room:set_meta does in Lua; NULL removes the
-/// key. Keys have at most 64 bytes, all keys and values of a room 64 KiB together, as JSON.
-/// Clients do not see them.
+/// key. A key has at most 64 bytes. All keys and values of a room together, as JSON,
+/// have at most 64 KiB. Clients do not see these keys.
 PERIGEE_SERVER_API int perigee_server_room_meta(perigee_server *server,
                                                 perigee_server_batch *batch,
                                                 uint32_t room, const char *key,
@@ -318,8 +335,8 @@ PERIGEE_SERVER_API int perigee_server_kick(perigee_server *server,
                                            perigee_server_batch *batch, uint32_t peer,
                                            const char *reason);
 
-/// Reloads the game. Returns a request, whose PERIGEE_SERVER_RESULT has a report in `text`. Its
-/// code is PERIGEE_SERVER_REFUSED when the game continues unchanged.
+/// Reloads the game. Returns a request. Its PERIGEE_SERVER_RESULT has a report in
+/// `text`; the `code` is PERIGEE_SERVER_REFUSED if the game continues unchanged.
 PERIGEE_SERVER_API int perigee_server_reload(perigee_server *server);
 
 // --- Snapshots: from any thread ------------------------------------------------------------
@@ -327,18 +344,19 @@ PERIGEE_SERVER_API int perigee_server_reload(perigee_server *server);
 typedef struct perigee_server_room_info {
   uint32_t room;
   perigee_server_text name;
-  const uint32_t *members;  // `member_count` peers
+  const uint32_t *members;  // numbers of the members, `member_count` peers
   size_t member_count;
   const perigee_server_text
-      *meta;  // keys and values in turns, 2 * `meta_count` texts; of a
-              // value that is no text, its JSON
+      *meta;  // keys and values, alternating: 2 * `meta_count` texts; a value that is
+              // not a text is JSON
   size_t meta_count;
 } perigee_server_room_info;
 
 typedef struct perigee_server_peer_info {
   uint32_t peer;
   perigee_server_text name, address, transport;
-  int is_suspended;  // its connection is lost, and its session waits
+  int is_suspended;  // 1: the connection is lost, and the session can be resumed;
+                     // otherwise 0
 } perigee_server_peer_info;
 
 /// A copy of the server's state at one moment.
@@ -347,12 +365,13 @@ struct perigee_server_snapshot {
   size_t room_count;
   const perigee_server_peer_info *peers;
   size_t peer_count;
-  uint64_t messages_in;  // so far, as the figures below
+  uint64_t messages_in;  // number since the start, as in the next two fields
   uint64_t deliveries;
   uint64_t dropped;
 };
 
-/// Takes a snapshot, after the iteration that runs. The caller frees it.
+/// Takes a snapshot. If another thread runs the loop, waits until the loop has taken
+/// the snapshot. The caller frees the snapshot.
 PERIGEE_SERVER_API perigee_server_snapshot *perigee_server_take_snapshot(
     perigee_server *server);
 PERIGEE_SERVER_API void perigee_server_snapshot_free(perigee_server_snapshot *snapshot);
