@@ -7,8 +7,8 @@ export interface LockstepEntry {
   readonly slot: number;
   /**
    * "input": the input of the slot's player. "missing": the input came too late. "repeated": the input came
-   * too late, and the previous turn's input replaces it. "joined", "left": from this turn on the slot has a
-   * player, or has none.
+   * too late, and the previous turn's input replaces it. "joined": from this turn on the slot has a player.
+   * "left": from this turn on the slot has no player.
    */
   readonly kind: "input" | "missing" | "repeated" | "joined" | "left";
   readonly data: Uint8Array;
@@ -17,7 +17,7 @@ export interface LockstepEntry {
   readonly name?: string;
 }
 
-/** Hashes of the parts of a state, by name; each is a number of 32 bits, or a tree. */
+/** Hashes of the parts of a state, by name. Each hash is a number of 32 bits, or a tree of hashes. */
 export interface HashTree {
   [part: string]: number | HashTree;
 }
@@ -32,11 +32,11 @@ export interface LockstepGame {
   hash?(): number | HashTree;
   /** Returns the state as bytes. */
   snapshot?(): Bytes;
-  /** Replaces the state by that of `snapshot`. */
+  /** Replaces the state by the bytes that `snapshot` has returned on another machine. */
   restore?(bytes: Uint8Array, match: Match): void;
   /** Returns the player's input for a turn. By default, the inputs of `match.send` are used. */
   input?(turn: number): Bytes | null | undefined;
-  /** Called if the result of `input` came too late; the turn was simulated without it. */
+  /** Called if a result of `input` reached the server too late, so that its turn did not contain it. */
   onMissed?(missed: { turn: number; data: Uint8Array }): void;
   /** Called when the state of a client differs from the majority's. */
   onDesync?(report: { turn: number; odd: boolean; slots: number[] }): void;
@@ -44,13 +44,13 @@ export interface LockstepGame {
   onWaiting?(report: { turn: number; slots: number[] }): void;
   /** Called when the speed or the input delay has changed. */
   onPace?(match: Match): void;
-  /** Called when the match has ended, or this client is not in it any more. Not called after `exit`. */
+  /** Called when the match has ended, or this client does not take part any more. Not called after `exit`. */
   onEnd?(error?: Error): void;
   /** true: only watch, without a slot. */
   watches?: boolean;
   /**
-   * The seat of an earlier match, which gives the same slot again. By default, this tab's last seat in the
-   * room.
+   * The `seat` of an earlier match, which gives the same slot again. By default, the last seat of this browser
+   * tab in the room.
    */
   seat?: Uint8Array;
   /** false: the seat is not kept for a reload of the page. */
@@ -68,17 +68,17 @@ export interface Match {
   readonly seed: number;
   /** The newest simulated turn. */
   readonly turn: number;
-  /** The number of turns from an input to its turn. */
+  /** The input delay in turns: from the turn in which an input is made to the turn that contains it. */
   readonly delay: number;
-  /** 0: paused. */
+  /** Speed of the match; 1 is normal, 0 is paused. */
   readonly speed: number;
   /** Seconds between two turns at speed 1. */
   readonly interval: number;
   /** Limit of the bytes of one input. */
   readonly maxInput: number;
-  /** Whether a state exists. */
+  /** Whether the game has a state. */
   readonly ready: boolean;
-  /** The part of the time to the next turn that has passed, from 0 to 1. */
+  /** How much of the time to the next turn has passed, from 0 to 1. */
   readonly progress: number;
   /** Resolves when the match has ended. */
   readonly ended: Promise<void>;
@@ -89,8 +89,8 @@ export interface Match {
 }
 
 /**
- * Arithmetic with the same results on every machine, the same as perigee.fixed in Lua. A number is an integer
- * of 32 bits that counts 65536ths. Angles are in turns.
+ * Arithmetic with the same results on every machine, and in perigee.fixed of Lua. A number is an integer of 32
+ * bits that counts 65536ths. Angles are parts of a full turn: 65536 is a full turn.
  */
 export declare const fixed: {
   readonly ONE: 65536;
@@ -105,9 +105,9 @@ export declare const fixed: {
   random(state: number): number;
 };
 
-/** Does the same as `room.lockstep(game)`. */
+/** Takes part in the lockstep match of a room, as `room.lockstep(game)` does. */
 export function lockstep(room: Room, game: LockstepGame): Promise<Match>;
-/** Plays a recording with a game, and compares hashes; `wrong` is the first difference. */
+/** Plays a recording with a game, and compares hashes. `wrong` is the first difference; null: none. */
 export function replay(
   text: string,
   game: LockstepGame,

@@ -1,6 +1,6 @@
 // Lockstep for the JavaScript client: `room.lockstep(game)` of perigee.js loads this file from its own folder. It
-// speaks section 17 of docs/protocol.md; docs/lockstep.md is the guide. It uses the client's public API, and ends
-// a connection whose server breaks the protocol.
+// speaks section 17 of docs/protocol.md; docs/lockstep.md is the guide. It uses the client's public API. If the
+// server breaks the protocol, it ends the connection.
 //
 //   const match = await room.lockstep({
 //     start: ({ seed }) => { world = newWorld(seed); },
@@ -27,24 +27,24 @@ const INPUT_BYTES = 4096; // bytes of one input, until START gives the limit
 const PIECE = 16384; // bytes of a snapshot in one packet
 const TREE_BYTES = 16384;
 const HASHES = 4; // hashes in each INPUT
-const TREES = 64; // kept trees, of the newest turns with a hash
-const LATE = 1.5; // turn intervals without a turn after which INPUT is sent again
-const NEED_AFTER = 0.5, NEED_AGAIN = 0.5; // turn intervals, seconds
+const TREES = 64; // trees of hashes that are kept, for the newest turns with a hash
+const LATE = 1.5; // turn intervals; INPUT is sent again if no turn arrives in this time
+const NEED_AFTER = 0.5, NEED_AGAIN = 0.5; // turn intervals until the first NEED, seconds between two NEEDs
 const PAUSED_SECONDS = 1; // seconds between two INPUTs of a paused match
 const INTERVAL_MIN = 0.001; // seconds between two INPUTs
 const ENTER_AGAIN = 1.5; // seconds until an ENTER that was too early is repeated
 const SLICE_MS = 12; // milliseconds of simulation without a pause, so that a page can draw in between
-// Limits for kept packets of a server: bytes of a state, of a turn, of all turns that wait for an earlier
-// one, and the number of these. Each turn and each entry counts COST additional bytes.
+// Limits for data from a server: bytes of a state, bytes of a turn, bytes of all turns that wait for an earlier
+// turn, and number of such turns. Each turn and each entry counts COST additional bytes.
 const SNAPSHOT_MAX = 64 * 1024 * 1024, TURN_BYTES = 64 * 1024, WAITING_BYTES = 8 * 1024 * 1024, AHEAD_MAX = 256;
 const COST = 32;
-const TURN_MAX = 0xffffffff - 4096; // so that sums with it fit into 32 bits
+const TURN_MAX = 0xffffffff - 4096; // greatest turn number, so that the numbers of later turns fit into 32 bits
 
 const encoder = new TextEncoder(), decoder = new TextDecoder();
 const NO_SEAT = new Uint8Array(SEAT_BYTES);
 const EMPTY = new Uint8Array(0);
 
-/** Runs a function in a later task. Timers would be slow in a page in the background. */
+/** Runs a function in a later task. Uses no timer, because browsers slow the timers of a page in the background. */
 const later = globalThis.setImmediate ?? ((fn) => {
   const { port1, port2 } = new MessageChannel();
   port1.onmessage = () => {
@@ -56,7 +56,7 @@ const later = globalThis.setImmediate ?? ((fn) => {
 
 // Bytes -----------------------------------------------------------------------------------------
 
-/** Joins fields: numbers given as [size, value], and bytes. */
+/** Joins fields into bytes. A field is a number as [size, value], or bytes. */
 function bytesOf(...fields) {
   const size = fields.reduce((sum, field) => sum + (Array.isArray(field) ? field[0] : field.length), 0);
   const bytes = new Uint8Array(size);
@@ -108,7 +108,7 @@ class Reader {
   end() { demand(this.left === 0); }
 }
 
-/** Throws unless the server has followed the protocol. */
+/** Throws if a condition of the protocol is false. */
 function demand(isSo) {
   if (!isSo) throw new Malformed();
 }
@@ -142,7 +142,7 @@ function readStart(reader) {
   return start;
 }
 
-/** A state in pieces. Memory grows with the arrived pieces, not with the size in a header. */
+/** A state that arrives in pieces. Its memory grows with the pieces; the size in a header reserves none. */
 class Pieces {
   constructor(total) {
     this.total = total;
@@ -200,13 +200,13 @@ function mul(a, b) {
   return (a * high + Math.floor(a * (b - high * ONE) / ONE)) | 0;
 }
 
-/** Returns the sine of z quarters of a turn, z from 0 to 1. */
+/** Returns the sine of z quarters of a turn; z is from 0 to 1. */
 function quarter(z) {
   const square = mul(z, z);
   return mul(z, 102944 - mul(square, 42331 - mul(square, 5209 - mul(square, 286))));
 }
 
-/** Returns the angle in turns whose tangent is z, from 0 to 1. */
+/** Returns the angle, in turns, whose tangent is z; z is from 0 to 1. */
 function eighth(z) {
   const square = mul(z, z);
   return mul(z, 10429 - mul(square, 3445 - mul(square, 1879 - mul(square, 888 - mul(square, 217)))));
@@ -215,14 +215,14 @@ function eighth(z) {
 const modulo = (a, b) => ((a % b) + b) % b;
 
 /**
- * Arithmetic with the same results on every machine, and as `perigee.fixed` in Lua. A number is an integer of 32
- * bits that counts 65536ths; add and subtract with + and -.
+ * Arithmetic with the same results on every machine, and in `perigee.fixed` of Lua. A number is an integer of 32
+ * bits that counts 65536ths. Add and subtract such numbers with + and -.
  */
 export const fixed = Object.freeze({
   ONE,
   /** Returns the nearest fixed-point number, for constants. */
   from: (number) => Math.floor(number * ONE + 0.5) | 0,
-  /** Returns the number with its fraction, for drawing. */
+  /** Returns a fixed-point number as a JavaScript number, for drawing. */
   number: (a) => a / ONE,
   /** Returns the product, rounded down; wraps around beyond 32 bits. */
   mul,
@@ -246,7 +246,7 @@ export const fixed = Object.freeze({
   },
   /** Returns the cosine of an angle in turns. */
   cos: (turns) => fixed.sin(turns + 16384),
-  /** Returns the angle of a direction, in turns from 0 to 65535; 0 if both are 0. */
+  /** Returns the angle of a direction, from 0 to 65535; 65536 would be a full turn. Returns 0 if both are 0. */
   atan2(y, x) {
     const across = Math.abs(x), up = Math.abs(y);
     if (across === 0 && up === 0) return 0;
@@ -254,7 +254,7 @@ export const fixed = Object.freeze({
     if (x < 0) angle = 32768 - angle;
     return modulo(y < 0 ? -angle : angle, ONE);
   },
-  /** Returns the next pseudo-random number, from 1 to 4294967295; begin with the seed. */
+  /** Returns the pseudo-random number after `state`, from 1 to 4294967295. The first `state` is the seed. */
   random(state) {
     let x = state | 0 || 1;
     x ^= x << 13;
@@ -265,7 +265,7 @@ export const fixed = Object.freeze({
 
 // Seats -----------------------------------------------------------------------------------------
 
-// A reloaded page takes its slot again. The seat belongs to the tab, because another tab is another player.
+// The seat gives a reloaded page its slot again. It belongs to the tab, because another tab is another player.
 function seatKey(room) {
   return "perigee.seat." + room.name;
 }
@@ -303,7 +303,7 @@ class Match {
     this.seed = 0;
     /** The newest turn that was simulated. */
     this.turn = 0;
-    /** The number of turns from an input to its turn. */
+    /** The input delay in turns: from the turn in which an input is made to the turn that contains it. */
     this.delay = 0;
     /** The speed of the match; 0 while it is paused. */
     this.speed = 0;
@@ -311,7 +311,7 @@ class Match {
     this.interval = 0;
     /** Limit of the bytes of one input. */
     this.maxInput = INPUT_BYTES;
-    /** Whether a state exists. */
+    /** Whether the game has a state. */
     this.ready = false;
     /** Resolves when the match is over. */
     this.ended = new Promise((resolve) => { this._resolveEnded = resolve; });
@@ -331,7 +331,7 @@ class Match {
     room.left.then(({ codeName }) => this._lose(new Error(`this client is out of the room (${codeName})`)));
   }
 
-  /** The part of the time to the next turn that has passed, from 0 to 1, for drawing in between. */
+  /** How much of the time to the next turn has passed, from 0 to 1. Serves to draw between two turns. */
   get progress() {
     if (this.speed === 0 || this.interval === 0 || !this.ready) return 1;
     const passed = (performance.now() - this._steppedAt) / 1000;
@@ -339,12 +339,12 @@ class Match {
   }
 
   /**
-   * Sends an input for the next turn without one, or for a later turn if it arrives too late. Each input needs a turn
-   * of its own.
+   * Sends an input for the next turn without an input. An input that arrives too late gets a later turn. Each input
+   * needs a turn of its own.
    */
   send(data) {
     const bytes = this._checkSize(toBytes(data));
-    if (!this._isOver && !(this.ready && this.slot === null)) this._queue.push(bytes); // spectators have none
+    if (!this._isOver && !(this.ready && this.slot === null)) this._queue.push(bytes); // a spectator has no inputs
   }
 
   /** Stops taking part. */
@@ -356,8 +356,8 @@ class Match {
   }
 
   /**
-   * Ends the match for any reason other than `exit`. Reports this to the caller that waits for the beginning, or to
-   * the game. Without an error, the server has ended the match.
+   * Ends the match for any reason other than `exit`. Reports the end to the game; before the beginning, to the caller
+   * of `lockstep`. No error means that the server has ended the match.
    */
   _lose(error) {
     if (this._isOver) return;
@@ -383,7 +383,7 @@ class Match {
       u32(this.room.id), u8(VERSION), u8((watches ? 1 : 0) | (snapshot ? 2 : 0)), this.seat,
       u32(isThere ? this.id : 0), u32(isThere ? this.turn : 0),
     );
-    // A request, because an ERROR must name it. START does not answer it.
+    // ENTER is a request only so that an ERROR can name it. START is not its answer.
     this.room.game.askPacket({ channel: CHANNEL, type: ENTER, data }).catch((error) => this._refused(error));
   }
 
@@ -398,9 +398,9 @@ class Match {
 
   _forget() {
     this._turns = new Map(); // turns that have arrived and wait to be simulated
-    this._waiting = 0; // bytes of `_turns`, with COST for each
+    this._waiting = 0; // bytes of `_turns`, including COST
     this._whole = 0; // all turns up to this one have arrived
-    this._inputs = new Map(); // inputs by turn, for turns that have not arrived
+    this._inputs = new Map(); // turn -> input, for turns that are not simulated yet
     this._submitted = 0; // the newest turn with an input
     this._hashes = [];
     this._hashTurn = 0;
@@ -450,7 +450,7 @@ class Match {
     return this.speed > 0 ? Math.max(INTERVAL_MIN, turns * this.interval / this.speed) : PAUSED_SECONDS;
   }
 
-  /** Makes the inputs for the turns up to this one. */
+  /** Gives each turn up to `last` an input: from the game, from the queue, or an empty one. */
   _submit(last) {
     if (this.slot === null) return;
     this._submitted = Math.max(this._submitted, this.turn);
@@ -467,8 +467,9 @@ class Match {
   }
 
   /**
-   * Queues a late input again, unless its turn repeated the previous input. The input is queued behind the `late`
-   * earlier inputs that were late, too. Returns their new number.
+   * Checks whether a turn contains this player's input. Queues a late input again, unless the turn repeated the
+   * previous input. `late` late inputs are already at the front of the queue; this one follows them. Returns the new
+   * number of late inputs.
    */
   _checkMissed(turn, data, entries, late) {
     const kinds = entries.filter(({ slot }) => slot === this.slot).map(({ kind }) => kind);
@@ -496,7 +497,7 @@ class Match {
     let first = this._submitted + 1;
     this._submit(this.turn + this.delay);
     if (this._isOver) return;
-    // Sends new inputs, and repeats earlier ones, which may be lost; if not all fit, only the newest.
+    // Sends the new inputs. Repeats earlier inputs if one INPUT has room for them, because INPUTs may be lost.
     first = Math.max(this.turn + 1, Math.min(first, this._submitted + 1 - INPUTS_MAX));
     do {
       this._sendInput(first);
@@ -529,7 +530,7 @@ class Match {
     this._hashTurn = this.turn;
   }
 
-  /** Runs the game's code for its state. If that fails, ends the match, because the state is lost. */
+  /** Runs code of the game that changes its state. If the code throws, ends the match, because the state is lost. */
   _do(fn) {
     try {
       fn();
@@ -547,7 +548,7 @@ class Match {
     });
   }
 
-  /** Keeps a turn. Drops the turn if too many wait, and requests it again later. */
+  /** Keeps a turn until it is simulated. If too many turns wait, drops it; NEED requests it again later. */
   _keep(number, turn) {
     if (number <= this.turn || this._turns.has(number) || number > this._whole + AHEAD_MAX) return;
     if (number !== this.turn + 1 && this._waiting + turn.cost > WAITING_BYTES) return;
@@ -656,7 +657,7 @@ const TAKE = {
     let whole = EMPTY, offset = 0;
     try {
       if (match.ready) whole = toBytes(match._game.snapshot?.());
-    } finally { // after a failure sends an empty state, so that the server asks another client at once
+    } finally { // if snapshot() throws, sends an empty state, so that the server asks another client at once
       do {
         match._send(SNAPSHOT_UP, [
           u32(match.room.id), u32(request), u32(match.turn), u32(whole.length), u32(offset),
@@ -708,7 +709,7 @@ const TAKE = {
 };
 
 /**
- * Takes part in the match of a room. Resolves when a state exists.
+ * Takes part in the match of a room. Resolves to the match when the game has a state.
  * @param {object} room a room of perigee.js
  * @param {object} game docs/lockstep.md lists its fields
  */

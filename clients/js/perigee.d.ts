@@ -45,7 +45,7 @@ export interface Reason {
   message?: string;
 }
 
-/** An error between client and server, or of the game (`perigee.fault`). */
+/** An error between client and server, or an error of the game (`perigee.fault`). */
 export declare class PerigeeError extends Error {
   constructor(code: number | string, message?: string);
   readonly name: "PerigeeError";
@@ -53,7 +53,7 @@ export declare class PerigeeError extends Error {
   readonly code: number | string;
   /** The name of the code. */
   readonly codeName: CodeName | (string & {});
-  /** For an error of the game: its value. */
+  /** For an error of the game: the error's value. */
   readonly value: any;
   /** With Unavailable: the seconds after which the client may try again. */
   readonly retry: number | undefined;
@@ -64,7 +64,7 @@ export interface ReconnectOptions {
   first?: number;
   /** The longest wait in seconds (8). Each wait is shortened by up to a half, at random. */
   max?: number;
-  /** Seconds after which to give up (Infinity). */
+  /** Seconds after which the client gives up (Infinity). */
   for?: number;
 }
 
@@ -75,20 +75,20 @@ export interface ConnectOptions {
   token?: string;
   /** Seconds for connecting, and for calls without a timeout (10). */
   timeout?: number;
-  /** false: the client ends with its connection, or if the first attempt is refused with Unavailable. */
+  /** false: the client ends with its connection, or if the server refuses the first attempt with Unavailable. */
   reconnect?: boolean | ReconnectOptions;
   /** Whether to join the rooms again after the session was lost (true). */
   rejoin?: boolean;
-  /** Handlers by name, as for `game.on`, set before the first connection is opened. */
+  /** Handlers by name, as for `game.on`. They are set before the client connects. */
   on?: { [K in keyof GameEvents]?: (event: GameEvents[K]) => void } & { [message: string]: (value: any, room?: any) => void };
   /** How many packets may wait for the server (1024). */
   queueLimit?: number;
   /**
-   * The export of the game's /schema.js, for binary messages; null: JSON. By default, a page loads it from
-   * the server.
+   * The export of the game's /schema.js, for binary messages; null: all messages are JSON. By default, a page loads
+   * the schema from the server.
    */
   schema?: object | null;
-  /** The class to use instead of the global WebSocket. */
+  /** The class that replaces the global WebSocket. */
   WebSocket?: new (url: string, protocols: string[]) => unknown;
   /** Options for node:tls, for an address that begins with tls://. */
   tls?: object;
@@ -97,7 +97,7 @@ export interface ConnectOptions {
 /**
  * Connects and waits until the server has accepted this client.
  * @param address "host:port", "ws://host/path", "wss://...", and in Node "tcp://host:port" and
- * "tls://host:port". A page may omit it to use the server that the page comes from.
+ * "tls://host:port". Without an address, a page connects to the server that it comes from.
  */
 export declare function connect(address: string, options?: ConnectOptions): Promise<Game>;
 export declare function connect(options?: ConnectOptions & { url?: string }): Promise<Game>;
@@ -105,7 +105,7 @@ export declare function connect(options?: ConnectOptions & { url?: string }): Pr
 export type Priority = "critical" | "high" | "normal" | "low";
 
 export interface SendOptions {
-  /** true: arrives once and in order, even if the connection is lost for a while. false: may be dropped. */
+  /** true (default): arrives once and in order, even if the connection is lost for a while. false: may be lost. */
   reliable?: boolean;
   priority?: Priority;
 }
@@ -120,26 +120,27 @@ export interface JoinOptions extends WaitOptions {
   [name: string]: unknown;
 }
 
-/** The rooms to list: those that match all that is given. */
+/** Lists the rooms that match all of the given fields. */
 export interface RoomQuery extends WaitOptions {
   kind?: string;
   /** Rooms that can be joined without a password: neither locked nor full. */
   open?: boolean;
-  /** Public facts of the rooms, at most 8. */
+  /** Values that the public facts of a room must have; at most 8. */
   meta?: Record<string, string | number | boolean>;
-  /** At most 100, which is the default. */
+  /** Limit of the number of rooms; at most 100, which is the default. */
   limit?: number;
-  /** Rooms whose names are sorted behind this one. */
+  /** Only rooms whose names are sorted behind this name. */
   after?: string;
 }
 
 export interface ListedRoom {
   name: string;
   kind: string;
-  /** Members, and those of them that are connected. */
+  /** Number of members. */
   count: number;
+  /** Number of members that are connected. */
   present: number;
-  /** Members at a time; undefined for a room without a limit. */
+  /** Limit of the number of members; undefined for a room without a limit. */
   capacity?: number;
   locked: boolean;
   /** Whether the room has a password. */
@@ -153,10 +154,10 @@ export type AskOptions = SendOptions & WaitOptions;
 /** Values that can be sent as bytes; text becomes UTF-8. */
 export type Bytes = Uint8Array | ArrayBuffer | ArrayBufferView | string;
 
-/** Returns bytes as a Uint8Array that shares their memory; for a string, its UTF-8. */
+/** Returns bytes as a Uint8Array that shares their memory. Converts a string to UTF-8. */
 export function toBytes(data: Bytes | null | undefined): Uint8Array;
 
-/** Removes the handler. */
+/** A function that removes a handler. */
 export type Off = () => void;
 
 /** The types of messages by name, for typed games. */
@@ -211,7 +212,7 @@ export interface GameEvents {
   redirect: { host: string; port: number };
   /** The server has given this client another name. */
   peer_renamed: Renamed;
-  /** Bytes that the server sent to this client, about no room. */
+  /** Bytes that arrived without a room. */
   relay: Relay;
 }
 
@@ -223,8 +224,8 @@ interface Emitter<Events, M extends Messages> {
     fn: (value: M[K], room: Room<M>) => void,
   ): Off;
   /**
-   * Calls `fn` for each message of this name, which may also be the name of an event, or missing in the
-   * schema.
+   * Calls `fn` for each message of this name. Unlike `on`, it accepts the name of an event, or a name that the
+   * schema does not have.
    */
   onMessage<K extends keyof M & string>(name: K, fn: (value: M[K], room: Room<M>) => void): Off;
   off(name: string, fn: (...args: any[]) => void): void;
@@ -281,7 +282,6 @@ export interface PacketFields extends SendOptions {
 /** Answers a packet that waits for an answer. */
 export type Reply = (data?: Bytes, options?: SendOptions) => void;
 
-/** A plugin channel that this client serves. */
 /** A tool for LLMs, as `perigee.mcp.tool` describes it: `input` and `output` are JSON Schemas of objects. */
 export interface Tool {
   name: string;
@@ -304,13 +304,14 @@ export interface ToolCall {
   progressToken?: string | number;
 }
 
+/** A plugin channel that this client serves. */
 export interface Channel {
   readonly game: Game;
   readonly id: number;
   readonly name: string;
-  /** Also false while a new session requests the channel again. */
+  /** Whether this client serves the channel now; false while a new session requests it again. */
   readonly open: boolean;
-  /** Calls `fn` for each packet. `peer` is an id, 0 for the server; `reply` is null if no answer is expected. */
+  /** Calls `fn` for each packet. `peer` is a peer id, 0 for the server; `reply` is null if none is expected. */
   on(name: "packet", fn: (peer: number, type: number, data: Uint8Array, reply: Reply | null) => void): Off;
   /** Calls `fn` when this client loses the channel without closing it. */
   on(name: "closed", fn: (error: PerigeeError) => void): Off;
@@ -327,11 +328,11 @@ export interface Channel {
 
 /** A session with a server. */
 export interface Game<M extends Messages = Messages> extends Emitter<GameEvents, M> {
-  /** This client's peer id, which changes with `lost`. */
+  /** This client's peer id; a new session (`lost`) has another one. */
   readonly id: number;
   /** The name from the options, or the name that the server has given. */
   readonly name: string;
-  /** UUID. */
+  /** The UUID of the session. */
   readonly session: string;
   readonly state: "connecting" | "open" | "reconnecting" | "closed";
   /** The round-trip time in seconds. */
@@ -340,9 +341,9 @@ export interface Game<M extends Messages = Messages> extends Emitter<GameEvents,
   readonly maxPayload: number;
   /** The game's ticks per second. */
   readonly tickRate: number;
-  /** Seconds. */
+  /** Seconds between two pings of the server. */
   readonly pingInterval: number;
-  /** Unix time in seconds at the moment of connecting. */
+  /** The server's Unix time in seconds, at the moment when this client connected. */
   readonly serverTime: number;
   /** The rooms in which this client is, by name. */
   readonly rooms: ReadonlyMap<string, Room>;
@@ -350,8 +351,8 @@ export interface Game<M extends Messages = Messages> extends Emitter<GameEvents,
   timeout: number;
 
   /**
-   * Joins a room. The game gets all options but `timeout`; `password` opens a room that has one. A new session that
-   * joins the room again gives the same options.
+   * Joins a room. The game gets all options but `timeout`. A room with a password needs the option `password`. A new
+   * session that joins the room again sends the same options.
    */
   join<R extends Messages = Messages>(name: string, options?: JoinOptions): Promise<Room<R>>;
   /**
@@ -368,7 +369,7 @@ export interface Game<M extends Messages = Messages> extends Emitter<GameEvents,
   onAsk(name: string, fn: (value: any, room?: Room) => unknown): Off;
   /** Measures the round-trip time in seconds. */
   ping(options?: WaitOptions): Promise<number>;
-  /** Sends bytes or text to all other clients, where the server has `client_broadcast`. */
+  /** Sends bytes or text to all other clients, if the server has the setting `client_broadcast`. */
   relay(data: Bytes, options?: SendOptions): void;
   /** Resolves when the server has received all reliable packets sent so far. */
   flush(): Promise<void>;

@@ -51,22 +51,22 @@ const BEFORE_WELCOME = new Set([WELCOME, REJECTED, CLOSING, ERROR, PING]);
 // Seconds.
 const TIMEOUT = 10; // for calls without a timeout
 const CLOSE_TIMEOUT = 1; // time in which the server should answer BYE
-const ACK_DELAY = 0.5; // longest time from a RELIABLE packet to its ACK
-const PING_EVERY = 5; // longest interval; a shorter interval of the server replaces it
-const DEAD_AFTER = 8; // silence after a ping that ends the connection
-const PROBE_TIMEOUT = 3; // the same limit after the device has woken up
+const ACK_DELAY = 0.5; // shortest time between two ACKs, unless ACK_EVERY packets wait
+const PING_EVERY = 5; // longest interval between pings; a shorter interval of the server replaces it
+const DEAD_AFTER = 8; // silence after an unanswered ping until the connection ends
+const PROBE_TIMEOUT = 3; // like DEAD_AFTER, but after the device has slept
 const FIRST_DELAY = 0.25, MAX_DELAY = 8; // pauses before reconnects
 
-const ACK_EVERY = 64; // packets that cause an ACK at once
-const QUEUE_LIMIT = 1024; // packets that are not acknowledged
+const ACK_EVERY = 64; // received packets after which an ACK is sent at once
+const QUEUE_LIMIT = 1024; // packets that the server has yet to acknowledge
 const QUEUE_BYTES = 8 * 1024 * 1024;
 const BUFFERED_MAX = 1024 * 1024; // unsent bytes, beyond which unreliable packets, PONG and ACK are dropped
-const ROOMS_MAX = 1024, MEMBERS_MAX = 262144; // limits for all rooms together; more break the protocol
+const ROOMS_MAX = 1024, MEMBERS_MAX = 262144; // rooms, and members of all rooms; more break the protocol
 const WARNINGS_MAX = 100;
 
 // Errors ----------------------------------------------------------------------------------------
 
-/** An error between client and server. `code` is one of `Code`, or for an error of the game its own text. */
+/** An error. For an error between client and server, `code` is one of `Code`; for one of the game, the game's text. */
 export class PerigeeError extends Error {
   /**
    * @param {number | string} code
@@ -77,7 +77,7 @@ export class PerigeeError extends Error {
     this.name = "PerigeeError";
     this.code = code;
     this.codeName = codeName(code);
-    /** For an error of the game: its value. */
+    /** For an error of the game: the error's value. */
     this.value = undefined;
     /** With `Unavailable`: the seconds until the client should try again. */
     this.retry = undefined;
@@ -112,7 +112,7 @@ const LIST_OPTIONS = ["kind", "open", "meta", "limit", "after", ...WAIT_OPTIONS]
 const ASK_OPTIONS = [...WAIT_OPTIONS, ...SEND_OPTIONS];
 const PACKET_FIELDS = ["channel", "type", "data", ...SEND_OPTIONS];
 
-/** Counts the letters to change, add or remove between two words. */
+/** Returns how many letters to change, add or remove to make one word of the other. */
 function distance(a, b) {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
@@ -156,19 +156,19 @@ function shown(value) {
   return (/^[AEIO]/i.test(name) ? "an " : "a ") + name;
 }
 
-const DEPTH_MAX = 64; // levels of nested values, as many as the server takes
+const DEPTH_MAX = 64; // levels of nested values; the server has the same limit
 
 /** Returns whether JSON would write {} for an object with contents, such as a Map or a Promise. */
 function isOpaque(object) {
   const parent = Object.getPrototypeOf(object);
-  if (parent === null || Object.getPrototypeOf(parent) === null) return false; // a plain one
+  if (parent === null || Object.getPrototypeOf(parent) === null) return false; // a plain object
   if (ArrayBuffer.isView(object)) return true;
   return typeof object.valueOf() === "object" && Object.keys(object).length === 0;
 }
 
 /**
- * Describes the part of a value that JSON cannot express, with its path; undefined if JSON can express all.
- * Fields that are undefined are left out, as JSON.stringify does.
+ * Describes the first part of a value that JSON cannot express, with its path. Returns undefined if JSON can express
+ * the whole value. Skips fields that are undefined, because JSON.stringify omits them.
  */
 function findUnsendable(value, path, depth = 0) {
   if (typeof value?.toJSON === "function") value = value.toJSON();
@@ -195,7 +195,7 @@ function findUnsendable(value, path, depth = 0) {
 // Time ------------------------------------------------------------------------------------------
 
 const now = () => performance.now() / 1000;
-/** Unlike `now`, includes the time in which the device sleeps, but a user may set this clock. */
+/** Unlike `now`, this clock also runs while the device sleeps. But the user may set it. */
 const wallClock = () => Date.now() / 1000;
 const after = (seconds, fn) => setTimeout(fn, Math.min(seconds * 1000, 0x7fffffff));
 
@@ -249,7 +249,7 @@ function join(parts) {
   return bytes;
 }
 
-/** Converts a value from the game to bytes; bytes are not copied. */
+/** Converts a string or other bytes to a Uint8Array. Does not copy bytes. */
 export function toBytes(data) {
   if (data === undefined || data === null) return EMPTY;
   if (typeof data === "string") return encoder.encode(data);
@@ -267,7 +267,7 @@ function textOf(bytes) {
   }
 }
 
-/** Reads the fields of one payload in order. Bytes behind them belong to later versions of the protocol. */
+/** Reads the fields of one payload in order. Further bytes belong to later versions of the protocol. */
 class Reader {
   constructor(bytes) {
     this._bytes = bytes;
@@ -285,7 +285,7 @@ class Reader {
   u8() { return this._view.getUint8(this._take(1)); }
   u16() { return this._view.getUint16(this._take(2), true); }
   u32() { return this._view.getUint32(this._take(4), true); }
-  /** Is exact up to 2^53, which is enough for times and the values of our own pings. */
+  /** Exact up to 2^53, which is enough for times and for the values of this client's pings. */
   u64() { return this.u32() + this.u32() * 0x100000000; }
   raw(size) { const at = this._take(size); return this._bytes.subarray(at, at + size); }
   str8() { return textOf(this.raw(this.u8())); }
@@ -337,7 +337,7 @@ function readHeader(bytes, at) {
   return packet;
 }
 
-/** Splits received bytes into packets. The bytes are pieces of a stream, or messages of whole packets. */
+/** Splits received bytes into packets. The bytes are parts of a stream, or messages that contain whole packets. */
 class PacketReader {
   constructor(isStream) {
     this._isStream = isStream;
@@ -346,7 +346,7 @@ class PacketReader {
     this._end = 0;
   }
 
-  /** Adds received bytes. Memory doubles with the received bytes. Views of earlier packets stay valid. */
+  /** Adds received bytes. A full buffer is replaced by one of twice the size. Earlier packets stay valid. */
   push(bytes) {
     const unread = this._end - this._at;
     if (unread === 0) [this._bytes, this._at, this._end] = [bytes, 0, 0];
@@ -388,7 +388,7 @@ class Stream {
     this._acked = 0;
     this._waiting = []; // packets without an acknowledgement, sent or not
     this._bytes = 0;
-    this._flushes = []; // { packets: number without an acknowledgement, resolve, reject }
+    this._flushes = []; // { packets, resolve, reject }; `packets` is the number without an acknowledgement
   }
 
   get waiting() { return this._waiting.length; }
@@ -403,7 +403,7 @@ class Stream {
     this._bytes += bytes.length;
   }
 
-  /** Drops the packets up to the count that the server has received. */
+  /** Drops the packets that the server has received; `count` is their number since the session began. */
   acknowledge(count) {
     const news = (count - this._acked) >>> 0;
     if (news > this._waiting.length) throw malformed("a count of packets that were never sent");
@@ -441,7 +441,7 @@ function parseAddress(address) {
   }
   const scheme = /^(\w+):\/\//.exec(address)?.[1];
   const bare = scheme ?? (isNode ? "tcp" : globalThis.location?.protocol === "https:" ? "wss" : "ws");
-  // Parsed as an http address, because that parser supports ports and IPv6 in brackets.
+  // Parses the rest as an http address, because URL supports ports and IPv6 in brackets there.
   const rest = scheme ? address.slice(scheme.length + 3) : address;
   let url;
   try {
@@ -460,8 +460,8 @@ function parseAddress(address) {
   return { kind: "ws", url: `${kind}://${where}${path}${url.search}` };
 }
 
-// A transport is { isStream, buffered, send(bytes), end() }. It calls opened() and received(bytes). Its last call is
-// ended(error), once.
+// A transport is { isStream, buffered, send(bytes), end() }. It calls opened(), then received(bytes) for all bytes,
+// and at last ended(error).
 
 function openWebSocket({ url }, options, { opened, received, ended }) {
   const WebSocket = options.WebSocket ?? globalThis.WebSocket;
@@ -494,7 +494,7 @@ function openWebSocket({ url }, options, { opened, received, ended }) {
 }
 
 async function openSocket({ kind, host, port }, options, { opened, received, ended }) {
-  // A variable, so that bundlers do not resolve it.
+  // The name is in a variable, so that bundlers do not resolve it.
   const name = kind === "tls" ? "node:tls" : "node:net";
   const module = await import(/* webpackIgnore: true */ /* @vite-ignore */ name);
   const socket = module.connect({ servername: isNaN(host[0]) ? host : undefined, ...options.tls, host, port });
@@ -529,7 +529,7 @@ async function openSocket({ kind, host, port }, options, { opened, received, end
 
 // Events ------------------------------------------------------------------------------------------
 
-/** Handlers by name: of events, and of messages, which may have the name of an event. */
+/** Handlers of events and of messages, by name. A message may have the name of an event. */
 class Emitter {
   constructor(events) {
     this._eventNames = events;
@@ -538,8 +538,8 @@ class Emitter {
   }
 
   /**
-   * Calls `fn` for each event or message of a name; returns a function that removes the handler. If an event
-   * has the name, `fn` gets the event.
+   * Calls `fn` for each event or message of a name. If an event has the name, `fn` gets only the event. Returns a
+   * function that removes the handler.
    */
   on(name, fn) {
     if (this._eventNames.has(name)) return addHandler(this._events, name, fn);
@@ -547,7 +547,7 @@ class Emitter {
     return this.onMessage(name, fn);
   }
 
-  /** Calls `fn` for each message of a name, which may also be the name of an event, or missing in the schema. */
+  /** Calls `fn` for each message of a name. The name may be that of an event, or the schema may lack it. */
   onMessage(name, fn) {
     return addHandler(this._messages, name, fn);
   }
@@ -557,7 +557,7 @@ class Emitter {
     handlers.get(name)?.delete(fn);
   }
 
-  /** Resolves to the next event or message of a name. Later ones wait until the callbacks of the promise have run. */
+  /** Resolves to the next event or message of a name. Later packets wait until the promise's callbacks have run. */
   next(name, options = {}) {
     checkOptions("next", options, WAIT_OPTIONS);
     const game = this.game ?? this;
@@ -629,8 +629,8 @@ class Room extends Emitter {
     this.members = new Map();
     /** Resolves to the reason when this client has left the room for good. */
     this.left = new Promise((resolve) => { this._resolveLeft = resolve; });
-    this._isAsked = false; // the game has called join, so a new session joins it again
-    this._joinOptions = {}; // of that call
+    this._isAsked = false; // the game has called join, so a new session joins the room again
+    this._joinOptions = {}; // options of the call of join
   }
 
   /** Sends a message about this room to the game's script. */
@@ -689,8 +689,8 @@ class Room extends Emitter {
   }
 
   /**
-   * Replaces the members, and emits events for those that left, joined or were renamed since. In a new session, an id
-   * may belong to another peer, so a different name means another member.
+   * Replaces the members. Emits an event for each member that has left, joined or got another name. In a new session,
+   * an id may belong to another peer, so a different name means another member.
    */
   _setMembers(peers, isSameSession) {
     const names = new Map(peers.map(({ id, name }) => [id, name]));
@@ -716,7 +716,7 @@ class Channel {
     this.game = game;
     this.id = 0;
     this.name = name;
-    this.open = false; // false while a new session requests it again, too
+    this.open = false; // also false while a new session requests the channel again
     this._isOver = false;
     this._handlers = new Map();
     this._tools = new Map(); // by name: { definition, fn }
@@ -769,7 +769,7 @@ class Channel {
     return this.game._request({ type: TOOL_ADD }, parts, TOOL_ADD);
   }
 
-  /** Answers an LLM's call of a tool; returns false where this client offers no such tool. */
+  /** Answers an LLM's call of a tool. Returns false if this client does not offer the tool on this channel. */
   _callTool(data, reply) {
     let call;
     try {
@@ -806,7 +806,7 @@ class Channel {
     this.open = true;
     this.game._channels.set(id, this);
     for (const { definition } of this._tools.values()) {
-      this._offer(definition).catch((error) => this.game._emit("error", error)); // of the session before
+      this._offer(definition).catch((error) => this.game._emit("error", error)); // offers the tools in a new session
     }
   }
 
@@ -848,7 +848,7 @@ class Channel {
   }
 }
 
-/** A packet on a channel of the game, for its handlers. */
+/** A packet on a channel of the game, as the handlers of onPacket get it. */
 class Packet {
   constructor(game, packet) {
     this.channel = packet.channel;
@@ -911,14 +911,14 @@ class Game extends Emitter {
 
     this._target = target;
     this._options = options;
-    this._connection = null; // the current connection and its state
+    this._connection = null; // the current connection, as _openOnce makes it
     this._stream = new Stream();
     this._resumeToken = NO_TOKEN;
     this._roomsById = new Map();
     this._memberCount = 0; // members of all rooms
     this._rejoining = new Map(); // name -> { room, promise }
     this._channels = new Map(); // id -> a channel that this client serves
-    this._served = new Map(); // name -> such a channel, or one that a new session requests again
+    this._served = new Map(); // name -> a channel that this client serves, or that a new session requests again
     this._asks = new Map();
     this._packetHandlers = new Set();
     this._requests = new Map(); // ref -> { resolve, reject, timer, wanted, name }
@@ -927,8 +927,8 @@ class Game extends Emitter {
     this._lastPing = 0;
     this._cleanups = [];
     this._schema = null; // schema of the game's messages, once loaded
-    this._isBeingMade = false; // whether the server watches the game's files
-    this._warned = new Set(); // names of messages with a warning in the console
+    this._isBeingMade = false; // whether the server watches the game's files, for development
+    this._warned = new Set(); // names of messages for which the console has a warning
   }
 
   // Warnings --------------------------------------------------------------------------------------
@@ -962,7 +962,7 @@ class Game extends Emitter {
     this._sendMessage(null, name, value, options);
   }
 
-  /** Sends bytes or text to all other clients, where the server has `client_broadcast`. */
+  /** Sends bytes or text to all other clients, if the server has the setting `client_broadcast`. */
   relay(data, options = {}) {
     checkOptions("relay", options, SEND_OPTIONS);
     this._sendInRoom(null, { type: BROADCAST, priority: priorityOf(options) }, options, toBytes(data));
@@ -983,7 +983,8 @@ class Game extends Emitter {
 
   /**
    * Joins a room; resolves to the room when the server has let this client in. The game gets all options but
-   * `timeout`; `password` opens a room that has one. A new session that joins the room again gives the same options.
+   * `timeout`. A room with a password needs the option `password`. A new session that joins the room again sends the
+   * same options.
    */
   async join(name, options = {}) {
     checkObject("join", options, "role");
@@ -1011,7 +1012,7 @@ class Game extends Emitter {
     return this._request({ type: ROOM_QUERY }, [jsonBody("list", wanted)], ROOMS_META, { timeout });
   }
 
-  /** Resolves to the rooms that the server lists: each as { id, name, members = number of its members }. */
+  /** Resolves to the server's rooms. Each is { id, name, members }; `members` is their number. */
   async listRooms(options = {}) {
     checkOptions("listRooms", options, WAIT_OPTIONS);
     return this._request({ type: ROOM_LIST }, [], ROOMS, options);
@@ -1090,7 +1091,7 @@ class Game extends Emitter {
     return this._request({ type: CHANNEL_OPEN }, parts, CHANNEL_OPENED, { ...options, served });
   }
 
-  /** Says goodbye after everything that was sent before. Resolves when the connection has ended. */
+  /** Sends BYE behind all earlier packets, and closes. Resolves when the connection has ended. */
   async close() {
     if (this.state === "closed") return;
     const connection = this._connection;
@@ -1118,8 +1119,8 @@ class Game extends Emitter {
   }
 
   /**
-   * Sends a packet. Without a connection, a reliable packet waits and any other is dropped. Unreliable
-   * packets are also dropped while the network does not keep up.
+   * Sends a packet. Without a connection, a reliable packet waits, and an unreliable packet is dropped. Unreliable
+   * packets are also dropped while too many bytes wait for the network.
    */
   _send(header, parts, { reliable = true } = {}) {
     if (this.state === "closed") throw this._notOpen();
@@ -1139,8 +1140,8 @@ class Game extends Emitter {
 
   _sendInRoom(room, header, options, ...parts) {
     if (room && !room.joined) {
-      if (options.reliable === false) return; // no error, so that a game which sends all the time need not
-                                              // check
+      if (options.reliable === false) return; // no error, so that a game that sends all the time
+                                              // need not check
       throw new PerigeeError(Code.NotInRoom, `not in room "${room.name}"`);
     }
     this._send(header, [u32(room ? room.id : 0), ...parts], options);
@@ -1161,7 +1162,7 @@ class Game extends Emitter {
     return this._schema.read(answer).value;
   }
 
-  /** Sends a request. Resolves to the answer, or to the result of the answer's handler. */
+  /** Sends a request. Resolves to the value that the handler of the answer gives. */
   _request(header, parts, wanted, options = {}) {
     const ref = this._newRef();
     const flags = (header.flags ?? 0) | REQUEST;
@@ -1205,7 +1206,7 @@ class Game extends Emitter {
 
   // Receiving -------------------------------------------------------------------------------------
 
-  /** Holds received packets until the code that awaits the last answer has run. */
+  /** Holds back received packets until the code that awaits a promise of this client has run. */
   _pause() {
     const connection = this._connection;
     if (!connection || connection.isPaused) return;
@@ -1258,7 +1259,7 @@ class Game extends Emitter {
     const { roomId, name, value } = this._schema.read(packet);
     const room = this._roomsById.get(roomId);
     if (packet.flags & REQUEST) return this._answer(packet.ref, room, name, value);
-    if (roomId !== 0 && !room) return; // sent before this client left the room
+    if (roomId !== 0 && !room) return; // the client has left the room meanwhile
     if (room?._message(name, value, room) || this._message(name, value, room)) return;
     this._warnUnheard(name, room);
   }
@@ -1282,7 +1283,7 @@ class Game extends Emitter {
     take?.();
   }
 
-  /** Returns the request that a control packet answers. If it expects an answer of another kind, rejects it. */
+  /** Returns the request that a control packet answers. If the request expects another kind of answer, rejects it. */
   _answered({ flags, ref, type }) {
     const request = flags & RESPONSE ? this._requests.get(ref) : undefined;
     if (!request || request.wanted === type) return request;
@@ -1322,7 +1323,7 @@ class Game extends Emitter {
     }
   }
 
-  /** Leaves the rooms that the JOINEDs after a resume have not listed. Called for the ACK behind the JOINEDs. */
+  /** After a resume, leaves the rooms for which no JOINED has arrived. Runs at the ACK that follows the JOINEDs. */
   _forgetRooms() {
     const { unconfirmed } = this._connection;
     const reason = { code: Code.NotInRoom, codeName: "NotInRoom" };
@@ -1381,7 +1382,7 @@ class Game extends Emitter {
     }
   }
 
-  /** Loads the schema of the server's pages, unless the options have one. */
+  /** Loads the schema that the server gives to pages, unless the options have a schema. */
   async _loadSchema(query = "") {
     const url = this._schema ? null : schemaUrl(this._target, this._options);
     this._schema ??= new Schema(url ? await importSchema(url + query) : this._options.schema);
@@ -1402,7 +1403,7 @@ class Game extends Emitter {
       const connection = {
         transport: null, reader: null, isWelcome: false, isPaused: false, end: null,
         resolve, reject, heard: now(), ackedAt: now(), onEnded: null, timers: [],
-        unconfirmed: new Set(), // rooms without JOINED since a resume
+        unconfirmed: new Set(), // after a resume: rooms for which no JOINED has arrived yet
       };
       this._connection = connection;
       const message = "the server did not answer; is it a Perigee server?";
@@ -1418,7 +1419,7 @@ class Game extends Emitter {
     await this._loadSchema(); // first, because the server does not wait long for HELLO
     if (!isCurrent()) return;
     const transport = await open(this._target, this._options, {
-      // The transport calls it later, when `transport` is set.
+      // When the transport calls this, `transport` is set.
       opened: () => isCurrent() && transport.send(this._hello()),
       received: (bytes) => {
         if (!isCurrent()) return;
@@ -1476,7 +1477,7 @@ class Game extends Emitter {
     this._emit("resumed", { seconds: now() - this._lostAt, resent: packets.length });
   }
 
-  /** Begins a new session. Only the rooms and channels of the old one continue. */
+  /** Begins a new session. Requests the rooms and channels of the old session again; everything else ends. */
   _lose() {
     const error = new PerigeeError(Code.ConnectionReset, "the session was lost");
     const dropped = this._stream.waiting;
@@ -1541,7 +1542,7 @@ class Game extends Emitter {
     this._pings.clear();
   }
 
-  /** Acknowledges received packets: at once after many packets, otherwise a little later. */
+  /** Acknowledges received packets: at once if many packets wait or the last ACK is old, otherwise a little later. */
   _acknowledge() {
     const { received, told } = this._stream;
     const connection = this._connection;
@@ -1559,7 +1560,7 @@ class Game extends Emitter {
     }
   }
 
-  /** Pings regularly. A connection without answers is dead, whatever the system reports. */
+  /** Pings regularly. Drops a connection without answers, even if the system reports no error. */
   _beat(connection) {
     const silent = now() - connection.heard;
     const slept = wallClock() - (connection.beatAt ?? wallClock()) > 3 * this._beatSeconds;
@@ -1619,7 +1620,7 @@ class Game extends Emitter {
     if (this.state === "reconnecting") this._reconnect(reason);
   }
 
-  /** Reconnects, with a pause before each attempt, until it succeeds or has to give up. */
+  /** Pauses and tries to connect, again and again, until an attempt succeeds or the client has to give up. */
   async _reconnect(reason) {
     const { first = FIRST_DELAY, max = MAX_DELAY, for: limit = Infinity } = this._options.reconnect ?? {};
     let problem = reason; // error of the last attempt
@@ -1762,7 +1763,7 @@ function schemaUrl({ url }, { schema }) {
   return `${protocol === "wss:" ? "https" : "http"}://${host}/schema.js`;
 }
 
-/** Imports a schema; undefined on failure; all messages are then JSON. */
+/** Imports a schema. Resolves to undefined on failure; all messages are then JSON. */
 async function importSchema(url) {
   try {
     return await import(/* webpackIgnore: true */ /* @vite-ignore */ url);
@@ -1772,7 +1773,7 @@ async function importSchema(url) {
 }
 
 /**
- * Handlers of control packets. Each reads and checks the fields, and returns a function that acts on them.
+ * Handlers of control packets. Each handler reads and checks the fields, and returns a function that uses them.
  */
 const CONTROLS = {
   [PING]: (game, reader) => {
@@ -1829,7 +1830,7 @@ const CONTROLS = {
     const id = reader.u32(), name = reader.str8();
     return () => room?._add(id, name);
   },
-  // Room 0 means this client itself, which is not among the members of its rooms.
+  // Room 0 means that this client itself has another name, because lists of members do not contain it.
   [PEER_RENAMED]: (game, reader) => {
     const roomId = reader.u32(), id = reader.u32(), name = reader.str8();
     return () => {
@@ -1915,7 +1916,7 @@ CONTROLS[CLOSING] = CONTROLS[REJECTED];
 
 /**
  * Connects to a server and waits until the server has accepted this client.
- * @param {string | object} [address] by default the server that the page is from
+ * @param {string | object} [address] default: the server that the page comes from
  * @param {object} [options]
  * @returns {Promise<Game>}
  */
@@ -1960,8 +1961,8 @@ const QUIET_MS = 150;
 let leaving;
 
 /**
- * Reloads the page once its files have stopped changing and the page exists again. While a tool writes files,
- * the page may be missing or incomplete, and an incomplete page would not learn of later changes.
+ * Reloads the page when its files have stopped changing and the server has the page. While a tool writes files, the
+ * page may be missing or incomplete. An incomplete page might not load this client, and would not see later changes.
  */
 function reload() {
   clearTimeout(leaving);
