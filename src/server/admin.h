@@ -12,6 +12,7 @@ typedef struct AdminStart {
 } AdminStart;
 
 /// Opens the listener unless it is off. A server inside another program opens it only
-/// if it has a game or `admin` is set. If the port is in use, that is an error if
-/// `admin` is set, otherwise a warning. On an error, returns false and sets `problem`.
+/// if it has a game or `admin` is set. If the port is in use, this function fails if
+/// `admin` is set; otherwise it logs a warning. On an error, returns false and sets
+/// `problem`.
 bool admin_open(Engine *engine, bool is_program, AdminStart *start);

@@ -87,8 +87,8 @@ static void spell_key(char out[SPELT_SIZE], ConfigSource source, const char *nam
   }
 }
 
-// Returns the key, or the entry of `others` (may be NULL), that is most similar to
-// `name`; or NULL.
+// Returns the key or the entry of `others` (may be NULL) that is most similar to
+// `name`. Returns NULL if none is similar.
 static const char *nearest(const char *name, const char *const *others) {
   const char *words[KEY_COUNT + 17];
   size_t count = 0;

@@ -25,7 +25,7 @@ typedef enum ConfigType {
   CONFIG_SWITCH,   // true or false
   CONFIG_PORT,     // a port, or false, stored as CONFIG_OFF
   CONFIG_ADDRESS,  // "host:port", or false, stored as an empty text
-  CONFIG_CHOICE,   // one of the words in the table's column for words
+  CONFIG_CHOICE,   // one of the words in the row's column `words`
 } ConfigType;
 
 /// When a new value takes effect on a live server.
@@ -54,8 +54,8 @@ enum { CONFIG_OFF = -1 };
 
 typedef struct ConfigValue {
   ConfigSource source;
-  double number;  // value; for texts 0; for choices the index of the word
-  char *text;     // value; owned; NULL for numbers
+  double number;  // value of a number; 0 for texts; index of the word for choices
+  char *text;     // value of a text; owned; NULL for numbers
 } ConfigValue;
 
 typedef struct Config {
@@ -104,8 +104,8 @@ bool config_set_program(Config *config, const char *name, const char *text,
 const char *config_name(ConfigKey key);
 ConfigChange config_change(ConfigKey key);
 
-/// Returns the value as a number; for a CONFIG_CHOICE the index of its word, for a text
-/// 0.
+/// Returns the value as a number. Returns the index of the word for a CONFIG_CHOICE,
+/// and 0 for a text.
 double config_number(const Config *config, ConfigKey key);
 
 /// Returns whether a CONFIG_SWITCH is true.

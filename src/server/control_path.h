@@ -1,4 +1,4 @@
-// Paths of control sockets (os/control.h), and the requests that these sockets take.
+// Paths of control sockets (os/control.h), and requests to these sockets.
 // The socket of a server is PORT.sock in $XDG_RUNTIME_DIR/perigee, or in
 // /tmp/perigee-UID if that folder does not exist.
 #pragma once

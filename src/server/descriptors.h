@@ -9,7 +9,7 @@ enum {
 };
 
 /// Opens /dev/null for each closed descriptor of 0, 1 and 2. Otherwise a connection
-/// would get that number, and receive all output.
+/// could get the number of a closed descriptor, and receive all output.
 void descriptors_fill(void);
 
 /// Raises the soft limit to the hard limit.

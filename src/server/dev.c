@@ -133,7 +133,7 @@ static void add_text(Buf *buf, const void *text, size_t size) {
 
 static void forget_errors(Dev *dev) { dev->report.size = dev->failures.size = 0; }
 
-// Shows the error of a saved version that does not load, and the errors of the running
+// Shows two kinds of errors: of a saved version that does not load, and of the running
 // version.
 static void show_errors(const Dev *dev) {
   Buf text = {0};

@@ -1,5 +1,5 @@
-// Helps the designer of a game: open pages show the game's errors, and reload their own
-// files when these change. With --prod, this module does nothing.
+// Helps the designer of a game: open pages show the game's errors. They reload their
+// own files when these files change. With --prod, this module does nothing.
 #pragma once
 
 #include "script/script.h"

@@ -9,7 +9,7 @@
 #include "net/udp.h"
 #include "net/web.h"
 
-// Time from the signal until the process ends, for the game's handlers of the stop.
+// Time that the game's handlers of the stop have after the signal.
 enum { STOP_US = 2500000 };
 
 // --- Configuration ---

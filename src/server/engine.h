@@ -1,6 +1,7 @@
-// A server without its surroundings: the connected layers with the script on top;
-// configuration, iterations, reload and stop. Its owner adds the surroundings: sockets,
-// signals and watched files (server.c), or a test (sim_server.c).
+// A server without its surroundings. It connects the layers, with the script on top,
+// and handles configuration, iterations, reload and stop. Its owner adds the
+// surroundings: sockets, signals and watched files (server.c), or a test
+// (sim_server.c).
 #pragma once
 
 #include "script/script.h"
@@ -24,7 +25,7 @@ typedef struct EngineEvents {
   void (*failed)(void *data, const char *text);
   void (*stop)(void *data, const char *reason);
   /// Handles an event of the relay that the program wants. The owner may call
-  /// script_handle for it, which the engine does not.
+  /// script_handle for the event, because the engine does not call it.
   void (*event)(void *data, const Event *event);
   /// All peers have been notified of the stop; net stops now.
   void (*leaving)(void *data);
@@ -68,8 +69,8 @@ void engine_start(Engine *engine);
 /// Handles events for one slice of an iteration.
 void engine_drain(Engine *engine);
 
-/// Stops taking events while the owner has no room for them, or continues. A stopping
-/// server ignores this.
+/// Stops taking events (is_on), because the owner has no space for them, or continues.
+/// A stopping server takes events in any case.
 void engine_hold(Engine *engine, bool is_on);
 
 /// Requests a reload; the event `reloaded` returns `token`. A forced reload ignores the

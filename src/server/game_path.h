@@ -7,6 +7,6 @@ enum { GAME_NAME_SIZE = 65 };
 /// static error text.
 const char *game_check(const char *path);
 
-/// Writes the name of a game's folder; if the game is a file other than game.lua, the
-/// name of the file; for NULL, `relay`.
+/// Writes the name of a game: the name of its folder, or the name of its file if that
+/// is not game.lua. Without a game (NULL), writes `relay`.
 void game_name(char name[GAME_NAME_SIZE], const char *path);

@@ -170,7 +170,7 @@ static void print_number(char *out, size_t size, const Rule *rule, double number
   snprintf(out, size, "%.15g%s", number, unit);
 }
 
-// Returns whether Lua needs quotes around the word: all words but true and false.
+// Returns whether Lua needs quotes around the word. Only true and false need none.
 static bool is_quoted(const char *word, int length) {
   return !(length == 4 && memcmp(word, "true", 4) == 0) &&
          !(length == 5 && memcmp(word, "false", 5) == 0);

@@ -1,6 +1,6 @@
-// The surroundings of an engine: sockets to listen on, TLS and watched files; for the
-// program `perigee` also signals and the control socket. This module prints nothing,
-// because its caller does.
+// The surroundings of an engine: sockets to listen on, TLS and watched files. The
+// program `perigee` also has signals and the control socket. This module prints
+// nothing, because its caller does.
 #pragma once
 
 #include <stdbool.h>
@@ -61,7 +61,7 @@ struct Server {
 };
 
 /// Loads the game, listens and starts. The log lines go to the Log that the thread
-/// uses; every thread that runs the loop must use the same one. Returns NULL with a
+/// uses; every thread that runs the loop must use the same Log. Returns NULL with a
 /// sentence, or several lines, in `problem`.
 Server *server_open(const ServerOptions *options, char *problem, size_t size);
 

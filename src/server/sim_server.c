@@ -104,8 +104,9 @@ static const char *inner_path(const SimServer *server, const char *path) {
   return path;
 }
 
-// Replaces a hidden module: each field of this value, and the result of each call, is
-// the value again, so that files which require the module still load.
+// Reads a file of the disk. A hidden module is replaced by a value whose fields and
+// results of calls are the value itself, so that files that require the module still
+// load.
 static int read_disk(const SimServer *server, const char *path, Buf *bytes) {
   static const char STAND_IN[] =
       "local any = {}\n"

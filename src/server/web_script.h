@@ -9,6 +9,6 @@
 extern const char web_script[];
 extern const size_t web_script_size;
 
-/// Text of /lockstep.js, likewise.
+/// Text of /lockstep.js, in the same form as web_script.
 extern const char web_lockstep[];
 extern const size_t web_lockstep_size;

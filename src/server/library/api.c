@@ -177,7 +177,8 @@ void api_deinit(Api *api) {
 
 typedef struct FieldRule {
   const char *name;
-  bool is_text;  // a string in a body; false: any JSON, which the route checks
+  bool is_text;  // whether a body contains the field as a string; false: as any JSON,
+                 // which the route checks
 } FieldRule;
 
 static const FieldRule FIELDS[API_FIELDS] = {

@@ -1,16 +1,17 @@
 // The control API: requests below /api/ of the admin listener, and lines of the control
-// socket. The lines are the same requests without a body ("GET /api/peers?limit=10"). A
-// read is answered at once from the relay and the session. A write is an order, like
-// those of a host program, and is answered when it has been carried out.
+// socket. The lines are the same requests without a body ("GET /api/peers?limit=10").
+// The library answers a read at once, from the relay and the session. A write becomes
+// an order, like the orders of a host program. The library answers a write when the
+// order has been carried out.
 #pragma once
 
 #include "net/admin.h"
 #include "server/library/library.h"
 
 enum {
-  API_PENDING_MAX = 256,       // requests that may wait for their outcome
+  API_PENDING_MAX = 256,       // limit of requests that wait for their outcome
   API_LIMIT_DEFAULT = 100,     // default number of entries on a page
-  API_LIMIT_MAX = 1000,        // most entries that a request may ask for
+  API_LIMIT_MAX = 1000,        // limit of entries on a page
   API_PAGE_BYTES = 256 << 10,  // size at which a page ends before its limit
   API_REASON_MAX = 127,        // bytes of a reason
 };

@@ -7,8 +7,8 @@
 
 // --- Handlers ---
 
-// A row of the table: a type of event of the host, the relay's event from which it is
-// made, and its handler.
+// A row of the table: a type of the host's events, its source in the relay, and its
+// handler.
 typedef struct Row {
   uint8_t type;  // perigee_server_event_type
   uint8_t
@@ -219,8 +219,8 @@ static void decide(perigee_server *self, const Event *event, Handler handler,
 
 // --- Events without a verdict ---
 
-// A request waits for the answer of the host, or for a verdict of the host that passes
-// it to the script.
+// A request waits for the host: for its answer, or for its verdict, which may pass the
+// request to the script.
 static void notify(perigee_server *self, const Event *event,
                    perigee_server_event *out) {
   bool is_request = (event->type == EVENT_MESSAGE || event->type == EVENT_PACKET) &&

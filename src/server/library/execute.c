@@ -1,8 +1,8 @@
 // Carries out orders between two events, as the relay carries out the commands of a
-// handler. An order of several commands is all or nothing: all commands are checked
-// before any is carried out. The rooms that the order creates come first. They stay
-// hidden until all of their on_creates have ended. Then the other commands are checked
-// again.
+// handler. An order that has a request is all or nothing: all of its commands are
+// checked before any command is carried out. The order's rooms are created first. They
+// stay hidden until all of their on_creates have ended. Then the other commands are
+// checked again.
 #include <string.h>
 
 #include "base/err.h"
@@ -81,8 +81,8 @@ static int queue(perigee_server *self, Order *order, const Command *command) {
 
 typedef enum Share { SHARE_ROOMS, SHARE_REST } Share;
 
-// Queues either the commands that create rooms, or all others. In an order without a
-// request, such as a message to several peers, each command succeeds or fails
+// Queues either the commands that create rooms, or all other commands. In an order
+// without a request, such as a message to several peers, each command succeeds or fails
 // independently.
 static int queue_share(perigee_server *self, Order *order, Share share) {
   Command command;
@@ -194,7 +194,8 @@ void orders_schedule(perigee_server *self) {
   if (self->orders.is_any) push_event(self);
 }
 
-// Begins no order while commands of an earlier one wait for the next slice or a handler.
+// Does not begin an order while commands of an earlier order wait for the next slice or
+// for a handler.
 void orders_run(perigee_server *self) {
   Order *order;
   while (!relay_has_urgent(relay_of(self))) {

@@ -1,7 +1,7 @@
-// A future is a copy of an event whose verdict or answer comes later, and is identified
-// by a token. When the verdict or answer comes, the event is handled as if it had just
-// arrived, if it still matters. All futures have the same timeout, so the oldest one
-// times out first.
+// A future is a copy of an event whose verdict or answer comes later. A token
+// identifies it. When the verdict or answer comes, the library handles the event as if
+// it had just arrived, unless its peer has gone. All futures have the same timeout, so
+// the oldest one times out first.
 #include <string.h>
 
 #include "base/mem.h"

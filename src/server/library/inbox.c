@@ -1,6 +1,6 @@
-// Events for a thread of the host. Each is one block of memory: the event, then its
-// texts, each with a NUL. While the queue is full, the loop takes no events of the
-// relay, so clients are throttled, and lines of the log are dropped.
+// Events for a thread of the host. Each event is one block of memory: the event, then
+// its texts, each with a NUL. While the queue is full, the loop takes no events of the
+// relay, so clients are throttled. Lines of the log are then dropped.
 #include <errno.h>
 #include <string.h>
 #include <time.h>

@@ -7,8 +7,8 @@
 //   events.c     passes the relay's events to handlers, or to the inbox
 //   futures.c    events whose verdict or answer comes later
 //   orders.c     the list of commands of all threads
-//   execute.c    carries them out in order, between two events
-//   commands.c   the functions that make them
+//   execute.c    carries out orders one after the other, between two events
+//   commands.c   the host's functions that make orders
 //   inbox.c      events for the host of a server with its own thread
 //   snapshot.c   copies of the server's state
 //   api.c        the control API: reads requests and answers them
@@ -31,7 +31,7 @@
 
 enum {
   STOP_REASON_MAX = 128,
-  ORDERS_BYTES = 64 << 20,  // most bytes of waiting commands
+  ORDERS_BYTES = 64 << 20,  // limit of bytes of waiting commands
 };
 
 struct perigee_server_config {
@@ -59,7 +59,7 @@ enum OrderCommand {
   ORDER_RELOAD,         // flags: 1 ignores the findings of a check
 };
 
-/// List of orders that have not begun. Protected by the lock.
+/// List of orders that have not begun. The lock protects it.
 typedef struct Orders {
   pthread_mutex_t lock;
   Order *first, **end;
@@ -110,7 +110,7 @@ typedef struct ApiPending {
   ApiClient client;
   uint32_t order;
   int status;           // HTTP status of a success
-  const char *missing;  // code that reports NOT_FOUND
+  const char *missing;  // code in the answer if the order ends with NOT_FOUND
 } ApiPending;
 
 typedef struct Api {
@@ -118,8 +118,7 @@ typedef struct Api {
   uint32_t count;
 } Api;
 
-/// Which thread uses the loop. A thread uses it to run it, or to take a snapshot while
-/// no thread runs it.
+/// The thread that uses the loop: to run it, or to start or close the server.
 typedef struct LoopLock {
   pthread_mutex_t lock;
   pthread_cond_t changed;
@@ -146,7 +145,7 @@ struct perigee_server {
   Inbox inbox;
   Api api;
   bool has_thread;
-  bool is_freed;  // its thread may end; protected by the lock of the loop
+  bool is_freed;  // the server's own thread may end; protected by the lock of the loop
   pthread_t thread;
   atomic_bool is_stop_claimed, is_stop_asked;
   char stop_reason[STOP_REASON_MAX];
@@ -202,8 +201,8 @@ void orders_init(Orders *orders);
 void orders_deinit(Orders *orders);
 
 /// Appends an order and takes ownership of it. Callable from any thread. Returns the
-/// order's request (0 if `is_reported` is false); or frees the order and returns a
-/// negative perigee_server_code.
+/// order's request (0 if `is_reported` is false). On an error, frees the order and
+/// returns a negative perigee_server_code.
 int orders_push(perigee_server *self, Order *order, bool is_reported);
 void order_free(Order *order);
 
@@ -245,7 +244,8 @@ extern const AdminEvents API_EVENTS;
 /// Implements ServerOptions.request.
 void api_control(void *data, ControlToken token, const char *line);
 
-/// Answers the request that waits for the event's order; returns false if there is none.
+/// Answers the request of the control API that waits for the order of `result`; returns
+/// false if no request waits.
 bool api_result(perigee_server *self, const perigee_server_event *result);
 void api_deinit(Api *api);
 

@@ -1,6 +1,7 @@
-// Starts, runs, stops and frees a server. One thread at a time uses the loop: it runs
-// the loop, or takes a snapshot while no thread runs it. While one thread runs it,
-// other threads request snapshots, which the loop takes in its next iteration.
+// Starts, runs, stops and frees a server. One thread at a time uses the loop. While one
+// thread runs the loop, other threads request snapshots, and the loop takes these
+// snapshots in its next iteration. While no thread runs the loop, a thread takes its
+// snapshot itself.
 #define _GNU_SOURCE  // sigtimedwait
 #include <signal.h>
 #include <stdio.h>
@@ -15,9 +16,9 @@
 // --- Using the loop ---
 
 typedef struct Inside {
-  Log *log;       // log that the thread used before
+  Log *log;       // log that the thread used before it entered the loop
   sigset_t mask;  // the thread's signal mask, to be restored
-  bool has_pipe;  // a SIGPIPE was already pending
+  bool has_pipe;  // whether a SIGPIPE was already pending
 } Inside;
 
 bool library_is_inside(perigee_server *self) {
@@ -28,9 +29,9 @@ bool library_is_inside(perigee_server *self) {
   return is;
 }
 
-// Blocks SIGPIPE while the thread uses the loop, because writing to a socket with a
-// closed other side raises it. Afterwards a pending SIGPIPE is removed, unless it was
-// pending before.
+// Blocks SIGPIPE while the thread uses the loop, because a write raises it if the other
+// side has closed the socket. unblock_pipe removes a pending SIGPIPE unless it was
+// already pending before.
 static void block_pipe(Inside *inside) {
   sigset_t pipe, pending;
   sigemptyset(&pipe);

@@ -17,7 +17,7 @@ static perigee_server_text copy(const char *bytes, size_t size) {
   return (perigee_server_text){text, size};
 }
 
-// Copies the text of a JSON string; of any other value its JSON.
+// Copies the text of a JSON string. Copies any other value as JSON.
 static perigee_server_text copy_value(Text json) {
   Buf text = {0};
   if (!json_read_text(json, &text)) return copy(json.bytes, json.size);
