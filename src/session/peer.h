@@ -82,10 +82,10 @@ typedef struct PeerRelay {
   uint32_t last_room;  // room that the peer joined last; it gets the lines of a
                        // text peer
   uint32_t excluded;   // number of the last broadcast that excludes the peer
+  uint32_t home;       // room of a bot, which it joins alone
   struct Peer *next_bot;   // next bot of its room, in the order of joining
-  uint32_t home;           // room of a bot, which it joins alone
-  uint8_t bot;             // BotFlags of a bot
   uint32_t warn_every_ms;  // interval between warnings about dropped messages
+  uint8_t bot;             // BotFlags of a bot
   uint64_t next_warn_ms;   // earliest time of the next such warning
 } PeerRelay;
 
@@ -100,15 +100,16 @@ typedef struct Peer {
   uint8_t hello_flags;     // flags of the HELLO that WELCOME or REJECTED answers
   uint8_t name_size;
   uint16_t hello_ref;
-  uint16_t port;    // remote port of the newest connection
-  bool is_bot;      // whether it is a bot; a bot is PEER_CONNECTING until its
-                    // COMMAND_BOT is carried out
-  bool holds_name;  // whether the session counts the peer's name as used
-  bool is_renamed;  // the name may differ from the name in HELLO; false for text peers
+  uint16_t port;        // remote port of the newest connection
+  uint32_t latency_us;  // round trip of the last PING; 0: unknown
+  uint16_t token_size;  // size of the token from HELLO
+  bool is_bot : 1;      // whether it is a bot; a bot is PEER_CONNECTING until its
+                        // COMMAND_BOT is carried out
+  bool holds_name : 1;  // whether the session counts the peer's name as used
+  bool is_renamed : 1;  // the name may differ from the name in HELLO; false for text
+                        // peers
   char *name;  // name, address and token in one block, with a NUL after each; owned
   uint8_t session[UUID_SIZE];
-  uint16_t token_size;      // size of the token from HELLO
-  uint32_t latency_us;      // round trip of the last PING; 0: unknown
   Timer timer;              // handshake deadline, then keepalive
   uint64_t last_packet_ms;  // time of the last packet from the peer
   uint64_t next_ping_ms;
