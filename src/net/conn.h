@@ -26,7 +26,7 @@ typedef enum Stop {
   STOP_THROTTLED = 1,  // net_throttle
   STOP_BUSY = 2,       // the server answers a request
   STOP_SHARE = 4,      // the connection has used its share of this iteration
-  STOP_OWNER = 8,      // first bit for further reasons; see io_threads/internal.h
+  STOP_OWNER = 8,      // first bit for further reasons of the owner
 } Stop;
 
 /// How a connection ended, if the layer above has not closed it. A greater value
