@@ -348,8 +348,8 @@ local function wait_for_listener(session, text)
 end
 
 
---- Sends a message that is not an answer to a session, on one of its listening streams. Without such a stream,
---- stores the message.
+--- Sends a message that is not an answer to a session, on one of its listening streams. Without such a
+--- stream, stores the message.
 ---@param session perigee.mcp.SessionState
 ---@param message table
 ---@return string? problem why it cannot be sent
