@@ -236,7 +236,8 @@ void match_report(Match *match) {
   if (!room_of(match)->is_joined) return;  // a new session is still joining the room
   uint32_t first = match->submitted + 1;
   submit(match, match->done + match->input_delay);
-  // While inputs of the game are missing, match_take_input sends all after the last one.
+  // If the game has yet to give inputs, match_take_input sends them together when the
+  // last of them has come.
   if (!gives_inputs(match) || match->submitted >= match->wanted)
     send_inputs(match, first);
   expect_turn(match);

@@ -142,7 +142,7 @@ int perigee_join_with(PerigeeClient *client, const char *name, const char *optio
                       uint32_t timeout_ms) {
   if (!name || !text_is_name(name, strlen(name))) return PERIGEE_BAD_ARGUMENT;
   Request *again = request_find_join(client, name, strlen(name));
-  if (again && again->number == 0) {  // a new session is already joining it
+  if (again && again->number == 0) {  // a new session joins the room again
     again->number = client->requests.last_number =
         client->requests.last_number % INT32_MAX + 1;
     return (int)again->number;

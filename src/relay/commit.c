@@ -18,7 +18,7 @@ enum {
   PIECES_TOGETHER = 1024,
 };
 
-// Carries out a command and returns its pieces of work.
+// Carries out a command; returns the number of its pieces of work.
 static uint64_t execute(Relay *relay, const Command *command) {
   uint64_t before = relay->stats.deliveries;
   if (script_join_holds(relay, command)) return 0;

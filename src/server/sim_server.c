@@ -104,9 +104,9 @@ static const char *inner_path(const SimServer *server, const char *path) {
   return path;
 }
 
-// Reads a file of the disk. A hidden module is replaced by a value whose fields and
-// results of calls are the value itself, so that files that require the module still
-// load.
+// Reads a file of the disk. Replaces a hidden module by a placeholder, because files that
+// require the module must still load. Each field of the placeholder, and each call of
+// it, gives the placeholder again.
 static int read_disk(const SimServer *server, const char *path, Buf *bytes) {
   static const char STAND_IN[] =
       "local any = {}\n"

@@ -105,7 +105,7 @@ local function call_tool(self, event)
 end
 
 
---- Handles the event that a new session serves a channel again.
+--- Continues a channel that a new session serves again.
 ---@param client table
 ---@param event table
 function channel.resume(client, event)

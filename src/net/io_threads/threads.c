@@ -173,7 +173,7 @@ static int open_thread(IoThreads *threads, IoThread *thread) {
 static void run_net_stop(Net *net, const void *body) {
   (void)body;
   net_stop(net);
-  // Lets the other handles of the loop keep it running.
+  // The bell alone must not keep the loop running.
   uv_unref((uv_handle_t *)&thread_of_home(net->home)->bell);
 }
 

@@ -155,7 +155,7 @@ struct UdpServer {
   List touched;         // peers to be served at the end of the iteration
   List closing;         // peers whose conns are freed at the end of the iteration
   uint32_t over_count;  // number of ended peers that are not freed yet
-  uint8_t secret[UDP_KEY_SIZE];  // secret of the keys to attach with
+  uint8_t secret[UDP_KEY_SIZE];  // udp_offer_key derives keys from it
   UdpOffer *offers;              // offers by the index of the peer's number
   uint32_t offer_capacity;
   UdpCookies cookies;

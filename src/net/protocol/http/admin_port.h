@@ -8,7 +8,7 @@
 enum {
   ADMIN_CONNS_MAX = 128,    // connections at a time; more are refused with 503
   ADMIN_FAILURES_MAX = 5,   // wrong tokens of a network before the lock
-  ADMIN_LOCK_MS = 30000,    // time after a 401 in which wrong tokens then get 429
+  ADMIN_LOCK_MS = 30000,    // length of the lock; wrong tokens get 429 then
   GATE_ADDRESSES_MAX = 64,  // networks whose wrong tokens are remembered
 };
 
