@@ -182,7 +182,7 @@ describe("a plugin", function()
     assert.truthy(llm:tool_names():find("run", 1, true))
   end)
 
-  it("that offers ten thousand tools has 64, and is told when it changes too much", function()
+  it("that offers ten thousand tools has 64, and gets an error when it changes too much", function()
     local perigee, llm = start { flags = { rate_limit = 0 } }
     local plugin = perigee:client "plugin"
     open(plugin, "ide")
