@@ -1,5 +1,5 @@
-// What keeps the documents: SQLite, PostgreSQL, or memory in a simulation. Only the
-// store's thread calls a back end after `open`, so none of them has locks.
+// A back end keeps the documents: SQLite, PostgreSQL, or memory in a simulation. Only the
+// store's thread calls it after `open`, so none of them has locks.
 #pragma once
 
 #include "store/fault.h"

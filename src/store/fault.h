@@ -1,7 +1,7 @@
 // The reason why the store could not do something.
 #pragma once
 
-/// What a call of the store ends with. Scripts get the names as codes.
+/// The outcome of a call of the store. Scripts get the names as codes.
 typedef enum StoreCode {
   STORE_OK,
   STORE_CONFLICT,     // "Conflict": another write came first

@@ -1,4 +1,4 @@
-// What a game keeps, on a thread of its own. The loop collects the writes of a handler in
+// The store keeps documents for a game, on a thread of its own. The loop collects the writes of a handler in
 // a unit, and hands the units and requests of an iteration to the thread in one piece. The
 // thread carries them out in order, commits many units in one transaction, and answers.
 //
