@@ -1,6 +1,6 @@
-// The store keeps documents for a game, on a thread of its own. The loop collects the writes of a handler in
-// a unit, and hands the units and requests of an iteration to the thread in one piece. The
-// thread carries them out in order, commits many units in one transaction, and answers.
+// The store keeps documents for a game, on a thread of its own. The loop collects the writes of a
+// handler in a unit, and hands the units and requests of an iteration to the thread in one piece.
+// The thread carries them out in order, commits many units in one transaction, and answers.
 //
 // Requests see all units before them. An answer to a unit or to a flush comes after its
 // commit, when the disk has it.
