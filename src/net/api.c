@@ -18,6 +18,16 @@ void net_unthrottle(Net *net, ConnId id) {
   if (endpoint) endpoint->ops->unthrottle(endpoint);
 }
 
+void net_hold(Net *net, ConnId id) {
+  Endpoint *endpoint = endpoint_find(net, id);
+  if (endpoint) endpoint->ops->hold(endpoint, true);
+}
+
+void net_release(Net *net, ConnId id) {
+  Endpoint *endpoint = endpoint_find(net, id);
+  if (endpoint) endpoint->ops->hold(endpoint, false);
+}
+
 void net_write(Net *net, ConnId id, const Out *out) {
   Endpoint *endpoint = endpoint_find(net, id);
   if (endpoint) endpoint->ops->write(endpoint, out);

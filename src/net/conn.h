@@ -54,6 +54,7 @@ typedef struct Outbox {
   Source direct;  // messages to this connection alone
   GroupRef *groups;
   uint16_t group_count, group_capacity;
+  uint16_t holds;     // number of net_hold without net_release
   bool is_urgent;     // this iteration flushes all priorities
   bool is_condemned;  // the connection did not read, so only OUT_KEEP messages follow
   Backlog *backlog;   // waiting output; owned; NULL while the connection keeps up

@@ -24,6 +24,8 @@ typedef struct EndpointOps {
   bool is_local;  // the endpoint is a Conn
   void (*write)(Endpoint *endpoint, const Out *out);
   void (*end)(Endpoint *endpoint, Code code, const char *text);
+  /// Implements net_hold, or net_release if `is_held` is false.
+  void (*hold)(Endpoint *endpoint, bool is_held);
   void (*throttle)(Endpoint *endpoint);
   void (*unthrottle)(Endpoint *endpoint);
   /// Passes waiting input up; the endpoint was in net->resumed.

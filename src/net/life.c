@@ -141,6 +141,7 @@ static void on_linger_over(void *data, uint64_t now_ms) {
 // of the output has left.
 void conn_close(Conn *conn) {
   Net *net = conn->net;
+  conn->out.holds = 0;
   flush_conn(conn, PRIORITIES_ALL);
   counter_leave(&conn->self, conn->out.sent);
   if (conn->info) take_info(conn, NULL);

@@ -24,6 +24,14 @@ static void local_end(Endpoint *endpoint, Code code, const char *text) {
   conn_close(conn_of(endpoint));
 }
 
+static void local_hold(Endpoint *endpoint, bool is_held) {
+  Outbox *out = &conn_of(endpoint)->out;
+  if (is_held)
+    out->holds++;
+  else if (out->holds > 0 && --out->holds == 0 && out->backlog)
+    backlog_pump(conn_of(endpoint));
+}
+
 static void local_throttle(Endpoint *endpoint) {
   conn_stop(conn_of(endpoint), STOP_THROTTLED);
 }
@@ -69,6 +77,7 @@ const EndpointOps LOCAL = {
     .is_local = true,
     .write = local_write,
     .end = local_end,
+    .hold = local_hold,
     .throttle = local_throttle,
     .unthrottle = local_unthrottle,
     .resume = conn_resume,

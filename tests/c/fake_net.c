@@ -32,6 +32,7 @@ typedef struct FakeConn {
   void *data;
   Framing framing;
   bool is_stale, is_closed, is_throttled;
+  int holds;
   uint32_t max_payload;
   uint32_t writes;
   NetSent total;
@@ -263,6 +264,16 @@ void net_end(Net *net, ConnId id, Code code, const char *text) {
   net_close(net, id);
 }
 
+void net_hold(Net *net, ConnId id) {
+  FakeConn *conn = find(net, id);
+  if (conn) conn->holds++;
+}
+
+void net_release(Net *net, ConnId id) {
+  FakeConn *conn = find(net, id);
+  if (conn) conn->holds--;
+}
+
 void net_throttle(Net *net, ConnId id) {
   FakeConn *conn = find(net, id);
   if (conn) conn->is_throttled = true;
@@ -423,6 +434,8 @@ const Sent *fake_next(Net *net, ConnId id) {
 
 bool fake_is_closed(Net *net, ConnId id) { return net->conns[id].is_closed; }
 bool fake_is_throttled(Net *net, ConnId id) { return net->conns[id].is_throttled; }
+
+int fake_holds(Net *net, ConnId id) { return net->conns[id].holds; }
 uint32_t fake_max_payload(Net *net, ConnId id) { return net->conns[id].max_payload; }
 
 void fake_jump(Net *net, uint64_t ms) {

@@ -45,6 +45,9 @@ uint32_t fake_writes(Net *net, ConnId conn);
 /// Whether the server has closed it.
 bool fake_is_closed(Net *net, ConnId conn);
 bool fake_is_throttled(Net *net, ConnId conn);
+
+/// Returns the number of holds of a connection.
+int fake_holds(Net *net, ConnId conn);
 uint32_t fake_max_payload(Net *net, ConnId conn);
 
 /// How many groups the connection is in.

@@ -58,6 +58,17 @@ static void proxy_unthrottle(Endpoint *endpoint) {
   if (proxy->kept.size > 0) endpoint_resume_later(main_of(proxy), endpoint);
 }
 
+static void run_hold(Net *net, const void *body) {
+  const DownNumber *down = body;
+  Endpoint *endpoint = endpoint_find(net, down->conn);
+  if (endpoint) endpoint->ops->hold(endpoint, down->value);
+}
+
+static void proxy_hold(Endpoint *endpoint, bool is_held) {
+  static const RemoteCall HOLD = {.run = run_hold};
+  post_number(proxy_of(endpoint), &HOLD, is_held);
+}
+
 static void run_set_max_payload(Net *net, const void *body) {
   const DownNumber *down = body;
   net_set_max_payload(net, down->conn, down->value);
@@ -311,6 +322,7 @@ static void run_open(Net *net, const void *body) {
   static const EndpointOps OPS = {
       .write = proxy_write,
       .end = proxy_end,
+      .hold = proxy_hold,
       .throttle = proxy_throttle,
       .unthrottle = proxy_unthrottle,
       .resume = proxy_resume,

@@ -319,7 +319,7 @@ static void fill_chunk(Conn *conn) {
 
 void backlog_pump(Conn *conn) {
   Backlog *backlog = conn->out.backlog;
-  if (backlog->is_writing || conn->state == CONN_CLOSED) return;
+  if (backlog->is_writing || conn->out.holds > 0 || conn->state == CONN_CLOSED) return;
   fill_chunk(conn);
   if (backlog->writing.size == 0) {
     bool is_closing =
@@ -356,7 +356,8 @@ bool backlog_written(Conn *conn, int status) {
 void backlog_write_now(Conn *conn, const uint8_t *bytes, size_t size) {
   int written = UV_EAGAIN;
   uv_buf_t buf = uv_buf_init((char *)bytes, (unsigned)size);
-  if (!conn->out.backlog) written = transport_try_write(conn->transport, &buf, 1);
+  if (!conn->out.backlog && conn->out.holds == 0)
+    written = transport_try_write(conn->transport, &buf, 1);
   if (written < 0 && written != UV_EAGAIN) {
     conn_end(conn, END_BROKEN);
     return;

@@ -98,7 +98,7 @@ static void writer_put(Writer *writer, const Run *run) {
   uint32_t size = run_size(run);
   count_sent(&writer->conn->out.sent, run, size);
   count_sent(&writer->conn->net->sent, run, size);
-  if (writer->conn->out.backlog) {
+  if (writer->conn->out.backlog || writer->conn->out.holds > 0) {
     take_run(writer->conn, run);
     return;
   }
@@ -265,7 +265,7 @@ static void merge(Writer *writer, Cursor *cursors, uint32_t count) {
   for (uint32_t i = left / 2; i-- > 0;) sift_down(cursors, left, i);
   while (left > 0) {
     Run run = next_run(&cursors[0], second_sequence(cursors, left));
-    if (writer->conn->datagrams)
+    if (writer->conn->datagrams && writer->conn->out.holds == 0)
       writer_sort(writer, &run);
     else
       writer_add(writer, &run);

@@ -43,6 +43,74 @@ static void streams_merge_in_the_order_of_sending(void **state) {
   world_close(&world);
 }
 
+static void a_held_connection_gets_everything_later_and_in_order(void **state) {
+  (void)state;
+  World world;
+  world_open(&world, DEFAULTS, FRAMING_LINES);
+  join(&world);
+  join(&world);
+  GroupId group = net_group_open(world.net, 1);
+  for (int i = 0; i < 2; i++) net_group_join(world.net, group, world.ids[i]);
+  Out welcome = out_of("welcome", PRIORITY_NORMAL),
+      all = out_of("all", PRIORITY_NORMAL), last = out_of("last", PRIORITY_NORMAL);
+  net_hold(world.net, world.ids[0]);
+  net_hold(world.net, world.ids[0]);
+  net_write(world.net, world.ids[0], &welcome);
+  net_group_write(world.net, group, &all, NULL, 0);
+  expect(&world, 1, "all\n");
+  net_release(world.net, world.ids[0]);
+  net_write(world.net, world.ids[0], &last);
+  net_group_write(world.net, group, &all, NULL, 0);
+  expect(&world, 1, "all\n");
+  char byte;
+  assert_int_equal(recv(world.sockets[0], &byte, 1, MSG_DONTWAIT), -1);
+  assert_int_equal(net_queued(world.net, world.ids[0]).packets, 4);
+  net_release(world.net, world.ids[0]);
+  net_release(world.net, world.ids[0]);  // one too many has no effect
+  net_write(world.net, world.ids[0], &last);
+  expect(&world, 0, "welcome\nall\nlast\nall\nlast\n");
+  assert_int_equal(net_queued(world.net, world.ids[0]).packets, 0);
+  world_close(&world);
+}
+
+static void the_end_of_a_connection_ends_its_hold(void **state) {
+  (void)state;
+  World world;
+  world_open(&world, DEFAULTS, FRAMING_LINES);
+  join(&world);
+  Out welcome = out_of("welcome", PRIORITY_NORMAL),
+      bye = out_of("bye", PRIORITY_NORMAL);
+  net_hold(world.net, world.ids[0]);
+  net_write(world.net, world.ids[0], &welcome);
+  for (int i = 0; i < 5; i++) turn(&world);
+  net_write(world.net, world.ids[0], &bye);
+  net_close(world.net, world.ids[0]);
+  expect(&world, 0, "welcome\nbye\n");
+  world_close(&world);
+}
+
+static void held_messages_count_towards_the_capacity(void **state) {
+  (void)state;
+  NetLimits limits = DEFAULTS;
+  limits.channel_capacity = 3;
+  World world;
+  world_open(&world, limits, FRAMING_LINES);
+  join(&world);
+  net_hold(world.net, world.ids[0]);
+  for (int i = 0; i < 5; i++) {
+    Out out = out_of("x", PRIORITY_NORMAL);
+    net_write(world.net, world.ids[0], &out);
+    turn(&world);
+  }
+  assert_int_equal(world.dropped, 2);
+  net_release(world.net, world.ids[0]);
+  Out end = out_of("end", PRIORITY_NORMAL);
+  turn(&world);
+  net_write(world.net, world.ids[0], &end);
+  expect(&world, 0, "x\nx\nx\nend\n");
+  world_close(&world);
+}
+
 static void higher_priorities_go_first_in_a_flush(void **state) {
   (void)state;
   World world;
@@ -259,6 +327,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(group_reaches_everyone_but_the_excepted),
       cmocka_unit_test(streams_merge_in_the_order_of_sending),
+      cmocka_unit_test(a_held_connection_gets_everything_later_and_in_order),
+      cmocka_unit_test(the_end_of_a_connection_ends_its_hold),
+      cmocka_unit_test(held_messages_count_towards_the_capacity),
       cmocka_unit_test(higher_priorities_go_first_in_a_flush),
       cmocka_unit_test(newer_message_replaces_older_with_its_key),
       cmocka_unit_test(member_gets_what_is_sent_while_it_is_in),

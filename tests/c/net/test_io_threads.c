@@ -65,6 +65,27 @@ static void test_fault(void **state) {
   close_world(&world);
 }
 
+static void test_hold(void **state) {
+  (void)state;
+  World world;
+  open_world(&world, FRAMING_LINES);
+  Peer *peers[3];
+  for (int i = 0; i < 3; i++) peers[i] = join(&world);
+  GroupId group = net_group_open(world.net, 7);
+  for (int i = 0; i < 3; i++) net_group_join(world.net, group, peers[i]->id);
+  Out all = {.parts = {"all\n"}, .sizes = {4}};
+  net_hold(world.net, peers[0]->id);
+  write_line(&world, peers[0], "welcome\n");
+  net_group_write(world.net, group, &all, NULL, 0);
+  for (int i = 1; i < 3; i++) expect(&world, peers[i], "all\n");
+  char byte;
+  assert_int_equal(recv(socket_of(&world, peers[0]), &byte, 1, MSG_DONTWAIT), -1);
+  net_release(world.net, peers[0]->id);
+  write_line(&world, peers[0], "last\n");
+  expect(&world, peers[0], "welcome\nall\nlast\n");
+  close_world(&world);
+}
+
 static void test_groups(void **state) {
   (void)state;
   World world;
@@ -145,9 +166,10 @@ static void test_no_threads(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_lines),           cmocka_unit_test(test_packets),
-      cmocka_unit_test(test_fault),           cmocka_unit_test(test_groups),
-      cmocka_unit_test(test_group_after_end), cmocka_unit_test(test_no_threads),
+      cmocka_unit_test(test_lines),      cmocka_unit_test(test_packets),
+      cmocka_unit_test(test_fault),      cmocka_unit_test(test_hold),
+      cmocka_unit_test(test_groups),     cmocka_unit_test(test_group_after_end),
+      cmocka_unit_test(test_no_threads),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
