@@ -3,9 +3,11 @@
 #pragma once
 
 #include "store/fault.h"
+#include "store/query.h"
 #include "store/unit.h"
 
 typedef struct Backend Backend;
+typedef struct RequestList RequestList;
 
 enum { STORE_INDEXES_MAX = 16 };
 
@@ -22,30 +24,95 @@ typedef struct StoreDocument {
   Text value;
 } StoreDocument;
 
+/// A document that was found. Its texts are valid during the call.
+typedef struct BackendRow {
+  Text id;
+  StoreDocument document;
+  StoreValue order;  // value of the field by which the query orders
+} BackendRow;
+
+/// Called for each document found. Returns false to stop.
+typedef bool BackendOnRow(void *data, const BackendRow *row);
+
+/// A part of a collection, ordered by id: for migrations and exports.
+typedef struct StoreScan {
+  uint32_t collection;
+  uint32_t schema_below;  // only documents of older schemas; UINT32_MAX: all
+  uint32_t limit;
+  Text after;  // id of the last document before; empty: from the first
+} StoreScan;
+
+/// A statement of perigee.store.sql.
+typedef struct StoreSql {
+  Text text;
+  const StoreValue *arguments;
+  uint32_t count;        // number of arguments
+  uint32_t deadline_ms;  // longest run
+} StoreSql;
+
+/// What a back end is opened for.
+typedef enum BackendUse {
+  BACKEND_SERVE,  // reads and writes; SQLite: refused if another process serves the file
+  BACKEND_READ,   // reads beside a server; creates nothing
+} BackendUse;
+
 typedef struct BackendOps {
+  bool is_shared;  // other servers write to the same place, so nothing may be cached
+
   /// Opens the place; returns NULL with a fault.
-  Backend *(*open)(const char *place, StoreFault *fault);
+  Backend *(*open)(const char *place, BackendUse use, StoreFault *fault);
   void (*close)(Backend *backend);
 
   /// Creates or changes a collection's table and indexes. The collection is `index` from
-  /// then on.
+  /// then on. Indexes that `collection` does not have are removed.
   StoreCode (*define)(Backend *backend, uint32_t index,
                       const StoreCollection *collection, StoreFault *fault);
 
   /// Begins a transaction. Until its end, reads see what it has written.
   StoreCode (*begin)(Backend *backend, StoreFault *fault);
+
+  /// STORE_UNKNOWN: only `settle` knows whether the transaction has been committed.
   StoreCode (*commit)(Backend *backend, StoreFault *fault);
   void (*rollback)(Backend *backend);
 
-  /// Carries out a unit within the transaction. On failure, nothing of the unit is left,
-  /// and the rest of the transaction stays, unless `code` is STORE_UNAVAILABLE,
-  /// STORE_FULL or STORE_DAMAGED. `*version` is the version of what it has written.
+  /// Finds out whether a commit that returned STORE_UNKNOWN has happened, and makes sure
+  /// that it stays so. On failure it can be called again later.
+  StoreCode (*settle)(Backend *backend, bool *has_happened, StoreFault *fault);
+
+  /// Carries out a unit within the transaction: first its checks, then its writes. On
+  /// failure, nothing of the unit is left, and the rest of the transaction stays, unless
+  /// store_is_of_disk(code). `*version` is the version of what it has written.
   StoreCode (*apply)(Backend *backend, const StoreUnit *unit, int64_t *version,
                      StoreFault *fault);
 
-  /// Reads a document, within the transaction or outside of one.
+  /// The following read, within the transaction or outside of one.
   StoreCode (*get)(Backend *backend, uint32_t collection, Text id,
                    StoreDocument *document, StoreFault *fault);
+  StoreCode (*find)(Backend *backend, const StoreQuery *query, BackendOnRow *on_row,
+                    void *data, StoreFault *fault);
+  StoreCode (*count)(Backend *backend, const StoreQuery *query, uint64_t *count,
+                     StoreFault *fault);
+  StoreCode (*scan)(Backend *backend, const StoreScan *scan, BackendOnRow *on_row,
+                    void *data, StoreFault *fault);
+
+  /// Calls `on_collection` for each collection of the place, by name.
+  StoreCode (*list)(Backend *backend,
+                    void (*on_collection)(void *data, const StoreCollection *),
+                    void *data, StoreFault *fault);
+
+  /// Runs a statement that reads, on a back end opened with BACKEND_READ. Appends the rows
+  /// as JSON, a list of objects; at most STORE_ROWS_MAX rows and STORE_FOUND_MAX bytes.
+  /// NULL: not possible.
+  StoreCode (*sql)(Backend *backend, const StoreSql *sql, Buf *rows, StoreFault *fault);
+
+  /// For a back end with a pipeline, which then needs no begin, commit, rollback, settle,
+  /// apply, get, find, count and scan: carries out requests (request.h) in order, fills in
+  /// their answers, and moves them to `ended`; units have been committed. NULL: the store
+  /// calls the functions above. If the connection is lost, leaves in `requests` those to
+  /// be repeated, and returns STORE_UNAVAILABLE; the store calls it again later.
+  StoreCode (*run)(Backend *backend, RequestList *requests, RequestList *ended,
+                   StoreFault *fault);
 } BackendOps;
 
 extern const BackendOps backend_sqlite;
+extern const BackendOps backend_memory;

@@ -22,6 +22,7 @@ const char *store_code_name(StoreCode code) {
     case STORE_UNAVAILABLE:
     case STORE_FULL:
     case STORE_DAMAGED:
+    case STORE_UNKNOWN:
       return "Unavailable";
     case STORE_TOO_LARGE:
       return "TooLarge";
@@ -31,6 +32,8 @@ const char *store_code_name(StoreCode code) {
       return "Invalid";
     case STORE_LATE:
       return "Timeout";
+    case STORE_CODES:
+      break;
   }
   return "";
 }

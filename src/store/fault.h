@@ -1,6 +1,8 @@
 // The reason why the store could not do something.
 #pragma once
 
+#include <stdbool.h>
+
 /// The outcome of a call of the store. Scripts get the names as codes.
 typedef enum StoreCode {
   STORE_OK,
@@ -12,6 +14,8 @@ typedef enum StoreCode {
   STORE_SLOW,         // "SlowStore": too many writes wait
   STORE_INVALID,      // "Invalid": the statement of perigee.store.sql is wrong
   STORE_LATE,         // "Timeout": the statement took longer than its deadline
+  STORE_UNKNOWN,      // "Unavailable": nothing says whether the commit has happened
+  STORE_CODES         // number of codes
 } StoreCode;
 
 /// A code and one sentence without full stop.
@@ -23,6 +27,13 @@ typedef struct StoreFault {
 /// Sets the fault, and returns its code.
 StoreCode store_fault(StoreFault *fault, StoreCode code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/// Returns whether the code is a failure of the disk or of the other server, so that the
+/// transaction is lost.
+static inline bool store_is_of_disk(StoreCode code) {
+  return code == STORE_UNAVAILABLE || code == STORE_FULL || code == STORE_DAMAGED ||
+         code == STORE_UNKNOWN;
+}
 
 /// Returns the code's name for scripts; static.
 const char *store_code_name(StoreCode code);

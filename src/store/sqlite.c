@@ -199,7 +199,8 @@ static void close_file(Backend *backend) {
   mem_free(backend);
 }
 
-static Backend *open_file(const char *place, StoreFault *fault) {
+static Backend *open_file(const char *place, BackendUse use, StoreFault *fault) {
+  (void)use;
   Backend *backend = mem_zalloc(sizeof *backend);
   int result = sqlite3_open_v2(
       place, &backend->db,
@@ -320,6 +321,8 @@ static StoreCode carry_out(Backend *backend, const StoreStep *step, StoreFault *
   switch ((StoreStepType)step->type) {
     case STORE_CHECK:
       return check(backend, step, fault);
+    case STORE_CHECK_FOUND:
+      return STORE_INVALID;
     case STORE_PUT:
       return put(backend, step, fault);
     case STORE_DELETE: {

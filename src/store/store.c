@@ -162,10 +162,6 @@ static void end_batch(Store *store, Batch *batch) {
   hand_over_held(store, batch);
 }
 
-static bool is_of_the_disk(StoreCode code) {
-  return code == STORE_UNAVAILABLE || code == STORE_FULL || code == STORE_DAMAGED;
-}
-
 static void apply(Store *store, Batch *batch, Request *request) {
   StoreFault *fault = &request->answer.fault;
   if (!batch->is_open) {
@@ -180,7 +176,7 @@ static void apply(Store *store, Batch *batch, Request *request) {
                                      &request->answer.version, fault);
   push(&batch->held, request);
   if (request->token != 0) batch->is_awaited = true;
-  if (!is_of_the_disk(code)) return;
+  if (!store_is_of_disk(code)) return;
   store->ops->rollback(store->backend);
   repeat_each(store, &batch->held);
   hand_over_held(store, batch);
@@ -302,7 +298,7 @@ Store *store_open(Loop *loop, const StoreOptions *options, StoreFault *fault) {
   store->delay_ms = options->delay_ms;
   store->on_end = options->on_end;
   store->data = options->data;
-  store->backend = store->ops->open(options->place, fault);
+  store->backend = store->ops->open(options->place, BACKEND_SERVE, fault);
   if (store->backend != NULL) {
     store->bell = bell_open(loop, on_bell, store);
     if (store->bell != NULL && worker_start(loop, run, on_thread_end, store) != NULL)

@@ -4,6 +4,9 @@
 //
 // Requests see all units before them. An answer to a unit or to a flush comes after its
 // commit, when the disk has it.
+//
+// Without a loop, a store has no thread: for simulations, store_serve carries out the
+// requests, and the caller passes the time.
 #pragma once
 
 #include "store/backend.h"
@@ -16,12 +19,19 @@ enum {
   STORE_WRITES_BYTES_MAX = 64 << 20  // their bytes
 };
 
-/// The answer to a request. `document` is valid during the call.
+/// The answer to a request. What it points to is valid during the call.
 typedef struct StoreAnswer {
   uint32_t token;
-  int64_t version;         // of a unit: the version of what it has written
-  StoreDocument document;  // of a get
-  StoreFault fault;        // `code` is STORE_OK if there is none
+  int64_t
+      version;  // of a unit: the version of what it has written; of a find: the version
+                // for a STORE_CHECK_FOUND
+  StoreDocument
+      document;    // of a get; of perigee.store.sql, `value` has the rows as JSON
+  uint64_t count;  // of a count
+  StoreUnit
+      found;    // of a find or scan: a STORE_PUT for each document, with its version
+  Text cursor;  // of a find: for the next page; empty: there is no more
+  StoreFault fault;  // `code` is STORE_OK if there is none
 } StoreAnswer;
 
 /// Reports an answer, within the loop. `token` 0: a unit that nobody waits for has failed;
@@ -30,15 +40,39 @@ typedef void StoreEnd(void *data, const StoreAnswer *answer, const StoreUnit *un
 
 typedef struct StoreOptions {
   const BackendOps *ops;
-  const char *place;  // copied
-  uint32_t delay_ms;  // longest time between a write and the beginning of its commit
+  const char *place;    // copied
+  Backend *backend;     // already open, instead of `place`; owned from then on
+  uint32_t delay_ms;    // longest time between a write and the beginning of its commit
+  uint32_t timeout_ms;  // longest time that a request waits for the disk to work again
+  size_t cache_bytes;   // of documents that store_cached gives; 0: none
   StoreEnd *on_end;
   void *data;
 } StoreOptions;
 
-/// Opens the place and starts the thread. Returns NULL with a fault. Does not keep the
-/// loop running.
+/// What a store has done since its start.
+typedef struct StoreStats {
+  uint32_t waiting;                // writes that are not on disk yet
+  uint64_t writes;                 // that are on disk
+  uint64_t failures[STORE_CODES];  // requests that have failed, by StoreCode
+  uint64_t commits;
+  uint64_t commit_us;  // time that all commits took
+  uint64_t cache_hits;
+} StoreStats;
+
+/// Opens the place and starts the thread, which does not keep the loop running. Returns
+/// NULL with a fault. `loop` NULL: without a thread.
 Store *store_open(Loop *loop, const StoreOptions *options, StoreFault *fault);
+
+/// Without a thread: carries out what was posted, and commits what is due. Reports the
+/// answers. Returns the time of the next commit, at which to call it again, or UINT64_MAX.
+uint64_t store_serve(Store *store, uint64_t now_ms);
+
+/// Without a thread: frees the store, as a crash would: what was not committed is lost,
+/// and answers do not come. Returns the back end, for StoreOptions.backend.
+Backend *store_crash(Store *store);
+
+/// Without a thread: returns the back end.
+Backend *store_backend(const Store *store);
 
 /// Commits what was posted, without answers, and ends the thread. NULL is allowed.
 void store_close(Store *store);
@@ -55,14 +89,36 @@ void store_cut(Store *store, size_t mark);
 /// Ends the open unit. `token` 0: nobody waits for its commit.
 void store_end_unit(Store *store, uint32_t token);
 
+/// Moves the open unit out of the store, for a handler that waits within a transaction.
+/// The caller owns it.
+StoreUnit store_take_unit(Store *store);
+
+/// Makes `unit` the open unit, which must be empty, and empties `unit`.
+void store_give_unit(Store *store, StoreUnit *unit);
+
+/// Reads a document from the cache, which has what the latest ended units wrote. Returns
+/// false if the cache does not know; store_get asks the thread.
+bool store_cached(Store *store, uint32_t collection, Text id, StoreDocument *document);
+
 void store_get(Store *store, uint32_t token, uint32_t collection, Text id);
+
+/// Finds or counts. Sees the writes of the open unit as if it had ended; these do not
+/// affect `answer->version`.
+void store_find(Store *store, uint32_t token, const StoreQuery *query);
+
+void store_scan(Store *store, uint32_t token, const StoreScan *scan);
+
+/// Runs a statement that reads, on a thread of its own, after a flush.
+void store_sql(Store *store, uint32_t token, const StoreSql *sql);
 
 /// Answers when everything before is on disk.
 void store_flush(Store *store, uint32_t token);
 
-/// Defines a collection; see BackendOps.
+/// Defines a collection; see BackendOps. Copies its texts.
 void store_define(Store *store, uint32_t token, uint32_t index,
                   const StoreCollection *collection);
 
 /// Hands everything so far to the thread. Call it at the end of each iteration.
 void store_post(Store *store);
+
+StoreStats store_stats(const Store *store);

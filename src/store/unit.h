@@ -1,5 +1,6 @@
 // A unit: the checks and writes that take effect together or not at all. The writes of a
-// handler up to a wait are one unit, and so are those of a transaction.
+// handler up to a wait are one unit, and so are those of a transaction. All checks come
+// before all writes, whatever the order of the steps.
 #pragma once
 
 #include <stdbool.h>
@@ -15,16 +16,17 @@ enum {
 };
 
 typedef enum StoreStepType {
-  STORE_PUT,     // writes `value`
-  STORE_DELETE,  // deletes the document, if it exists
-  STORE_CHECK,   // the document must have `version`; 0: it must not exist
+  STORE_PUT,          // writes `value`
+  STORE_DELETE,       // deletes the document, if it exists
+  STORE_CHECK,        // the document must have `version`; 0: it must not exist
+  STORE_CHECK_FOUND,  // `value`: a query (store_query_write), whose find must give `version`
 } StoreStepType;
 
 typedef struct StoreStep {
   uint8_t type;         // StoreStepType
   uint32_t collection;  // index, see BackendOps.define
   uint32_t schema;      // of a put
-  int64_t version;      // of a check
+  int64_t version;      // of a check; of a document that was found
   Text id;
   Text value;
 } StoreStep;

@@ -27,7 +27,7 @@ typedef struct World {
 } World;
 
 static void open_store(World *world) {
-  world->backend = OPS->open(world->path, &world->fault);
+  world->backend = OPS->open(world->path, BACKEND_SERVE, &world->fault);
   assert_non_null(world->backend);
   assert_int_equal(OPS->define(world->backend, 0, &PLAYERS, &world->fault), STORE_OK);
 }
@@ -171,7 +171,7 @@ static void test_refuses_a_file_of_another_program(void **state) {
   assert_int_equal(sqlite3_open(world->path, &db), SQLITE_OK);
   sqlite3_exec(db, "CREATE TABLE theirs (x)", NULL, NULL, NULL);
   sqlite3_close(db);
-  assert_null(OPS->open(world->path, &world->fault));
+  assert_null(OPS->open(world->path, BACKEND_SERVE, &world->fault));
   assert_non_null(strstr(world->fault.text, "belongs to another program"));
 }
 
@@ -180,13 +180,14 @@ static void test_refuses_a_file_that_is_no_database(void **state) {
   FILE *file = fopen(world->path, "w");
   for (int i = 0; i < PATH_SIZE; i++) fputs("this is a text about games\n", file);
   fclose(file);
-  assert_null(OPS->open(world->path, &world->fault));
+  assert_null(OPS->open(world->path, BACKEND_SERVE, &world->fault));
   assert_int_equal(world->fault.code, STORE_DAMAGED);
 }
 
 static void test_reports_a_folder_that_does_not_exist(void **state) {
   World *world = *state;
-  assert_null(OPS->open("/tmp/perigee-no-such-folder/game.db", &world->fault));
+  assert_null(
+      OPS->open("/tmp/perigee-no-such-folder/a/game.db", BACKEND_SERVE, &world->fault));
   assert_int_equal(world->fault.code, STORE_UNAVAILABLE);
 }
 
