@@ -5,7 +5,6 @@
 #include "base/slots.h"
 
 #include <assert.h>
-#include <stdbool.h>
 
 #include "base/array.h"
 #include "base/mem.h"
@@ -46,6 +45,37 @@ uint32_t slots_add(Slots *slots, void *value) {
   return slot->id;
 }
 
+static void add_free(Slots *slots, uint32_t index) {
+  if (slots->free_tail) {
+    slots->slots[slots->free_tail].next = index;
+  } else {
+    slots->free_head = index;
+  }
+  slots->free_tail = index;
+}
+
+static void unlink_free(Slots *slots, uint32_t index) {
+  uint32_t before = 0, at = slots->free_head;
+  for (; at != index; at = slots->slots[at].next) before = at;
+  uint32_t next = slots->slots[index].next;
+  if (before == 0)
+    slots->free_head = next;
+  else
+    slots->slots[before].next = next;
+  if (next == 0) slots->free_tail = before;
+}
+
+bool slots_add_at(Slots *slots, uint32_t id, void *value) {
+  assert(value);
+  uint32_t index = id & SLOTS_MAX;
+  if (index == 0 || (index < slots->size && slots->slots[index].value)) return false;
+  while (slots->size <= index) add_free(slots, take_new(slots));
+  unlink_free(slots, index);
+  slots->slots[index] = (Slot){.value = value, .id = id};
+  slots->count++;
+  return true;
+}
+
 void slots_remove(Slots *slots, uint32_t id) {
   assert(slots_find(slots, id));
   uint32_t index = id & SLOTS_MAX;
@@ -53,12 +83,7 @@ void slots_remove(Slots *slots, uint32_t id) {
   // index.
   slots->slots[index] = (Slot){.id = id + (1u << SLOTS_INDEX_BITS)};
   slots->count--;
-  if (slots->free_tail) {
-    slots->slots[slots->free_tail].next = index;
-  } else {
-    slots->free_head = index;
-  }
-  slots->free_tail = index;
+  add_free(slots, index);
 }
 
 void *slots_next(const Slots *slots, uint32_t *cursor) {

@@ -4,6 +4,7 @@
 // so that generations increase slowly.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,11 @@ void slots_deinit(Slots *slots);
 
 /// Stores `value` (not NULL) and returns its id, or 0 if SLOTS_MAX objects exist.
 uint32_t slots_add(Slots *slots, void *value);
+
+/// Stores `value` (not NULL) under this id, which another process has given out. Returns
+/// false if the id means "none" or its slot has an object. Takes time in proportion to the
+/// number of free slots.
+bool slots_add_at(Slots *slots, uint32_t id, void *value);
 
 /// Returns the value of an id, or NULL if it is stale or never existed.
 static inline void *slots_find(const Slots *slots, uint32_t id) {

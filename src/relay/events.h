@@ -11,7 +11,8 @@
 
 // X(constant, name): core.events contains these names for the Lua half. The comments
 // list the fields of an event; "verdict" marks events that the script must answer. In
-// RESUME, `b` counts missed unreliable messages and `ref` counts packets sent again. In
+// RESUME, `b` counts missed unreliable messages, `ref` counts packets sent again, and
+// `flags` is 1 if an earlier process had the session, so that `b` is unknown. In
 // JOIN, `a` is 0 if a client joins. Otherwise `a` is the id of the ScriptJoin, and `b`
 // is its token. The `data` of JOIN is the JSON of the options.
 #define EVENT_MAP(X)                                                                  \
@@ -37,7 +38,7 @@
   X(EVENT_ROOM_DELETE, "room_delete")   /* room, data: its name */                    \
   X(EVENT_TICK, "tick")       /* room or 0, a: us since the last, b: skipped */       \
   X(EVENT_SUSPEND, "suspend") /* peer, a: code */                                     \
-  X(EVENT_RESUME, "resume")   /* peer, room, a: ms suspended, b: missed */            \
+  X(EVENT_RESUME, "resume")   /* peer, room, flags, ref, a: ms, b: missed */          \
   X(EVENT_CHANNEL, "channel") /* as PACKET, on a channel of the script */             \
   X(EVENT_CHANNEL_OPEN, "channel_open") /* peer, flags, ref, data: name; verdict */   \
   X(EVENT_CHANNEL_CLOSED, "channel_closed") /* peer, channel */                       \

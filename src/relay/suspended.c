@@ -69,6 +69,7 @@ static void come_back(Relay *relay, Peer *peer, RoomRef *ref,
     relay_emit(relay, &(Event){.type = EVENT_RESUME,
                                .peer = peer->id,
                                .room = room->id,
+                               .flags = resumption->is_restored,
                                .ref = (uint16_t)resumption->resent,
                                .a = (uint32_t)resumption->suspended_ms,
                                .b = room->unreliable - ref->unreliable});

@@ -231,9 +231,11 @@ void handshake_packet(Session *session, Peer *peer, const Packet *packet) {
 // --- The answer ---
 
 void handshake_welcome(Session *session, Peer *peer, const Packet *hello,
-                       bool is_resumed) {
+                       WelcomeResumed resumed) {
   if (peer->framing == FRAMING_LINES && !session_has_text_commands(session)) return;
   uint8_t token[UUID_SIZE], udp_key[NET_UDP_KEY_SIZE];
+  if (session->events.keep && peer->resume.is_resumable)
+    session->events.keep(session->data, peer);
   resume_token(session, peer, token);
   bool has_udp = peer->framing == FRAMING_PACKETS;
   uint16_t udp_port =
@@ -242,7 +244,7 @@ void handshake_welcome(Session *session, Peer *peer, const Packet *hello,
       .peer = peer->id,
       .session = peer->session,
       .resume_token = token,
-      .is_resumed = is_resumed,
+      .resumed = (uint8_t)resumed,
       .reliable_received = reliable_tell(&peer->resume.stream),
       .server_time_us = net_unix_us(session->net),
       .max_payload = session->limits.max_payload,
@@ -273,7 +275,7 @@ bool session_accept(Session *session, uint32_t id, Text name) {
   session->stats.accepted++;
   Packet hello = handshake_hello(peer);
   resume_begin(session, peer);
-  handshake_welcome(session, peer, &hello, false);
+  handshake_welcome(session, peer, &hello, WELCOME_NEW);
   log_info("connected", log_num("peer", id),
            log_bytes("name", peer->name, peer->name_size),
            log_str("address", peer_address(peer)), log_num("port", peer->port),

@@ -108,7 +108,7 @@ Packet handshake_hello(const Peer *peer);
 
 /// Sends WELCOME. It carries a new resume token if sessions can be resumed.
 void handshake_welcome(Session *session, Peer *peer, const Packet *hello,
-                       bool is_resumed);
+                       WelcomeResumed resumed);
 
 /// Returns whether HELLO may carry this protocol hash.
 bool handshake_knows(const Session *session, uint64_t hash);
@@ -124,6 +124,14 @@ void resume_begin(Session *session, Peer *peer);
 /// Writes the newest token of the session; zeros if it cannot be resumed.
 void resume_token(const Session *session, const Peer *peer, uint8_t token[UUID_SIZE]);
 
+/// Writes the token that resumed the connection, while that token is valid; otherwise the
+/// newest one.
+void resume_used_token(const Session *session, const Peer *peer,
+                       uint8_t token[UUID_SIZE]);
+
+/// Forgets the token that resumed the connection, because the client has the newest one.
+void resume_confirm(Peer *peer);
+
 /// Frees the kept packets. The session cannot be resumed any more.
 void resume_end(Session *session, Peer *peer);
 
@@ -134,6 +142,17 @@ void resume_suspend(Session *session, Peer *peer, Code code);
 /// belongs to a session, resumes or refuses that session, frees `newcomer` and returns
 /// true. Otherwise returns false.
 bool resume_take(Session *session, Peer *newcomer, const Hello *hello);
+
+// --- restore.c ---
+
+/// Hashes a token.
+void restore_hash(const uint8_t token[UUID_SIZE], uint8_t hash[TOKEN_HASH_SIZE]);
+
+/// Returns whether a token of an earlier process may resume the session.
+bool restore_knows(const Peer *peer, const uint8_t token[UUID_SIZE]);
+
+/// Makes the token, which resumes the session, the only one of an earlier process.
+void restore_use(Peer *peer, const uint8_t token[UUID_SIZE]);
 
 // --- stream.c ---
 

@@ -38,6 +38,16 @@ typedef enum ThrottleReason {
   THROTTLE_RATE = 2,   // the peer exceeds rate_limit
 } ThrottleReason;
 
+enum { TOKEN_HASH_SIZE = 32 };
+
+/// A session of an earlier process that has not been confirmed in this one.
+typedef struct Restored {
+  uint8_t hashes[2][TOKEN_HASH_SIZE];  // hashes of the tokens that may resume it, the
+                                       // newest first
+  uint64_t away_ms;  // time from the last sign of the client until the start of the
+                     // process
+} Restored;
+
 /// State of a resumable peer, for resume.c and stream.c.
 typedef struct PeerResume {
   bool is_resumable;
@@ -48,7 +58,9 @@ typedef struct PeerResume {
                       // is valid
   uint32_t tokens;    // number of tokens made so far, which is also the number of the
                       // newest token
-  uint64_t lost_ms;   // time at which the connection was lost
+  Restored *restored;   // NULL: the session began in this process, or its client has
+                        // returned; owned
+  uint64_t lost_ms;     // time at which the connection was lost
   uint64_t ack_due_ms;  // time of the next ACK; 0: no packet to acknowledge
   Reliable stream;
 } PeerResume;

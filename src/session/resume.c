@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "session/internal.h"
 
 // --- Tokens ---
@@ -39,13 +40,25 @@ static bool is_token(const Session *session, const Peer *peer, uint32_t number,
   return sodium_memcmp(token, expected, UUID_SIZE) == 0;
 }
 
+void resume_used_token(const Session *session, const Peer *peer,
+                       uint8_t token[UUID_SIZE]) {
+  make_token(session, peer, peer->resume.tokens - peer->resume.used_ago, token);
+}
+
+void resume_confirm(Peer *peer) {
+  peer->resume.used_ago = 0;
+  mem_free(peer->resume.restored);
+  peer->resume.restored = NULL;
+}
+
 static Peer *find_by_token(const Session *session, const uint8_t token[UUID_SIZE]) {
   uint32_t id;
   memcpy(&id, token, sizeof id);
   Peer *peer = session_find(session, id);
   if (!peer || !peer->resume.is_resumable) return NULL;
   uint32_t newest = peer->resume.tokens, used = newest - peer->resume.used_ago;
-  return is_token(session, peer, newest, token) || is_token(session, peer, used, token)
+  return is_token(session, peer, newest, token) ||
+                 is_token(session, peer, used, token) || restore_knows(peer, token)
              ? peer
              : NULL;
 }
@@ -88,10 +101,13 @@ static void take_conn(Session *session, Peer *peer, Peer *newcomer) {
   throttle_resume(session, peer);
 }
 
-static void resume(Session *session, Peer *peer, const Packet *hello) {
+static void resume(Session *session, Peer *peer, const Packet *hello,
+                   bool is_restored) {
   Resumption resumption = {
-      .suspended_ms = net_now_ms(session->net) - peer->resume.lost_ms,
+      .suspended_ms = net_now_ms(session->net) - peer->resume.lost_ms +
+                      (is_restored ? peer->resume.restored->away_ms : 0),
       .resent = reliable_waiting(&peer->resume.stream),
+      .is_restored = is_restored,
   };
   session->stats.resumed++;
   log_info("resumed", log_num("peer", peer->id),
@@ -100,7 +116,8 @@ static void resume(Session *session, Peer *peer, const Packet *hello) {
            log_num("away_ms", (int64_t)resumption.suspended_ms),
            log_num("resent", resumption.resent));
   deadline_start(session, peer);
-  handshake_welcome(session, peer, hello, true);
+  handshake_welcome(session, peer, hello,
+                    is_restored ? WELCOME_RESTORED : WELCOME_RESUMED);
   session->events.resume(session->data, peer, &resumption);
   // The ACK marks the end of the list of rooms.
   stream_send_ack(session, peer);
@@ -117,7 +134,10 @@ bool resume_take(Session *session, Peer *newcomer, const Hello *hello) {
     session_kick(session, peer, CODE_SLOW_CONSUMER, STREAM_FULL_TEXT);
     return false;
   }
-  if (!reliable_is_count(&peer->resume.stream, hello->reliable_received)) {
+  // The client's count belongs to the streams of an earlier process.
+  bool is_restored = restore_knows(peer, hello->resume_token);
+  uint32_t received = is_restored ? 0 : hello->reliable_received;
+  if (!reliable_is_count(&peer->resume.stream, received)) {
     handshake_refuse(
         session, newcomer,
         &(Ending){CODE_PROTOCOL, "so many reliable packets cannot have been received",
@@ -128,10 +148,12 @@ bool resume_take(Session *session, Peer *newcomer, const Hello *hello) {
   if (peer->state == PEER_CONNECTED) replace(session, peer);
   take_conn(session, peer, newcomer);
   peer->protocol_hash = hello->protocol_hash;
-  reliable_ack(&peer->resume.stream, hello->reliable_received);
-  bool is_newest = is_token(session, peer, peer->resume.tokens, hello->resume_token);
+  reliable_ack(&peer->resume.stream, received);
+  bool is_newest =
+      is_token(session, peer, peer->resume.tokens, hello->resume_token) || is_restored;
   peer->resume.tokens++;
   peer->resume.used_ago = is_newest ? 1 : (uint8_t)(peer->resume.used_ago + 1);
-  resume(session, peer, &request);
+  if (is_restored) restore_use(peer, hello->resume_token);
+  resume(session, peer, &request, is_restored);
   return true;
 }

@@ -74,7 +74,19 @@ typedef struct SessionStats {
 typedef struct Resumption {
   uint64_t suspended_ms;  // duration of the suspension
   uint32_t resent;        // RELIABLE packets sent again
+  bool is_restored;       // an earlier process had the session
 } Resumption;
+
+/// What survives of a session when the process ends. The layer above stores it.
+typedef struct KeptSession {
+  uint32_t id;  // id of the peer
+  uint8_t session[UUID_SIZE];
+  uint8_t hashes[2][TOKEN_HASH_SIZE];  // Restored.hashes
+  Text name;
+  Text transport;
+  uint64_t protocol_hash;
+  bool is_renamed;  // Peer.is_renamed
+} KeptSession;
 
 /// The reports of the session to the relay. `data` is the argument of session_new.
 typedef struct SessionEvents {
@@ -101,6 +113,10 @@ typedef struct SessionEvents {
   /// WELCOME. Packets sent during this call precede the RELIABLE packets that are sent
   /// again.
   void (*resume)(void *data, Peer *peer, const Resumption *resumption);
+  /// A session begins or is resumed: its WELCOME follows within this call's caller. The
+  /// callee may store session_kept, and hold the connection until that is done. May be
+  /// NULL.
+  void (*keep)(void *data, Peer *peer);
 } SessionEvents;
 
 /// Returns the session's NetEvents for net_new. Their `data` must be the session. The
@@ -144,6 +160,17 @@ void session_start_bot(Peer *bot);
 
 /// Frees a bot that was not started.
 void session_drop_bot(Session *session, Peer *bot);
+
+// --- Sessions of an earlier process ---
+
+/// Describes the peer's session; its texts belong to the peer. Returns false if the
+/// session cannot be resumed.
+bool session_kept(const Session *session, const Peer *peer, KeptSession *kept);
+
+/// Makes a suspended peer of a kept session whose client was last heard `away_ms` before
+/// the start. resume_timeout begins now. Returns NULL if the id is used, the name is not
+/// well-formed, or sessions cannot be resumed.
+Peer *session_restore(Session *session, const KeptSession *kept, uint64_t away_ms);
 
 // --- Names of peers ---
 

@@ -79,7 +79,7 @@ void control_welcome(Buf *buf, const Welcome *welcome) {
   buf_u32(buf, welcome->max_payload);
   buf_u32(buf, welcome->ping_interval_ms);
   buf_u16(buf, welcome->tick_rate);
-  buf_u8(buf, welcome->is_resumed);
+  buf_u8(buf, welcome->resumed);
   buf_u32(buf, welcome->reliable_received);
   buf_u16(buf, welcome->udp_port);
   buf_append(buf, welcome->udp_key ? welcome->udp_key : NO_KEY, WELCOME_KEY_SIZE);

@@ -64,6 +64,14 @@ typedef struct Hello {
   uint32_t reliable_received;
 } Hello;
 
+/// Whether WELCOME continues a session. A client takes a value that it does not know as
+/// WELCOME_NEW.
+typedef enum WelcomeResumed {
+  WELCOME_NEW,
+  WELCOME_RESUMED,
+  WELCOME_RESTORED,  // the process has changed, so the streams begin again
+} WelcomeResumed;
+
 typedef struct Welcome {
   uint32_t peer;
   const uint8_t *session;       // UUID_SIZE bytes
@@ -72,7 +80,7 @@ typedef struct Welcome {
   uint32_t max_payload;
   uint32_t ping_interval_ms;
   uint16_t tick_rate;
-  bool is_resumed;
+  uint8_t resumed;  // WelcomeResumed
   uint32_t reliable_received;
   uint16_t udp_port;       // 0: this connection cannot use UDP
   const uint8_t *udp_key;  // WELCOME_KEY_SIZE bytes; NULL: no key, so zeros are sent

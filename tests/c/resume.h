@@ -9,6 +9,7 @@ typedef struct Ticket {
   uint8_t session[UUID_SIZE];
   uint32_t peer;
   bool is_resumed;
+  uint8_t resumed;  // WelcomeResumed
   uint32_t received;
 } Ticket;
 
@@ -21,7 +22,8 @@ static inline Ticket read_welcome(Net *net, ConnId conn) {
   memcpy(ticket.session, reader_bytes(&reader, UUID_SIZE), UUID_SIZE);
   memcpy(ticket.token, reader_bytes(&reader, UUID_SIZE), UUID_SIZE);
   reader_bytes(&reader, 8 + 4 + 4 + 2);
-  ticket.is_resumed = reader_u8(&reader);
+  ticket.resumed = reader_u8(&reader);
+  ticket.is_resumed = ticket.resumed != WELCOME_NEW;
   ticket.received = reader_u32(&reader);
   reader_bytes(&reader, 2 + 32);
   assert_true(reader_is_done(&reader));

@@ -131,8 +131,35 @@ static void the_value_just_visited_may_be_removed(void **state) {
   slots_deinit(&slots);
 }
 
+static void an_id_of_another_process_can_be_taken(void **state) {
+  (void)state;
+  Slots slots = {0};
+  int one, two, three;
+  uint32_t id = 5 + (3u << SLOTS_INDEX_BITS);
+  assert_true(slots_add_at(&slots, id, &one));
+  assert_ptr_equal(slots_find(&slots, id), &one);
+  assert_null(slots_find(&slots, 5));
+  assert_false(slots_add_at(&slots, 5, &two));
+  assert_false(slots_add_at(&slots, 0, &two));
+  assert_true(slots_add_at(&slots, 2, &two));
+  assert_int_equal(slots.count, 2);
+  uint32_t next = slots_add(&slots, &three);
+  assert_int_equal(next, 6);
+  slots_remove(&slots, id);
+  assert_null(slots_find(&slots, id));
+  assert_true(slots_add_at(&slots, id, &one));
+  // All free slots are still found.
+  slots_remove(&slots, id);
+  slots_remove(&slots, 2);
+  slots_remove(&slots, next);
+  for (uint32_t i = 0; i < 5000; i++) slots_remove(&slots, slots_add(&slots, &one));
+  assert_int_equal(slots.count, 0);
+  slots_deinit(&slots);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(an_id_of_another_process_can_be_taken),
       TEST(the_first_ids_are_1_2_3),
       TEST(ids_that_never_were_find_nothing),
       TEST(a_removed_id_finds_nothing),

@@ -193,7 +193,7 @@ static void welcome_has_the_fields_of_the_protocol(void **state) {
                      .max_payload = 65536,
                      .ping_interval_ms = 13000,
                      .tick_rate = 20,
-                     .is_resumed = true,
+                     .resumed = WELCOME_RESUMED,
                      .reliable_received = 77};
   Buf buf = {0};
   control_welcome(&buf, &welcome);

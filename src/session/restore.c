@@ -1,0 +1,92 @@
+// Sessions that survive the process. The layer above keeps a KeptSession of each resumable
+// session, and makes suspended peers of them after a start. The key of the tokens is new
+// then. Therefore a kept session has hashes of the tokens that may resume it.
+
+#include <sodium.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "session/internal.h"
+
+static const char *static_transport(Text name) {
+  static const char *const NAMES[] = {"ws", "udp"};
+  for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
+    if (text_equals(name, text_from(NAMES[i]))) return NAMES[i];
+  return "tcp";
+}
+
+void restore_hash(const uint8_t token[UUID_SIZE], uint8_t hash[TOKEN_HASH_SIZE]) {
+  crypto_generichash(hash, TOKEN_HASH_SIZE, token, UUID_SIZE, NULL, 0);
+}
+
+bool restore_knows(const Peer *peer, const uint8_t token[UUID_SIZE]) {
+  const Restored *restored = peer->resume.restored;
+  if (!restored) return false;
+  uint8_t hash[TOKEN_HASH_SIZE];
+  restore_hash(token, hash);
+  bool is_newest = sodium_memcmp(hash, restored->hashes[0], TOKEN_HASH_SIZE) == 0;
+  bool is_used = sodium_memcmp(hash, restored->hashes[1], TOKEN_HASH_SIZE) == 0;
+  return is_newest || is_used;
+}
+
+void restore_use(Peer *peer, const uint8_t token[UUID_SIZE]) {
+  for (int i = 0; i < 2; i++) restore_hash(token, peer->resume.restored->hashes[i]);
+}
+
+bool session_kept(const Session *session, const Peer *peer, KeptSession *kept) {
+  if (!peer->resume.is_resumable) return false;
+  uint8_t token[UUID_SIZE];
+  *kept = (KeptSession){.id = peer->id,
+                        .name = peer_name(peer),
+                        .transport = text_from(peer->transport),
+                        .protocol_hash = peer->protocol_hash,
+                        .is_renamed = peer->is_renamed};
+  memcpy(kept->session, peer->session, UUID_SIZE);
+  const Restored *restored = peer->resume.restored;
+  if (restored) memcpy(kept->hashes, restored->hashes, sizeof kept->hashes);
+  if (peer->resume.tokens == 0) return true;
+  resume_token(session, peer, token);
+  restore_hash(token, kept->hashes[0]);
+  if (restored) return true;
+  resume_used_token(session, peer, token);
+  restore_hash(token, kept->hashes[1]);
+  return true;
+}
+
+// After a change of the game's messages, the client returns with the new hash.
+static uint64_t current_hash(const Session *session, uint64_t hash) {
+  if (handshake_knows(session, hash)) return hash;
+  return session->hash_count > 0 ? session->hashes[0] : 0;
+}
+
+Peer *session_restore(Session *session, const KeptSession *kept, uint64_t away_ms) {
+  if (session->limits.resume_timeout_ms == 0) return NULL;
+  Peer *peer = mem_zalloc(sizeof *peer);
+  if (!text_is_peer_name(kept->name.bytes, kept->name.size) ||
+      !slots_add_at(&session->peers, kept->id, peer)) {
+    mem_free(peer);
+    return NULL;
+  }
+  peer->id = kept->id;
+  peer->owner = session;
+  peer->state = PEER_SUSPENDED;
+  peer->framing = FRAMING_PACKETS;
+  peer->transport = static_transport(kept->transport);
+  peer->protocol_hash = current_hash(session, kept->protocol_hash);
+  memcpy(peer->session, kept->session, UUID_SIZE);
+  peer_set_texts(peer, kept->name, "", (Text){0});
+  peer->is_renamed = kept->is_renamed;
+  session_count_address(session, "", 1);
+  peer_names_hold(session, peer);
+  peer->resume.is_resumable = true;
+  peer->resume.lost_code = CODE_RESET;
+  peer->resume.lost_ms = net_now_ms(session->net);
+  peer->resume.restored = mem_alloc(sizeof *peer->resume.restored);
+  peer->resume.restored->away_ms = away_ms;
+  memcpy(peer->resume.restored->hashes, kept->hashes, sizeof kept->hashes);
+  session->resumable++;
+  session->suspended++;
+  session->json += peer_form(peer) != FORM_SCHEMA;
+  deadline_arm(session, peer);
+  return peer;
+}
