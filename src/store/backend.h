@@ -2,6 +2,7 @@
 // store's thread calls it after `open`, so none of them has locks.
 #pragma once
 
+#include "store/board.h"
 #include "store/fault.h"
 #include "store/query.h"
 #include "store/unit.h"
@@ -94,6 +95,15 @@ typedef struct BackendOps {
                      StoreFault *fault);
   StoreCode (*scan)(Backend *backend, const StoreScan *scan, BackendOnRow *on_row,
                     void *data, StoreFault *fault);
+
+  /// Creates a leaderboard. The board is `index` from then on; boards and collections
+  /// have indexes of their own.
+  StoreCode (*define_board)(Backend *backend, uint32_t index, const Board *board,
+                            StoreFault *fault);
+
+  /// Appends the entries that a query finds to `out`, as a list in JSON.
+  StoreCode (*read_board)(Backend *backend, const BoardQuery *query, Buf *out,
+                          StoreFault *fault);
 
   /// Calls `on_collection` for each collection of the place, by name.
   StoreCode (*list)(Backend *backend,

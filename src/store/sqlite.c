@@ -11,12 +11,14 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "store/backend.h"
+#include "store/sqlite_board.h"
 
 enum {
   APPLICATION_ID = 0x50524749,  // "PRGI"; marks the file as one of this server
   FORMAT = 1,                   // user_version of the file
   BUSY_MS = 250,  // wait for a lock of another program; the store tries again later
   SQL_SIZE = 512,
+  SCORES_MAX = 1 << 14,  // more than STORE_WRITES_MAX
 };
 
 // Statements of the file.
@@ -69,6 +71,8 @@ struct Backend {
   sqlite3_stmt *statements[FILE_STATEMENTS];  // owned
   Table *tables;                              // by index of the collection; owned
   uint32_t capacity;
+  SqliteBoard **boards;  // by index of the board; owned
+  uint32_t boards_capacity;
   int64_t version;        // last version that was given
   int64_t saved_version;  // last version in the file
   Buf value;              // value of the last `get`
@@ -192,10 +196,13 @@ static void close_file(Backend *backend) {
   for (uint32_t i = 0; i < backend->capacity; i++)
     for (int j = 0; j < TABLE_STATEMENTS; j++)
       sqlite3_finalize(backend->tables[i].statements[j]);
+  for (uint32_t i = 0; i < backend->boards_capacity; i++)
+    sqlite_board_free(backend->boards[i]);
   for (int i = 0; i < FILE_STATEMENTS; i++) sqlite3_finalize(backend->statements[i]);
   sqlite3_close(backend->db);
   buf_deinit(&backend->value);
   mem_free(backend->tables);
+  mem_free(backend->boards);
   mem_free(backend);
 }
 
@@ -271,6 +278,24 @@ static StoreCode define(Backend *backend, uint32_t index,
   return STORE_OK;
 }
 
+static StoreCode define_board(Backend *backend, uint32_t index, const Board *board,
+                              StoreFault *fault) {
+  if (index >= backend->boards_capacity)
+    backend->boards_capacity = array_reach(&backend->boards, backend->boards_capacity,
+                                           sizeof(SqliteBoard *), index);
+  if (run_file(backend, FILE_BEGIN, fault)) return fault->code;
+  SqliteBoard *defined = sqlite_board_new(backend->db, board, fault);
+  if (defined == NULL || run_file(backend, FILE_COMMIT, fault)) {
+    StoreFault ignored;
+    sqlite_board_free(defined);
+    run_file(backend, FILE_ROLLBACK, &ignored);
+    return fault->code;
+  }
+  sqlite_board_free(backend->boards[index]);
+  backend->boards[index] = defined;
+  return STORE_OK;
+}
+
 // --- Transactions ---
 
 static StoreCode begin(Backend *backend, StoreFault *fault) {
@@ -317,7 +342,23 @@ static StoreCode put(Backend *backend, const StoreStep *step, StoreFault *fault)
   return run(backend, statement, fault);
 }
 
-static StoreCode carry_out(Backend *backend, const StoreStep *step, StoreFault *fault) {
+static StoreCode end_board(int result, StoreFault *fault) {
+  if (result == SQLITE_OK) return STORE_OK;
+  if (result == SQLITE_TOOBIG)
+    return store_fault(fault, STORE_TOO_LARGE, "the sum of the scores is too large");
+  return store_fault(fault, code_of(result), "SQLite: %s", sqlite3_errstr(result));
+}
+
+// The n-th score of a unit. Its sequence follows from the unit's version.
+static StoreCode score(Backend *backend, const StoreStep *step, uint32_t n,
+                       StoreFault *fault) {
+  int64_t sequence = backend->version * SCORES_MAX + n;
+  return end_board(
+      sqlite_board_apply(backend->boards[step->collection], step, sequence), fault);
+}
+
+static StoreCode carry_out(Backend *backend, const StoreStep *step, uint32_t n,
+                           StoreFault *fault) {
   switch ((StoreStepType)step->type) {
     case STORE_CHECK:
       return check(backend, step, fault);
@@ -331,21 +372,26 @@ static StoreCode carry_out(Backend *backend, const StoreStep *step, StoreFault *
       bind(statement, 1, step->id);
       return run(backend, statement, fault);
     }
+    case STORE_SCORE:
+    case STORE_REMOVE_SCORE:
+      return score(backend, step, n, fault);
   }
   return STORE_INVALID;
 }
 
-// A unit of one step needs no savepoint, because a statement is atomic.
+// A unit of one statement needs no savepoint, because a statement is atomic.
 static StoreCode apply(Backend *backend, const StoreUnit *unit, int64_t *version,
                        StoreFault *fault) {
   StoreStep step;
   StoreCode code = STORE_OK;
   size_t at = 0;
-  bool is_one = unit_next(unit, &at, &step) && at == unit->size;
+  uint32_t n = 0;
+  bool is_one =
+      unit_next(unit, &at, &step) && at == unit->size && step.type < STORE_SCORE;
   if (!is_one && run_file(backend, FILE_SAVEPOINT, fault)) return fault->code;
   *version = ++backend->version;
   for (at = 0; code == STORE_OK && unit_next(unit, &at, &step);)
-    code = carry_out(backend, &step, fault);
+    code = carry_out(backend, &step, n++, fault);
   if (is_one || sqlite3_get_autocommit(backend->db)) return code;
   StoreFault ignored;
   if (code != STORE_OK) run_file(backend, FILE_UNDO, &ignored);
@@ -377,6 +423,11 @@ static StoreCode get(Backend *backend, uint32_t collection, Text id,
   return code;
 }
 
+static StoreCode read_board(Backend *backend, const BoardQuery *query, Buf *out,
+                            StoreFault *fault) {
+  return end_board(sqlite_board_read(backend->boards[query->board], query, out), fault);
+}
+
 const BackendOps backend_sqlite = {
     .open = open_file,
     .close = close_file,
@@ -386,4 +437,6 @@ const BackendOps backend_sqlite = {
     .rollback = rollback,
     .apply = apply,
     .get = get,
+    .define_board = define_board,
+    .read_board = read_board,
 };

@@ -20,13 +20,16 @@ typedef enum StoreStepType {
   STORE_DELETE,       // deletes the document, if it exists
   STORE_CHECK,        // the document must have `version`; 0: it must not exist
   STORE_CHECK_FOUND,  // `value`: a query (store_query_write), whose find must give `version`
+  STORE_SCORE,        // submits `score` for `id` to a leaderboard; `value`: its data
+  STORE_REMOVE_SCORE,  // removes the entry `id` of a leaderboard, if it exists
 } StoreStepType;
 
 typedef struct StoreStep {
   uint8_t type;         // StoreStepType
-  uint32_t collection;  // index, see BackendOps.define
+  uint32_t collection;  // index, see BackendOps.define; of a score: see define_board
   uint32_t schema;      // of a put
-  int64_t version;      // of a check; of a document that was found
+  int64_t version;      // of a check; of a document that was found; a board's period
+  double score;         // of a score; finite
   Text id;
   Text value;
 } StoreStep;
