@@ -335,7 +335,10 @@ typedef enum PerigeeEventType {
   PERIGEE_INPUT_WANTED,
   PERIGEE_INPUT_MISSED,  // the input for turn `count` (data) came too late
   PERIGEE_TOOL_CHANGED,  // the server has added or removed a tool (request)
-  PERIGEE_ROOMS_FOUND    // the answer to perigee_query_rooms (request, data: JSON)
+  PERIGEE_ROOMS_FOUND,   // the answer to perigee_query_rooms (request, data: JSON)
+  // The server has restarted and continues the session, in its durable rooms, after `time_us`;
+  // `count` packets may not have arrived.
+  PERIGEE_RESTORED
 } PerigeeEventType;
 
 /// The return address of a question. Copy it to answer later.

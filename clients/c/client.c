@@ -156,18 +156,23 @@ static void change_rooms(PerigeeClient *client) {
   }
 }
 
-void client_lose_session(PerigeeClient *client) {
+uint32_t client_drop_stream(PerigeeClient *client, const char *why) {
   Session *session = &client->session;
-  PerigeeEvent event = {.type = PERIGEE_LOST,
-                        .count = reliable_waiting(&session->stream)};
+  uint32_t count = reliable_waiting(&session->stream);
+  requests_fail_all(client, PERIGEE_CONNECTION_RESET, why);
+  reliable_deinit(&session->stream);
+  session->stream = (Reliable){0};
+  session->count++;
+  return count;
+}
+
+void client_lose_session(PerigeeClient *client) {
+  PerigeeEvent event = {.type = PERIGEE_LOST};
   // The next session also joins the rooms that this session was still joining again.
   for (Request *request = client->requests.first; request; request = request->next) {
     if (request->kind == REQUEST_JOIN) request->room = 0;
   }
-  requests_fail_all(client, PERIGEE_CONNECTION_RESET, "the session was lost");
-  reliable_deinit(&session->stream);
-  session->stream = (Reliable){0};
-  session->count++;
+  event.count = client_drop_stream(client, "the session was lost");
   change_rooms(client);
   channels_open_again(client);
   client_push(client, &event);

@@ -335,6 +335,10 @@ void client_push_text(PerigeeClient *client, const PerigeeEvent *event,
 void client_finish(PerigeeClient *client, int code, const char *text);
 void client_lose_session(PerigeeClient *client);
 
+/// Fails all requests, and begins the streams of reliable packets again. Returns the
+/// number of packets that may not have arrived.
+uint32_t client_drop_stream(PerigeeClient *client, const char *why);
+
 /// Frees a client without a driver.
 void client_free(PerigeeClient *client);
 

@@ -35,7 +35,7 @@ typedef struct Greeting {
   uint32_t max_payload;
   uint32_t ping_interval_ms;
   uint16_t tick_rate;
-  bool is_resumed;
+  uint8_t resumed;  // WelcomeResumed
   uint32_t received;
   uint16_t udp_port;
   const uint8_t *udp_key;
@@ -51,7 +51,8 @@ static bool read_welcome(const Packet *packet, Greeting *greeting) {
   greeting->max_payload = reader_u32(&reader);
   greeting->ping_interval_ms = reader_u32(&reader);
   greeting->tick_rate = reader_u16(&reader);
-  greeting->is_resumed = reader_u8(&reader) == 1;  // any other value means: not resumed
+  greeting->resumed = reader_u8(&reader);
+  if (greeting->resumed > WELCOME_RESTORED) greeting->resumed = WELCOME_NEW;
   greeting->received = reader_u32(&reader);
   greeting->udp_port = reader_u16(&reader);
   greeting->udp_key = reader_bytes(&reader, UDP_KEY_SIZE);
@@ -69,7 +70,7 @@ static void write_uuid(char *out, const uint8_t *bytes) {
 static void keep_welcome(PerigeeClient *client, const Greeting *greeting) {
   Session *session = &client->session;
   const char *said = client->options.name;
-  if (!greeting->is_resumed) session_set_name(session, said, strlen(said));
+  if (greeting->resumed == WELCOME_NEW) session_set_name(session, said, strlen(said));
   session->peer = greeting->peer;
   write_uuid(session->text, greeting->session);
   memcpy(session->token, greeting->token, UUID_SIZE);
@@ -85,14 +86,18 @@ static void begin_session(PerigeeClient *client) {
   if (!session_is_resumable(&client->session)) reliable_deinit(&client->session.stream);
 }
 
-static void resume_session(PerigeeClient *client) {
+// Continues the session. If `is_restored`, the server has only durable rooms of it, and
+// none of its packets.
+static void resume_session(PerigeeClient *client, bool is_restored) {
   Rooms *rooms = &client->rooms;
+  PerigeeEvent event = {.type = is_restored ? PERIGEE_RESTORED : PERIGEE_RESUMED,
+                        .time_us = (client_now_ms(client) - client->lost_ms) * 1000};
   for (uint32_t i = 0; i < rooms->count; i++)
     rooms->list[i]->is_unconfirmed = rooms->list[i]->is_joined;
+  if (is_restored) event.count = client_drop_stream(client, "the server has restarted");
   ack_send(client);
-  PerigeeEvent event = {.type = PERIGEE_RESUMED,
-                        .count = kept_send(client),
-                        .time_us = (client_now_ms(client) - client->lost_ms) * 1000};
+  if (!is_restored) event.count = kept_send(client);
+  if (is_restored) channels_open_again(client);
   client_push(client, &event);
   for (uint32_t i = 0; i < rooms->count; i++) {
     if (rooms->list[i]->match) match_resume(rooms->list[i]->match);
@@ -106,11 +111,11 @@ static bool take_welcome(PerigeeClient *client, const Packet *packet) {
   if (client->link.is_welcome) return take_malformed(client, "a second welcome");
   if (greeting.version != PROTOCOL_VERSION)
     return take_malformed(client, "another version of the protocol");
-  if (greeting.is_resumed && !was_resumable)
+  if (greeting.resumed != WELCOME_NEW && !was_resumable)
     return take_malformed(client, "a session that was never begun");
   uint32_t acked = client->session.stream.acked;
-  if (greeting.is_resumed &&
-      reliable_ack(&client->session.stream, greeting.received) != 0)
+  bool is_resumed = greeting.resumed == WELCOME_RESUMED;
+  if (is_resumed && reliable_ack(&client->session.stream, greeting.received) != 0)
     return take_malformed(client, "a count of packets that were never sent");
   keep_welcome(client, &greeting);
   bool is_first = client->state == PERIGEE_STATE_CONNECTING;
@@ -118,11 +123,11 @@ static bool take_welcome(PerigeeClient *client, const Packet *packet) {
   link_welcomed(client);
   if (is_first)
     begin_session(client);
-  else if (greeting.is_resumed)
-    resume_session(client);
+  else if (greeting.resumed != WELCOME_NEW)
+    resume_session(client, greeting.resumed == WELCOME_RESTORED);
   else
     client_lose_session(client);
-  if (greeting.is_resumed) requests_synced(client, greeting.received - acked);
+  if (is_resumed) requests_synced(client, greeting.received - acked);
   link_udp_attach(client, greeting.udp_port, greeting.udp_key);
   return true;
 }

@@ -48,7 +48,7 @@ public enum EventType {
   Connected, Disconnected, Reconnecting, Resumed, Lost, Closed, Joined, Left, PeerJoined, PeerLeft,
   Relay, Message, Question, Answer, Packet, Failed, Error, Rooms, Pong, Synced, ChannelOpened,
   ChannelClosed, Redirect, UdpUp, UdpDown, Match, Turn, Pace, SnapshotWanted, TreeWanted, Desync,
-  Waiting, MatchEnded, PeerRenamed, InputWanted, InputMissed, ToolChanged, RoomsFound
+  Waiting, MatchEnded, PeerRenamed, InputWanted, InputMissed, ToolChanged, RoomsFound, Restored
 }
 
 /// <summary>PerigeeEntryKind.</summary>

@@ -326,7 +326,7 @@ class Match {
     this._offs = [
       room.game.onPacket(CHANNEL, (packet) => this._take(packet)),
       room.game.on("joined", ({ room: joined }) => { if (joined === room) this._enter(); }),
-      room.game.on("resumed", () => { if (this.ready) this._speakAgain(); }),
+      ...["resumed", "restored"].map((event) => room.game.on(event, () => { if (this.ready) this._speakAgain(); })),
     ];
     room.left.then(({ codeName }) => this._lose(new Error(`this client is out of the room (${codeName})`)));
   }

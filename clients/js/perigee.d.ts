@@ -198,6 +198,8 @@ export interface GameEvents {
   reconnecting: { attempt: number; delay: number };
   /** The client is connected again in the same session, without loss of reliable packets. */
   resumed: { seconds: number; resent: number };
+  /** The server has restarted and continues the session, in its durable rooms; `dropped` packets may not have arrived. */
+  restored: { seconds: number; dropped: number };
   /** The client is connected again, in a new session. */
   lost: { dropped: number };
   /** The client has ended, and does not connect again. */

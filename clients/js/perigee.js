@@ -46,6 +46,7 @@ const HELLO = 1, JOIN = 2, LEAVE = 3, BROADCAST = 4, PING = 5, PONG = 6, ACK = 7
 const WELCOME = 129, JOINED = 130, LEFT = 131, RELAYED = 132, PEER_JOINED = 133, PEER_LEFT = 134,
   ERROR = 135, REJECTED = 136, CLOSING = 137, CHANNEL_OPENED = 138, ROOMS = 139, REDIRECT = 140,
   DEV_ASSET = 141, DEV_ERROR = 142, PEER_RENAMED = 144, ROOMS_META = 145, FAULT = 146;
+const RESUMED = 1, RESTORED = 2; // in WELCOME; any other value means: a new session
 const BEFORE_WELCOME = new Set([WELCOME, REJECTED, CLOSING, ERROR, PING]);
 
 // Seconds.
@@ -885,7 +886,7 @@ function priorityOf({ priority = "normal" }) {
 // The game ----------------------------------------------------------------------------------------
 
 const GAME_EVENTS = new Set([
-  "disconnected", "reconnecting", "resumed", "lost", "closed", "joined", "left", "error", "redirect",
+  "disconnected", "reconnecting", "resumed", "restored", "lost", "closed", "joined", "left", "error", "redirect",
   "peer_renamed", "relay",
 ]);
 
@@ -1449,13 +1450,14 @@ class Game extends Emitter {
     const connection = this._connection;
     if (connection.isWelcome) throw malformed("a second welcome");
     const isFirst = this.state === "connecting";
-    if (isFirst && welcome.isResumed) throw malformed("a session that was never begun");
+    const isResumed = welcome.resumed === RESUMED, isRestored = welcome.resumed === RESTORED;
+    if (isFirst && (isResumed || isRestored)) throw malformed("a session that was never begun");
     connection.isWelcome = true;
     const { id, session, resumeToken, serverTime, maxPayload, pingInterval, tickRate } = welcome;
     Object.assign(this, { id, session, serverTime, maxPayload, pingInterval, tickRate });
-    if (!welcome.isResumed) this.name = this._said;
+    if (!isResumed && !isRestored) this.name = this._said;
     this._resumeToken = resumeToken;
-    if (welcome.isResumed) this._stream.acknowledge(welcome.received);
+    if (isResumed) this._stream.acknowledge(welcome.received);
     this.state = "open";
     this._ping({}); // the first packet confirms WELCOME to the server
     this._watch();
@@ -1463,7 +1465,8 @@ class Game extends Emitter {
     connection.timers.push(setInterval(() => this._beat(connection), this._beatSeconds * 1000));
     connection.resolve();
     if (isFirst) return;
-    if (welcome.isResumed) this._resume();
+    if (isResumed) this._resume();
+    else if (isRestored) this._restore();
     else this._lose();
   }
 
@@ -1477,23 +1480,40 @@ class Game extends Emitter {
     this._emit("resumed", { seconds: now() - this._lostAt, resent: packets.length });
   }
 
+  /** Continues a session whose server has restarted: it has only durable rooms, and none of the packets. */
+  _restore() {
+    this._connection.unconfirmed = new Set(this._roomsById.values());
+    const dropped = this._dropStream("the server has restarted");
+    this._reopenChannels();
+    this._emit("restored", { seconds: now() - this._lostAt, dropped });
+  }
+
+  /** Rejects all requests, and begins the stream again; returns the number of packets that may not have arrived. */
+  _dropStream(why) {
+    const dropped = this._stream.waiting;
+    this._rejectAll(new PerigeeError(Code.ConnectionReset, why));
+    this._stream = new Stream();
+    return dropped;
+  }
+
+  _reopenChannels() {
+    for (const channel of this._served.values()) this._reopen(channel);
+    showError(""); // a restarted server reports its own errors
+  }
+
   /** Begins a new session. Requests the rooms and channels of the old session again; everything else ends. */
   _lose() {
-    const error = new PerigeeError(Code.ConnectionReset, "the session was lost");
-    const dropped = this._stream.waiting;
     const rooms = new Set([...this._roomsById.values(), ...[...this._rejoining.values()].map((r) => r.room)]);
-    this._rejectAll(error);
-    this._stream = new Stream();
     this._roomsById.clear();
     this._rejoining.clear();
-    const { code, codeName: name } = error;
+    const dropped = this._dropStream("the session was lost");
+    const code = Code.ConnectionReset, name = codeName(code);
     for (const room of rooms) {
       room.joined = false;
       if (room._isAsked && this._options.rejoin !== false) this._rejoin(room);
       else this._leave(room, { code, codeName: name }, true);
     }
-    for (const channel of this._served.values()) this._reopen(channel);
-    showError(""); // a restarted server reports its own errors
+    this._reopenChannels();
     this._emit("lost", { dropped });
   }
 
@@ -1804,7 +1824,7 @@ const CONTROLS = {
     const welcome = {
       id: reader.u32(), session: uuidText(reader.raw(16)), resumeToken: reader.raw(16).slice(),
       serverTime: reader.u64() / 1e6, maxPayload: reader.u32(), pingInterval: reader.u32() / 1e3,
-      tickRate: reader.u16(), isResumed: reader.u8() === 1, received: reader.u32(),
+      tickRate: reader.u16(), resumed: reader.u8(), received: reader.u32(),
     };
     reader.raw(2 + 32); // port and key of UDP
     return () => game._takeWelcome(welcome);

@@ -171,6 +171,11 @@ static void set_resumed(lua_State *L, const PerigeeEvent *event) {
   set_integer(L, "resent", event->count);
 }
 
+static void set_restored(lua_State *L, const PerigeeEvent *event) {
+  set_seconds(L, "seconds", event);
+  set_integer(L, "dropped", event->count);
+}
+
 static void set_dropped(lua_State *L, const PerigeeEvent *event) {
   set_integer(L, "dropped", event->count);
 }
@@ -237,6 +242,7 @@ static const struct {
     [PERIGEE_DISCONNECTED] = {"disconnected", set_reason},
     [PERIGEE_RECONNECTING] = {"reconnecting", set_try},
     [PERIGEE_RESUMED] = {"resumed", set_resumed},
+    [PERIGEE_RESTORED] = {"restored", set_restored},
     [PERIGEE_LOST] = {"lost", set_dropped},
     [PERIGEE_CLOSED] = {"closed", set_reason},
     [PERIGEE_JOINED] = {"joined", set_name},

@@ -294,6 +294,53 @@ lost
 sees  left room=arena code=ConnectionReset
 also  lost
 
+# The server has restarted, and has the session again.
+define restored
+  returns
+  sends WELCOME resumed=2 token=4 $
+
+= A restarted server continues the session without its packets
+open_room token=3
+call  join duel
+gets  JOIN duel
+sends JOINED 6 duel answer
+sees  joined
+sends PACKET 3000 1 reliable
+sees  packet
+call  send a 1
+gets  MESSAGE a 1
+call  ask b
+gets  MESSAGE b
+restored received=99
+sees  failed call=ask code=ConnectionReset
+also  restored count=4
+sends JOINED members={"10":"cleo"}
+sends ACK 0
+sees  peer_left id=9 name=bob
+sees  left room=duel code=NotInRoom
+call  send a 2
+gets  MESSAGE a 2
+sends ACK 1
+sends PACKET 3000 1 reliable
+sees  packet
+server cuts
+sees  disconnected
+sees  reconnecting
+gets  HELLO resume=4 received=1
+sends WELCOME resumed=1 token=5 received=1
+sees  resumed count=0
+
+= A join that a restart has cut off is in the list of rooms or has failed
+open  token=3
+call  join arena
+gets  JOIN arena
+restored
+sees  failed call=join code=ConnectionReset
+also  restored count=1
+sends JOINED members={"9":"bob"}
+sends ACK 0
+sees  joined room=arena members={"9":"bob"}
+
 = A server that keeps no sessions
 open
 call  send a

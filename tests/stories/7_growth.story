@@ -80,8 +80,8 @@ sends bytes hex=0000fa0002000000010000007a
 quiet
 
 = `resumed` of a value that there is not is a new session
-open  token=3 resumed=2
-lost  resumed=2
+open  token=3 resumed=3
+lost  resumed=3
 sees  lost
 call  state
 sees  state id=8

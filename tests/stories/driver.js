@@ -48,6 +48,7 @@ class App {
       disconnected: ({ codeName: code, message }) => this.sees("disconnected", { code, text: message }),
       reconnecting: ({ attempt, delay }) => this.sees("reconnecting", { attempt, delay }),
       resumed: ({ resent }) => this.sees("resumed", { count: resent }),
+      restored: ({ dropped }) => this.sees("restored", { count: dropped }),
       lost: ({ dropped }) => this.sees("lost", { count: dropped, id: this.game.id }),
       closed: ({ codeName: code, message }) => this.game && this.sees("closed", { code, text: message }),
       joined: ({ room }) => this.entered(room),

@@ -91,6 +91,7 @@ SEEN = {
   disconnected = function(event) return { code = code_of(event.code), text = event.message } end,
   reconnecting = function(event) return { attempt = event.attempt, delay = event.delay } end,
   resumed = function(event) return { count = event.resent } end,
+  restored = function(event) return { count = event.dropped } end,
   lost = function(event) return { count = event.dropped } end,
   closed = function(event) return { code = code_of(event.code), text = event.message } end,
   joined = function(event, app)

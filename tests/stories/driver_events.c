@@ -110,6 +110,7 @@ static const char *const EVENTS[] = {
     [PERIGEE_DISCONNECTED] = "disconnected",
     [PERIGEE_RECONNECTING] = "reconnecting",
     [PERIGEE_RESUMED] = "resumed",
+    [PERIGEE_RESTORED] = "restored",
     [PERIGEE_LOST] = "lost",
     [PERIGEE_CLOSED] = "closed",
     [PERIGEE_JOINED] = "joined",
@@ -275,6 +276,7 @@ static void print_fields(App *app, const PerigeeEvent *event) {
              (double)event->time_us / 1e6);
       break;
     case PERIGEE_RESUMED:
+    case PERIGEE_RESTORED:
     case PERIGEE_LOST:
       printf(",\"count\":%u", event->count);
       break;

@@ -76,6 +76,13 @@ function events.resumed(self)
 end
 
 
+-- Handles a session that a restarted server continues. The server does not know its channels.
+function events.restored(self)
+  channels.pause(self)
+  self:_welcome()
+end
+
+
 -- Handles the beginning of a new session, which is in no room.
 function events.lost(self)
   for _, room in pairs(self._rooms) do room.joined = false end

@@ -135,7 +135,8 @@ BinaryClient._flush = BinaryClient._work
 
 
 --- Connects again, which real clients do automatically. Returns true if the old session continues, or false
---- if a new session begins. The event "resumed" or "lost" also reports this.
+--- if a new session begins. The event "resumed", "restored" (the server has restarted) or "lost" also reports
+--- this.
 ---@return boolean? resumed, string? message, string? code, integer? retry
 function BinaryClient:reconnect()
   if not self._ended.is_filled then
@@ -202,6 +203,9 @@ function TAKE.resumed(self)
   self._resumed = true
   self._clock:fill(self._opening, true)
 end
+
+
+TAKE.restored = TAKE.resumed
 
 
 function TAKE.disconnected(self, event)

@@ -106,7 +106,7 @@ function Session:_take(event)
     return self.screen:stop()
   end
   if event.type == "disconnected" then self.lost = event end
-  if event.type == "resumed" or event.type == "lost" then self.lost = nil end
+  if event.type == "resumed" or event.type == "restored" or event.type == "lost" then self.lost = nil end
   if event.type == "joined" then return self:enter(event.room) end
   if event.type == "left" and event.room then self:leave(event.room) end
   if event.type == "ask" then table.insert(self.questions, event) end

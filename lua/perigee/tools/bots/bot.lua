@@ -8,7 +8,7 @@ local describe = require "perigee.util.describe"
 
 local LATE_WAITS = 100 -- calls of `wait` that return at once after the end of the run
 local HEADER_SIZE = 12
-local IS_LINE = { disconnected = true, resumed = true, lost = true }
+local IS_LINE = { disconnected = true, resumed = true, restored = true, lost = true }
 local IS_SENT = { join = true, leave = true, list_rooms = true, send = true, send_bytes = true, ask = true,
   ask_bytes = true, answer = true, answer_bytes = true, relay = true, send_packet = true, ask_packet = true,
   send_to = true, ask_peer = true }

@@ -65,7 +65,7 @@ function figures.new(count, udp)
     start = client.now(),
     connected = 0, came = 0,
     sent = 0, received = 0, sent_bytes = 0, received_bytes = 0, sent_by_udp = 0, received_by_udp = 0,
-    disconnected = 0, resumed = 0, lost = 0,
+    disconnected = 0, resumed = 0, restored = 0, lost = 0,
     failures = 0,
     pings = latencies(), datagrams = latencies(),
     with_udp = 0, datagrams_sent = 0, datagrams_lost = 0, datagrams_settled = 0,
@@ -206,7 +206,7 @@ local function rows(self)
   end
   if self.disconnected > 0 then
     table.insert(list, ("lines     %d lost, %d sessions resumed, %d begun anew"):format(
-      self.disconnected, self.resumed, self.lost))
+      self.disconnected, self.resumed + self.restored, self.lost))
   end
   return list
 end

@@ -98,6 +98,9 @@ local SHOW = {
   resumed = function(event)
     return "note", ("* back after %.1f s; nothing that is reliable was lost"):format(event.seconds)
   end,
+  restored = function(event)
+    return "note", ("* the server has restarted; restored after %.1f s"):format(event.seconds)
+  end,
   lost = function()
     return "error", "! connected again, but as somebody new: the session before is over"
   end,
