@@ -18,7 +18,7 @@ local TERMS = {
   { "traversal", "next_workaround" },
   { "loose", "unreliable" }, { "lossy", "unreliable" }, { "loop turn", "iteration" },
   { "turn of the loop", "iteration" }, { "visitor", "unidentified connection", "^src/" },
-  { "told", "notify, report, log" }, { "account_", "counters" }, { "stamp", "sequence" },
+  { "told", "notify, report, log" }, { "account_", "counters", "^src/net/" }, { "stamp", "sequence" },
   { "announce", "notify" },
 }
 

@@ -1,0 +1,140 @@
+// Passwords are hashed beside the loop, two at a time; unknown names cost what known ones
+// do; the queue is bounded.
+#include "account/password.h"
+
+#include "../os/loop_world.h"
+#include "os/worker.h"
+
+#include <sodium.h>
+#include <string.h>
+
+static const char PASSWORD[] = "correct horse";
+
+typedef struct World {
+  LoopWorld loop;
+  Passwords *passwords;
+  uint32_t count, expected;
+  PasswordAnswer last;
+  char hash[PASSWORD_HASH_MAX + 1];
+} World;
+
+static void on_end(void *data, const PasswordAnswer *answer) {
+  World *world = data;
+  world->count++;
+  world->last = *answer;
+  snprintf(world->hash, sizeof world->hash, "%s", answer->hash);
+}
+
+static bool has_answers(void *data) {
+  const World *world = data;
+  return world->count >= world->expected;
+}
+
+static void await(World *world, uint32_t count) {
+  world->expected = world->count + count;
+  assert_true(loop_world_wait(&world->loop, has_answers, world));
+}
+
+static void open_passwords(World *world) {
+  *world = (World){0};
+  loop_world_init(&world->loop);
+  world->passwords = passwords_open(world->loop.loop, on_end, world);
+}
+
+static void close_passwords(World *world) {
+  passwords_close(world->passwords);
+  workers_end(world->loop.loop);
+  loop_world_deinit(&world->loop);
+  assert_int_equal(mem_live(), 0);
+}
+
+static void test_the_right_password_alone_is_right(void **state) {
+  (void)state;
+  World world;
+  open_passwords(&world);
+  assert_true(passwords_hash(world.passwords, 1, text_from(PASSWORD)));
+  await(&world, 1);
+  assert_int_equal(world.last.token, 1);
+  char hash[PASSWORD_HASH_MAX + 1];
+  strcpy(hash, world.hash);
+  assert_memory_equal(hash, "$argon2id$v=19$m=19456,t=2,p=1$", 31);
+  passwords_check(world.passwords, 2, text_from(PASSWORD), text_from(hash));
+  await(&world, 1);
+  assert_true(world.last.is_right);
+  assert_string_equal(world.hash, "");
+  const Text wrong[] = {text_from("correct hors"),
+                        text_from("Correct horse"),
+                        {PASSWORD, sizeof PASSWORD},
+                        {PASSWORD, 0}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    passwords_check(world.passwords, 3, wrong[i], text_from(hash));
+    await(&world, 1);
+    assert_false(world.last.is_right);
+  }
+  close_passwords(&world);
+}
+
+static void test_an_unknown_name_is_wrong(void **state) {
+  (void)state;
+  World world;
+  open_passwords(&world);
+  const char *hashes[] = {"", "$argon2id$", "garbage"};
+  for (size_t i = 0; i < 3; i++) {
+    passwords_check(world.passwords, 1, text_from(PASSWORD), text_from(hashes[i]));
+    await(&world, 1);
+    assert_false(world.last.is_right);
+    assert_string_equal(world.hash, "");
+  }
+  close_passwords(&world);
+}
+
+static void test_a_cheap_hash_is_replaced(void **state) {
+  (void)state;
+  World world;
+  open_passwords(&world);
+  char cheap[crypto_pwhash_STRBYTES];
+  assert_int_equal(crypto_pwhash_str(cheap, PASSWORD, strlen(PASSWORD), 1,
+                                     crypto_pwhash_MEMLIMIT_MIN),
+                   0);
+  passwords_check(world.passwords, 1, text_from(PASSWORD), text_from(cheap));
+  await(&world, 1);
+  assert_true(world.last.is_right);
+  assert_memory_equal(world.hash, "$argon2id$v=19$m=19456,t=2,p=1$", 31);
+  close_passwords(&world);
+}
+
+static void test_the_queue_is_bounded(void **state) {
+  (void)state;
+  World world;
+  open_passwords(&world);
+  for (uint32_t i = 0; i < PASSWORDS_RUNNING_MAX + PASSWORDS_QUEUED_MAX; i++)
+    assert_true(passwords_check(world.passwords, i, text_from(PASSWORD), (Text){0}));
+  assert_false(passwords_check(world.passwords, 99, text_from(PASSWORD), (Text){0}));
+  assert_false(passwords_hash(world.passwords, 99, text_from(PASSWORD)));
+  await(&world, 3);
+  close_passwords(&world);  // the others are dropped
+}
+
+static void test_a_simulation_has_no_threads(void **state) {
+  (void)state;
+  World world = {0};
+  world.passwords = passwords_open(NULL, on_end, &world);
+  assert_true(passwords_hash(world.passwords, 5, text_from(PASSWORD)));
+  assert_int_equal(world.count, 1);
+  passwords_check(world.passwords, 6, text_from(PASSWORD), text_from(world.hash));
+  assert_int_equal(world.count, 2);
+  assert_true(world.last.is_right);
+  passwords_close(world.passwords);
+  assert_int_equal(mem_live(), 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_the_right_password_alone_is_right),
+      cmocka_unit_test(test_an_unknown_name_is_wrong),
+      cmocka_unit_test(test_a_cheap_hash_is_replaced),
+      cmocka_unit_test(test_the_queue_is_bounded),
+      cmocka_unit_test(test_a_simulation_has_no_threads),
+  };
+  return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+}
