@@ -1,5 +1,5 @@
-// Bots in rooms, and the events for their brains: ticks, and the messages that a client
-// would receive. Their commands are in handler.c and execute.c; bots join, leave and
+// Bots in rooms, and the events for their brains: ticks, and the messages, relayed bytes
+// and packets that a client would receive. Their commands are in handler.c and execute.c; bots join, leave and
 // end as other peers do.
 
 #include "relay/internal.h"
@@ -14,18 +14,19 @@ static void count(Relay *relay, Room *room, const Peer *bot, int change) {
 }
 
 void bot_enter(Relay *relay, Room *room, Peer *bot) {
-  Peer **last = &room->first_bot;
-  while (*last) last = &(*last)->relay.next_bot;
-  *last = bot;
+  Peer *last = room->last_bot;
+  *(last ? &last->relay.next_bot : &room->first_bot) = bot;
+  bot->relay.previous_bot = last;
+  room->last_bot = bot;
   room->bots++;
   count(relay, room, bot, 1);
 }
 
 void bot_leave(Relay *relay, Room *room, Peer *bot) {
-  Peer **at = &room->first_bot;
-  while (*at != bot) at = &(*at)->relay.next_bot;
-  *at = bot->relay.next_bot;
-  bot->relay.next_bot = NULL;
+  Peer *previous = bot->relay.previous_bot, *next = bot->relay.next_bot;
+  *(previous ? &previous->relay.next_bot : &room->first_bot) = next;
+  *(next ? &next->relay.previous_bot : &room->last_bot) = previous;
+  bot->relay.previous_bot = bot->relay.next_bot = NULL;
   room->bots--;
   count(relay, room, bot, -1);
 }
@@ -61,34 +62,29 @@ bool bot_is_busy(Relay *relay, Peer *bot) {
   return true;
 }
 
+// Returns the flag of the handler that hears what comes on a channel.
+static uint8_t flag_of(uint16_t channel) {
+  if (channel == CHANNEL_MESSAGE) return BOT_MESSAGES;
+  return channel == CHANNEL_CONTROL ? BOT_BROADCASTS : BOT_PACKETS;
+}
+
 // Queues the event behind the events of other peers, because brains may answer each
 // other for ever and must not delay those peers.
-void bot_hear(Relay *relay, Peer *bot, uint32_t room, const Command *message) {
-  if (!(bot->relay.bot & BOT_LISTENS) || bot_is_busy(relay, bot)) return;
-  Text body = message->packet_type ? message->packed : message->body;
-  event_queue(relay, bot,
-              &(Event){.type = EVENT_BOT_MESSAGE,
-                       .flags = message->flags,
-                       .ref = message->ref,
-                       .packet_type = message->packet_type,
-                       .peer = bot->id,
-                       .room = room,
-                       .data = body});
+void bot_hear(Relay *relay, Peer *bot, const Event *heard) {
+  if (!(bot->relay.bot & flag_of(heard->channel)) || bot_is_busy(relay, bot)) return;
+  Event event = *heard;
+  event.peer = bot->id;
+  event_queue(relay, bot, &event);
 }
 
-static void hear_unless_excluded(Relay *relay, Peer *bot, uint32_t room,
-                                 const Command *message) {
-  if (bot->relay.excluded != relay->broadcast_number)
-    bot_hear(relay, bot, room, message);
+static void hear_unless_excluded(Relay *relay, Peer *bot, const Event *heard) {
+  if (bot->relay.excluded != relay->broadcast_number) bot_hear(relay, bot, heard);
 }
 
-void bots_hear(Relay *relay, const Room *room, const Command *message) {
-  if (room) {
-    for (Peer *bot = room->first_bot; bot; bot = bot->relay.next_bot)
-      hear_unless_excluded(relay, bot, room->id, message);
-  } else if (relay->bots > 0) {
-    Peer *peer;
-    for (uint32_t cursor = 0; (peer = session_next(relay->session, &cursor));)
-      if (peer->state == PEER_BOT) hear_unless_excluded(relay, peer, 0, message);
-  }
+void bots_hear(Relay *relay, const Room *room, const Event *heard) {
+  Peer *peer = room ? room->first_bot : NULL;
+  for (; peer; peer = peer->relay.next_bot) hear_unless_excluded(relay, peer, heard);
+  if (room) return;
+  for (uint32_t cursor = 0; (peer = session_next(relay->session, &cursor));)
+    if (peer->state == PEER_BOT) hear_unless_excluded(relay, peer, heard);
 }

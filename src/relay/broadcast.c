@@ -86,6 +86,13 @@ void room_relay(Relay *relay, Room *room, Peer *peer, uint8_t priority, uint8_t 
   if (reliable || peer->conn == 0) audience_exclude(relay, peer, room, reliable);
   Audience others = {room, FORMS_ALL, &peer->conn, 1};
   audience_send(relay, &others, &relayed);
+  if (has_bots(relay, room))
+    bots_hear(relay, room,
+              &(Event){.type = EVENT_BOT_MESSAGE,
+                       .channel = CHANNEL_CONTROL,
+                       .room = relayed.ids[0],
+                       .a = peer->id,
+                       .data = data});
   relay->stats.deliveries += count - (peer->conn != 0);
 }
 

@@ -22,6 +22,7 @@ typedef enum CommandType {
   COMMAND_LEAVE,    // peer `id`, room, code, body: text
   COMMAND_BOT,      // bot `id`, which is reserved; room, token
   COMMAND_ACT,      // bot `id`; packet_type, flags, ref, room and body of its message
+                    // (channel: CHANNEL_MESSAGE), or body: its line (CHANNEL_CONTROL)
   COMMAND_ROOM_CREATE,    // room `id`, which is reserved
   COMMAND_ROOM_DELETE,    // room `id`
   COMMAND_ROOM_SET,       // room `id`, body: a RoomSettings

@@ -43,7 +43,7 @@
   X(EVENT_CHANNEL_OPEN, "channel_open") /* peer, flags, ref, data: name; verdict */   \
   X(EVENT_CHANNEL_CLOSED, "channel_closed") /* peer, channel */                       \
   X(EVENT_BOT_TICK, "bot_tick")             /* peer: the bot; room, a, b as TICK */   \
-  X(EVENT_BOT_MESSAGE, "bot_message")       /* as MESSAGE; peer: the bot */
+  X(EVENT_BOT_MESSAGE, "bot_message")       /* as PACKET; peer: the bot */
 
 /// Types from EVENT_TYPE_COUNT on belong to the layer above (see RelayHost), except
 /// EVENT_PROGRAM.

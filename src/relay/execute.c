@@ -40,6 +40,20 @@ static Outgoing message_of(const Command *command, uint32_t room, bool is_packed
   return message;
 }
 
+// Returns what the brains of bots hear of a command: a message (CHANNEL_MESSAGE), relayed
+// bytes (CHANNEL_CONTROL) or a packet.
+static Event heard_of(const Command *command, uint32_t room, uint16_t channel) {
+  bool is_packed = channel == CHANNEL_MESSAGE && command->packet_type != 0;
+  return (Event){.type = EVENT_BOT_MESSAGE,
+                 .priority = command->priority,
+                 .flags = command->flags,
+                 .ref = command->ref,
+                 .channel = channel,
+                 .packet_type = command->packet_type,
+                 .room = room,
+                 .data = is_packed ? command->packed : command->body};
+}
+
 // --- To rooms and all peers ---
 
 // Collects the connections of a command's exceptions in relay->except; returns their number.
@@ -76,6 +90,13 @@ static Audience find_audience(Relay *relay, const Command *command, Room *room) 
   };
 }
 
+static void to_bots(Relay *relay, const Command *command, const Room *room,
+                    uint16_t channel) {
+  if (!has_bots(relay, room)) return;
+  Event heard = heard_of(command, room ? room->id : 0, channel);
+  bots_hear(relay, room, &heard);
+}
+
 typedef void ToPeer(Relay *, const Command *);
 typedef void ToAudience(Relay *, const Command *, Room *);  // NULL: all peers
 
@@ -93,7 +114,7 @@ static void to_target(Relay *relay, const Command *command, ToPeer *to_peer,
 static void message_to_audience(Relay *relay, const Command *command, Room *room) {
   Audience audience = find_audience(relay, command, room);
   uint32_t id = room ? room->id : 0;
-  bots_hear(relay, room, command);
+  to_bots(relay, command, room, CHANNEL_MESSAGE);
   if (command->packet_type != 0) {
     Outgoing packed = message_of(command, id, true);
     audience.forms = 1 << FORM_SCHEMA;
@@ -107,13 +128,18 @@ static void message_to_audience(Relay *relay, const Command *command, Room *room
 
 // --- To one peer ---
 
+static void to_bot(Relay *relay, Peer *bot, const Command *command, uint16_t channel) {
+  Event heard = heard_of(command, command->room, channel);
+  bot_hear(relay, bot, &heard);
+}
+
 static void message_to_peer(Relay *relay, const Command *command) {
   Peer *peer = session_find(relay->session, command->id);
   if (!peer || !peer_has_session(peer)) return;
   bool is_for_room = command->room != 0 && !(command->flags & PACKET_RESPONSE);
   if (is_for_room && !member_find(peer, command->room)) return;
   if (peer->is_bot) {
-    bot_hear(relay, peer, command->room, command);
+    to_bot(relay, peer, command, CHANNEL_MESSAGE);
     return;
   }
   bool is_packed = command->packet_type != 0 && peer_form(peer) == FORM_SCHEMA;
@@ -150,6 +176,10 @@ static void relay_parts(Relay *relay, const Command *command, Peer *peer,
 static void relay_to_peer(Relay *relay, const Command *command) {
   Peer *peer = session_find(relay->session, command->id);
   if (!peer || !peer_has_session(peer)) return;
+  if (peer->is_bot) {
+    to_bot(relay, peer, command, CHANNEL_CONTROL);
+    return;
+  }
   bool is_text = peer_form(peer) == FORM_TEXT;
   relay->stats.deliveries++;
   relay_parts(relay, command, peer, &(Audience){0},
@@ -158,6 +188,7 @@ static void relay_to_peer(Relay *relay, const Command *command) {
 
 static void relay_to_audience(Relay *relay, const Command *command, Room *room) {
   Audience audience = find_audience(relay, command, room);
+  to_bots(relay, command, room, CHANNEL_CONTROL);
   audience.forms = 1 << FORM_TEXT;
   relay_parts(relay, command, NULL, &audience, UINT32_MAX);
   audience.forms = FORMS_ALL & ~(1 << FORM_TEXT);
@@ -170,6 +201,7 @@ static void do_relay(Relay *relay, const Command *command) {
 
 static void packet_to_audience(Relay *relay, const Command *command, Room *room) {
   Audience audience = find_audience(relay, command, room);
+  to_bots(relay, command, room, command->channel);
   Outgoing packet = outgoing_of(command, command->channel, command->packet_type);
   audience_send(relay, &audience, &packet);
 }
@@ -179,6 +211,10 @@ static void packet_to_peer(Relay *relay, const Command *command) {
   uint32_t id = command->id ? command->id : server;
   Peer *peer = session_find(relay->session, id);
   if (!peer) return;
+  if (peer->is_bot) {
+    to_bot(relay, peer, command, command->channel);
+    return;
+  }
   Outgoing packet = outgoing_of(command, command->channel, command->packet_type);
   packet.id_count = id == server;  // 0: the script is the sender
   relay->stats.deliveries++;
@@ -258,6 +294,12 @@ static void do_leave(Relay *relay, const Command *command) {
 static void do_act(Relay *relay, const Command *command) {
   Peer *bot = session_find(relay->session, command->id);
   if (!bot || bot->state != PEER_BOT || bot_is_busy(relay, bot)) return;
+  if (command->channel == CHANNEL_CONTROL) {
+    event_queue(
+        relay, bot,
+        &(Event){.type = EVENT_DEFERRED_LINE, .peer = bot->id, .data = command->body});
+    return;
+  }
   Buf payload = {0};
   buf_u32(&payload, command->room);
   buf_append(&payload, command->body.bytes, command->body.size);

@@ -83,11 +83,17 @@ void bot_leave(Relay *relay, Room *room, Peer *bot);
 /// Returns whether too many events wait for a bot; counts a dropped message if so.
 bool bot_is_busy(Relay *relay, Peer *bot);
 
-/// bots_hear passes a message to the brains of the room's bots (NULL: of all bots). It
-/// skips bots that the running broadcast excludes. bot_hear passes a message to the
-/// brain of one bot.
-void bots_hear(Relay *relay, const Room *room, const Command *message);
-void bot_hear(Relay *relay, Peer *bot, uint32_t room, const Command *message);
+/// Returns whether the room (NULL: the server) has bots.
+static inline bool has_bots(const Relay *relay, const Room *room) {
+  return room ? room->first_bot != NULL : relay->bots > 0;
+}
+
+/// bots_hear passes an EVENT_BOT_MESSAGE to the brains of the room's bots (NULL: of all
+/// bots). It skips bots that the running broadcast excludes. bot_hear passes the event
+/// to the brain of one bot. Relayed bytes have CHANNEL_CONTROL, with the sender (0: the
+/// script) in `a`.
+void bots_hear(Relay *relay, const Room *room, const Event *heard);
+void bot_hear(Relay *relay, Peer *bot, const Event *heard);
 
 /// Queues a tick for each bot of a room that has BOT_TICKS, after the room's own tick.
 void bots_tick(Relay *relay, const Event *tick);

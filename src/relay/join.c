@@ -133,9 +133,8 @@ static void delete_unused(Relay *relay, Room *room) {
 // Makes the newest bot with BOT_FILLS leave a full room, so that a player can join.
 static void make_place(Relay *relay, Room *room, const Peer *peer) {
   if (peer->is_bot || room_has_place(room, true)) return;
-  Peer *last = NULL;
-  for (Peer *bot = room->first_bot; bot; bot = bot->relay.next_bot)
-    if (bot->relay.bot & BOT_FILLS) last = bot;
+  Peer *last = room->last_bot;
+  while (last && !(last->relay.bot & BOT_FILLS)) last = last->relay.previous_bot;
   if (last) leave_room(relay, last, room, &(Leave){.code = CODE_REPLACED});
 }
 

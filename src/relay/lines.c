@@ -87,7 +87,7 @@ static void explain(Relay *relay, Peer *peer, const char *what, Text word,
 }
 
 void relay_line(Relay *relay, Peer *peer, Text text) {
-  if (!session_has_text_commands(relay->session)) {
+  if (peer->is_bot || !session_has_text_commands(relay->session)) {
     on_text(relay, peer, text);
     return;
   }

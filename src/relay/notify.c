@@ -153,6 +153,10 @@ void notify_leave(Relay *relay, Room *room, Peer *peer, const Leave *leave) {
 // --- Faults ---
 
 void notify_fault(Relay *relay, Peer *peer, const Fault *fault, const Packet *request) {
+  if (peer->is_bot) {
+    session_log_refusal(peer, fault->code.bytes, fault->json);
+    return;
+  }
   control_fault(fresh(relay), fault);
   notify_peer(relay, peer, notice_of(relay, CONTROL_FAULT), request);
 }

@@ -289,8 +289,14 @@ void relay_hold_room(Relay *relay, uint32_t room);
 void relay_release_room(Relay *relay, uint32_t room);
 void relay_drop_room(Relay *relay, uint32_t room);
 
-/// Tasks of a bot's brain, and whether a joining player may replace the bot.
-typedef enum BotFlags { BOT_LISTENS = 1, BOT_TICKS = 2, BOT_FILLS = 4 } BotFlags;
+/// Handlers of a bot's brain, and whether a joining player may replace the bot.
+typedef enum BotFlags {
+  BOT_TICKS = 1,
+  BOT_MESSAGES = 2,
+  BOT_BROADCASTS = 4,
+  BOT_PACKETS = 8,
+  BOT_FILLS = 16,
+} BotFlags;
 
 /// Reserves a bot of a room and queues its COMMAND_BOT, with a token like that of
 /// COMMAND_JOIN. An empty name becomes `bot-ID`. Returns the bot's id, or 0 with `err`
@@ -299,7 +305,7 @@ typedef enum BotFlags { BOT_LISTENS = 1, BOT_TICKS = 2, BOT_FILLS = 4 } BotFlags
 uint32_t relay_add_bot(Relay *relay, uint32_t room, Text name, uint8_t flags,
                        uint32_t token, int *err);
 
-/// Changes BOT_LISTENS and BOT_TICKS of a bot, at once.
+/// Changes the flags of a bot except BOT_FILLS, at once.
 void relay_set_brain(Relay *relay, uint32_t bot, uint8_t flags);
 
 /// Reserves a name for a peer and queues its COMMAND_RENAME; does nothing if the peer

@@ -63,11 +63,12 @@ struct Room {
   uint32_t capacity;           // places allocated in `members`
   uint32_t suspended;          // number of suspended members
   Peer *first_bot;             // bots in the order of joining, by PeerRelay.next_bot
-  uint32_t bots;               // number of members that are bots
-  uint32_t fillers;            // number of bots with BOT_FILLS
-  uint32_t ticking_bots;       // number of bots with BOT_TICKS
-  uint32_t queued_bots;        // number of queued COMMAND_BOTs
-  Events waiting_joins;        // joins that wait for the end of on_create
+  Peer *last_bot;
+  uint32_t bots;          // number of members that are bots
+  uint32_t fillers;       // number of bots with BOT_FILLS
+  uint32_t ticking_bots;  // number of bots with BOT_TICKS
+  uint32_t queued_bots;   // number of queued COMMAND_BOTs
+  Events waiting_joins;   // joins that wait for the end of on_create
   Buf fault;  // fault of on_create in ROOM_FAILED: its code and its JSON, each with a
               // NUL
   Buf meta;  // entries. An entry begins with a byte, which is 1 if the entry is public.

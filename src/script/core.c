@@ -51,6 +51,14 @@ static const Constant FLAGS[] = {{"reliable", PACKET_RELIABLE},
                                  {"response", PACKET_RESPONSE},
                                  {NULL, 0}};
 
+// Flags of bots: the handlers of their brains, and `fills`.
+static const Constant BOT_FLAGS[] = {{"on_tick", BOT_TICKS},
+                                     {"on_message", BOT_MESSAGES},
+                                     {"on_broadcast", BOT_BROADCASTS},
+                                     {"on_packet", BOT_PACKETS},
+                                     {"fills", BOT_FILLS},
+                                     {NULL, 0}};
+
 static const Constant TARGETS[] = {
     {"peer", TARGET_PEER}, {"room", TARGET_ROOM}, {"all", TARGET_ALL}, {NULL, 0}};
 
@@ -192,6 +200,7 @@ void core_push(lua_State *L, Host *host) {
   set_constants(L, "codes", CODES);
   set_constants(L, "priorities", PRIORITIES);
   set_constants(L, "flags", FLAGS);
+  set_constants(L, "bot_flags", BOT_FLAGS);
   set_constants(L, "targets", TARGETS);
   set_constants(L, "channels", CHANNELS);
   set_constants(L, "levels", LEVELS);

@@ -18,28 +18,20 @@ static int push_problem(lua_State *L, int err) {
   }
 }
 
-static uint8_t read_brain(lua_State *L, int listens_at) {
-  unsigned flags = lua_toboolean(L, listens_at) ? BOT_LISTENS : 0;
-  if (lua_toboolean(L, listens_at + 1)) flags |= BOT_TICKS;
-  return (uint8_t)flags;
-}
-
-// bot_add(room, name, token, fills, listens, ticks): adds a bot and returns its id. The
-// name "" means bot-ID. An event with the token reports whether the bot has joined.
+// bot_add(room, name, token, flags): adds a bot and returns its id. The name "" means
+// bot-ID. An event with the token reports whether the bot has joined.
 static int core_bot_add(lua_State *L) {
   int err;
-  unsigned flags = read_brain(L, 5);
-  if (lua_toboolean(L, 4)) flags |= BOT_FILLS;
   uint32_t bot = relay_add_bot(core_host(L)->relay, core_id(L, 1), core_text(L, 2),
-                               (uint8_t)flags, core_id(L, 3), &err);
+                               (uint8_t)luaL_checkint(L, 4), core_id(L, 3), &err);
   if (bot == 0) return push_problem(L, err);
   lua_pushnumber(L, bot);
   return 1;
 }
 
-// bot_brain(bot, listens, ticks): sets which functions the brain of a bot has, at once
+// bot_brain(bot, flags): sets which functions the brain of a bot has, at once
 static int core_bot_brain(lua_State *L) {
-  relay_set_brain(core_host(L)->relay, core_id(L, 1), read_brain(L, 2));
+  relay_set_brain(core_host(L)->relay, core_id(L, 1), (uint8_t)luaL_checkint(L, 2));
   return 0;
 }
 
@@ -47,6 +39,7 @@ static int core_bot_brain(lua_State *L) {
 // does
 static int core_act(lua_State *L) {
   Command command = {.type = COMMAND_ACT,
+                     .channel = CHANNEL_MESSAGE,
                      .id = core_id(L, 1),
                      .room = core_id(L, 2),
                      .body = core_text(L, 3),
@@ -56,7 +49,17 @@ static int core_act(lua_State *L) {
   return core_peer_result(L, relay_command(core_host(L)->relay, &command));
 }
 
+// act_line(bot, line): sends a line as a text client does
+static int core_act_line(lua_State *L) {
+  Command command = {.type = COMMAND_ACT,
+                     .channel = CHANNEL_CONTROL,
+                     .id = core_id(L, 1),
+                     .body = core_text(L, 2)};
+  return core_peer_result(L, relay_command(core_host(L)->relay, &command));
+}
+
 const luaL_Reg core_bot_functions[] = {{"bot_add", core_bot_add},
                                        {"bot_brain", core_bot_brain},
                                        {"act", core_act},
+                                       {"act_line", core_act_line},
                                        {NULL, NULL}};

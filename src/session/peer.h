@@ -95,7 +95,8 @@ typedef struct PeerRelay {
                        // text peer
   uint32_t excluded;   // number of the last broadcast that excludes the peer
   uint32_t home;       // room of a bot, which it joins alone
-  struct Peer *next_bot;   // next bot of its room, in the order of joining
+  struct Peer *next_bot;  // next bot of its room, in the order of joining
+  struct Peer *previous_bot;
   uint32_t warn_every_ms;  // interval between warnings about dropped messages
   uint8_t bot;             // BotFlags of a bot
   uint64_t next_warn_ms;   // earliest time of the next such warning

@@ -88,9 +88,7 @@ void send_ending(Session *session, ConnId conn, Framing framing, ControlType typ
 void session_error(Session *session, Peer *peer, const Packet *request, Code code,
                    const char *text) {
   if (peer->is_bot) {
-    log_warn("refused what a bot did", log_num("peer", peer->id),
-             log_bytes("name", peer->name, peer->name_size),
-             log_str("reason", code_name(code)), log_str("text", text));
+    session_log_refusal(peer, code_name(code), text_from(text));
     return;
   }
   Buf *buf = &session->scratch;

@@ -158,6 +158,9 @@ Peer *session_add_bot(Session *session, Text name);
 /// Makes the bot a PEER_BOT. It then ends as other peers do.
 void session_start_bot(Peer *bot);
 
+/// Logs an error that a client would get.
+void session_log_refusal(const Peer *bot, const char *code, Text text);
+
 /// Frees a bot that was not started.
 void session_drop_bot(Session *session, Peer *bot);
 

@@ -10,6 +10,7 @@ local function game(kind, acts)
     local perigee = require "perigee"
     local rooms = perigee.rooms
     local seen, bot, gone = {}
+    local channel = perigee.channel { name = "physics", id = 300 }
     local acts = { %s }
     local game = { rooms = { duel = %s }, on_message = {} }
     local duel = game.rooms.duel
@@ -123,6 +124,82 @@ describe("virtual peers", function()
     assert.same({ 9 }, run())
     assert.same({ "what 9", "brains.chaser" }, run())
     assert.same({ "the brain of the bot has no on_message", "Unsupported" }, run())
+  end)
+
+  it("hear bytes and packets, like the other members", function()
+    local EAR = [[return {
+      on_broadcast = function(bot, peer, data)
+        bot:act("say", (peer and peer.name or "script") .. " relays " .. data)
+      end,
+      on_packet = function(bot, packet)
+        bot:act("say", packet.channel .. " " .. packet.type .. " " .. packet.payload .. " " .. packet.priority)
+      end,
+    }]]
+    local _, ann, run = start(SAYS, {
+      [[room:bot { name = "robo", brain = "brains.chaser" } room:bot { name = "deaf" }]],
+      [[room:relay("hey")]],
+      [[room:peers()[2]:relay("you")]],
+      [[channel:send(room, 7, "p")]],
+      [[return { room:peers()[2]:send_packet(301, 8, "q") }]],
+      [[return { select(2, room:peers()[3]:send_packet(301, 8, "q")) }]],
+    }, { brain = EAR })
+    local room = ann:join "duel:1"
+    local function expect_said(text)
+      assert.equal("robo " .. text, ann:expect("MESSAGE", { message = "said" }).value)
+    end
+    run()
+    ann:broadcast(room, "hello")
+    expect_said "ann relays hello"
+    run()
+    expect_said "script relays hey"
+    run()
+    expect_said "script relays you"
+    run()
+    expect_said "300 7 p normal"
+    assert.same({ true }, run())
+    expect_said "301 8 q normal"
+    assert.same({ "the brain of the bot has no on_packet", "Unsupported" }, run())
+  end)
+
+  it("act as text peers do: what is no message is a broadcast", function()
+    local LINES = [[{ on_broadcast = function(room, peer, data)
+      if data == "quiet" then return false end
+      return peer.name .. " says " .. data
+    end }]]
+    local _, ann, run = start(LINES, {
+      [[bot = room:bot { name = "robo", brain = "brains.chaser" }]],
+      [[bot:act("text", "quiet") bot:act("text", "/leave duel:1")]],
+      [[bot:act("text", "hello")]],
+    }, { brain = "return { on_broadcast = function(bot, peer, data) bot.state.heard = data end }" })
+    ann:join "duel:1"
+    run()
+    run()
+    assert.equal("robo says /leave duel:1", ann:expect("BROADCAST").data)
+    run()
+    assert.equal("robo says hello", ann:expect("BROADCAST").data)
+  end)
+
+  it("whose brain fails leave nobody waiting, and log what refuses their acts", function()
+    local BAD = [[local perigee = require "perigee"
+    return { on_message = function(bot, name)
+      if name == "fault" then error(perigee.fault("Poor", { need = 3 })) end
+      perigee.sleep(0.01)
+      error "lost"
+    end }]]
+    local POOR = [[{ on_message = { buy = function() error(perigee.fault("Poor", { need = 4 })) end } }]]
+    local perigee, ann, run = start(POOR, {
+      [[bot = room:bot { name = "robo", brain = "brains.chaser" }]],
+      [[return { select(2, bot:ask("what", 1, 60)) }]],
+      [[return { select(2, bot:ask("fault", 1, 60)) }]],
+      [[bot:act("buy", 1)]],
+    }, { brain = BAD })
+    ann:join "duel:1"
+    run()
+    assert.same({ "the brain's on_message failed", "Internal" }, run())
+    assert.same({ 'Poor: {"need":3}', "Poor" }, run())
+    run()
+    local line = perigee:wait_log "refused what a bot did"
+    assert.same({ "robo", "Poor", '{"need":4}' }, { line.name, line.reason, line.text })
   end)
 
   it("count towards the capacity, and give way to players where fill = true", function()

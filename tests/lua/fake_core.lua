@@ -44,6 +44,7 @@ local function constants(core)
   core.levels = numbered({ "debug", "info", "warn", "error" }, from_zero)
   core.targets = { peer = 0, room = 1, all = 2 }
   core.flags = { reliable = 1, request = 2, response = 4 }
+  core.bot_flags = { on_tick = 1, on_message = 2, on_broadcast = 4, on_packet = 8, fills = 16 }
   core.channels = { control = 0, message = 2, last = 65535, served_first = 3, plugin_first = 1000,
     served_last = 1999 }
   core.code_names = {}

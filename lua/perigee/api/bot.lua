@@ -30,6 +30,9 @@ end
 
 
 function Bot:act(name, value)
+  if name == "text" and type(value) == "string" then
+    return core.act_line(self._id, value)
+  end
   local body, _, number, packed = messages.encode(name, value, core.targets.peer, self._id)
   return core.act(self._id, bots.get(self._id) or 0, packed or body, number or 0, 0, 0)
 end

@@ -104,8 +104,8 @@ function Channel:ask(peer, packet_type, bytes, timeout)
     return nil, message, code
   elseif not peer.connected then
     return nil, "the peer is not connected", "ConnectionClosed"
-  elseif peer.transport == "text" then
-    return nil, "a text peer cannot answer", "Unsupported"
+  elseif peer.transport == "text" or peer.is_bot then
+    return nil, peer.is_bot and "a bot answers no packets" or "a text peer cannot answer", "Unsupported"
   end
   return channels.request(peer.id, entry.id, packet_type, bytes, timeout or ASK_TIMEOUT)
 end

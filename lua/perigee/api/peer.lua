@@ -81,8 +81,10 @@ function Peer:send_packet(channel, packet_type, bytes, opts)
   fault.check_whole("type", packet_type, 0, CHANNELS.last)
   fault.check("bytes", bytes, "string")
   local priority, flags, key, except = send_options.read(opts)
-  if self.transport == "text" or self.is_bot then
-    return nil, self.is_bot and "a bot takes no packets" or "a text peer takes no packets", "Unsupported"
+  if self.transport == "text" then
+    return nil, "a text peer takes no packets", "Unsupported"
+  elseif bots.lacks(self._id, "on_packet") then
+    return nil, "the brain of the bot has no on_packet", "Unsupported"
   elseif except and send_options.leaves_out(except, self._id) then
     return true
   end
@@ -103,7 +105,7 @@ function Peer:ask(name, value, timeout)
     return nil, "the peer is not connected", "ConnectionClosed"
   elseif self.transport == "text" then
     return nil, "a text peer cannot answer", "Unsupported"
-  elseif bots.is_deaf(self._id) then
+  elseif bots.lacks(self._id, "on_message") then
     return nil, "the brain of the bot has no on_message", "Unsupported"
   end
   local ref = pending.take_ref(self._id)

@@ -7,10 +7,14 @@ local fault = require "perigee.util.fault"
 local journal = require "perigee.host.journal"
 local live = require "perigee.host.live"
 local messages = require "perigee.host.messages"
+local priority_names = require("perigee.api.options").priority_names
 local registry = require "perigee.host.registry"
+local requests = require "perigee.host.requests"
 
-local HANDLERS = { "on_tick", "on_message" }
-local RELIABLE, REQUEST, RESPONSE = core.flags.reliable, core.flags.request, core.flags.response
+local HANDLERS = { "on_tick", "on_message", "on_broadcast", "on_packet" }
+local FLAGS = core.bot_flags
+local CHANNELS, RELIABLE, REQUEST, RESPONSE =
+  core.channels, core.flags.reliable, core.flags.request, core.flags.response
 
 local ran = core.ran() -- the running handler, see host/init.lua
 
@@ -22,7 +26,9 @@ local bots = {}
 ---@field brain string? name of the brain's module
 ---@field where string place of the call of room:bot that made it, such as "game.lua:12: "
 ---@field on_tick table? task of the brain's on_tick, for errors and pauses; nil: the brain has no on_tick
----@field on_message table? task of the brain's on_message
+---@field on_message table?
+---@field on_broadcast table?
+---@field on_packet table?
 
 -- The bots that exist, by peer id.
 local all = {} ---@type table<integer, perigee.BotEntry>
@@ -33,27 +39,39 @@ local function problem_of(name, brain)
     return ("the module %q is no brain: it returned %s; a brain is a table with on_tick or on_message")
       :format(name, fault.kind(brain))
   end
+  local has_any = false
   for _, handler in ipairs(HANDLERS) do
     local value = rawget(brain, handler)
     if value ~= nil and type(value) ~= "function" then
       return ("%s of the brain %q must be a function, not %s"):format(handler, name, fault.kind(value))
     end
+    has_any = has_any or value ~= nil
   end
-  if not rawget(brain, "on_tick") and not rawget(brain, "on_message") then
-    return ("the brain %q has neither on_tick nor on_message"):format(name)
+  if not has_any then
+    return ("the brain %q has none of %s"):format(name, table.concat(HANDLERS, ", "))
   end
 end
 
--- Sets a bot's tasks to the handlers that its brain has in a version.
+-- Sets a bot's tasks to the handlers that its brain has in a version; returns their flags.
 local function set_tasks(entry, version)
   local brain = entry.brain and version.modules[entry.brain]
+  local flags = 0
   for _, handler in ipairs(HANDLERS) do
     local fn = brain and rawget(brain, handler)
-    entry[handler] = fn and {
+    local task = fn and {
       label = entry.brain .. "." .. handler, version = version.number, fn = fn,
       room = registry.rooms[entry.room],
-    } or nil
+    }
+    entry[handler] = task
+    flags = flags + (task and FLAGS[handler] or 0)
   end
+  local on_tick = entry.on_tick
+  if on_tick then
+    function on_tick.on_failure()
+      on_tick.is_running = false
+    end
+  end
+  return flags
 end
 
 local function forget(id)
@@ -82,9 +100,8 @@ function bots.add(room, name, brain, fills, token)
     end
   end
   local entry = { room = room, brain = brain, where = fault.where() }
-  set_tasks(entry, live.version)
-  local id, message, code = core.bot_add(room, name, token, fills, entry.on_message ~= nil,
-    entry.on_tick ~= nil)
+  local flags = set_tasks(entry, live.version) + (fills and FLAGS.fills or 0)
+  local id, message, code = core.bot_add(room, name, token, flags)
   if not id then
     return nil, message, code
   end
@@ -106,12 +123,13 @@ function bots.get(id)
 end
 
 
---- Returns whether the peer is a bot that cannot answer, because its brain has no on_message.
+--- Returns whether the peer is a bot whose brain has no such handler.
 ---@param id integer
+---@param handler string
 ---@return boolean
-function bots.is_deaf(id)
+function bots.lacks(id, handler)
   local entry = all[id]
-  return entry ~= nil and entry.on_message == nil
+  return entry ~= nil and entry[handler] == nil
 end
 
 
@@ -149,8 +167,7 @@ end
 --- Gives the running bots the brains of the version that is live now.
 function bots.take()
   for id, entry in next, all do
-    set_tasks(entry, live.version)
-    core.bot_brain(id, entry.on_message ~= nil, entry.on_tick ~= nil)
+    core.bot_brain(id, set_tasks(entry, live.version))
   end
 end
 
@@ -173,25 +190,64 @@ function on.bot_tick(peer, _, _, passed_us)
     return
   end
   task.is_running = true
-  function task.on_failure()
-    task.is_running = false
-  end
   task.fn(registry.peers[peer], passed_us / 1e6)
   task.is_running = false
   backoff.forget(task)
 end
 
 
-function on.bot_message(peer, _, body, _, _, flags, ref, packet_type)
+-- Returns a task for a request: if on_message fails, whoever asks learns it at once.
+local function answering(task, peer, ref)
+  return {
+    label = task.label, version = task.version, fn = task.fn, room = task.room,
+    on_failure = function(text, code)
+      requests.fail(peer, ref, code and text or "the brain's on_message failed", code or "Internal")
+    end,
+  }
+end
+
+local function take_message(peer, body, flags, ref, packet_type)
   local task = begin(peer, "on_message")
   local name, value = messages.decode(body, packet_type)
   if not task or not name then
     return
   end
+  local is_request = flags % (2 * REQUEST) >= REQUEST
+  if is_request then
+    live.task = answering(task, peer, ref)
+  end
   local answer = task.fn(registry.peers[peer], name, value)
-  if flags % (2 * REQUEST) >= REQUEST then
+  if is_request then
     local json, _, number, packed = messages.encode_answer(name, answer, core.targets.peer, peer)
     core.act(peer, 0, packed or json, number or 0, RESPONSE + flags % (2 * RELIABLE), ref)
+  end
+end
+
+local function take_broadcast(peer, bytes, sender)
+  local task = begin(peer, "on_broadcast")
+  if task then
+    task.fn(registry.peers[peer], sender ~= 0 and registry.peers[sender] or nil, bytes)
+  end
+end
+
+local function take_packet(peer, bytes, flags, packet_type, channel, priority)
+  local task = begin(peer, "on_packet")
+  if task then
+    task.fn(registry.peers[peer], {
+      channel = channel, type = packet_type, payload = bytes, priority = priority_names[priority],
+      reliable = flags % (2 * RELIABLE) == RELIABLE, request = false,
+    })
+  end
+end
+
+
+function on.bot_message(peer, _, body, sender, _, flags, ref, packet_type, channel, priority)
+  if channel == CHANNELS.message then
+    take_message(peer, body, flags, ref, packet_type)
+  elseif channel == CHANNELS.control then
+    take_broadcast(peer, body, sender)
+  else
+    take_packet(peer, body, flags, packet_type, channel, priority)
   end
 end
 

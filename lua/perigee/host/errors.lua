@@ -351,7 +351,7 @@ function errors.faulted(event, room, problem)
   end
   local entry, task = faults.of(problem), live.task
   if type(task) == "table" and task.on_failure then
-    task.on_failure(faults.text(entry))
+    task.on_failure(faults.text(entry), entry.code)
   elseif not IS_ANSWERED[event] then
     errors.log(LEVELS.warn, ("%s raised a fault that nobody waits for: %s%s"):format(label_of(event, room),
       entry.place, errors.shorten(faults.text(entry))))

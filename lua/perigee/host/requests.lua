@@ -66,6 +66,20 @@ function requests.late_answers(peer)
 end
 
 
+--- Resumes the handler that waits for an answer which will not come.
+---@param peer integer
+---@param ref integer
+---@param problem string
+---@param code string
+function requests.fail(peer, ref, problem, code)
+  local entry = pending.request(peer, ref)
+  if entry then
+    tasks.give(entry, nil, problem, code)
+    core.commit()
+  end
+end
+
+
 -- Resumes the handlers that wait for an answer of the peer, with the reason why no answer will come. With
 -- `channel`, resumes only handlers that sent their request on this channel. Returns whether it resumed any.
 local function give_up(peer, channel, problem, code)

@@ -132,7 +132,7 @@ end
 
 
 --- Runs the function of an entry as a separate task, after a delay. Entries of the host may have the function
---- `on_failure`, which gets the text of an error.
+--- `on_failure`, which gets the text of an error, and the code of a fault.
 ---@param entry table with fn and label
 ---@param seconds number
 function timers.begin(entry, seconds)

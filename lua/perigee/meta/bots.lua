@@ -11,7 +11,8 @@
 local Bot = {}
 
 --- Runs the handlers of the room as if this bot were a client that had sent the message. They run as a separate event, after the
---- running handler has ended.
+--- running handler has ended. The message `text` with a string is the line of a text peer: without `on_message.text` it
+--- is a broadcast of these bytes, which `on_broadcast` may refuse.
 ---@param name string
 ---@param value? any
 ---@return true? ok
@@ -35,3 +36,8 @@ function Bot:act(name, value) end
 ---@field on_tick? async fun(bot: perigee.Bot, dt: number)
 --- Called for messages to the bot and to its room. Its result is the answer to `bot:ask`.
 ---@field on_message? async fun(bot: perigee.Bot, name: string, value: any): any
+--- Called for bytes that a client broadcasts to the room, or that `relay` sends to the bot or its room. `peer` is the
+--- sender; nil: the game.
+---@field on_broadcast? async fun(bot: perigee.Bot, peer: perigee.Peer?, data: string)
+--- Called for packets to the bot and to its room.
+---@field on_packet? async fun(bot: perigee.Bot, packet: perigee.Packet)

@@ -14,7 +14,7 @@
 ---@field session string UUID of the session, as text.
 ---@field address string IP address, without the port.
 ---@field port integer The client's port, of the newest connection.
---- "udp" for UDP alone. A text peer takes messages, but no packets or requests; a bot takes no packets.
+--- "udp" for UDP alone. A text peer takes messages, but no packets or requests.
 ---@field transport "tcp"|"ws"|"udp"|"text"|"bot"
 ---@field is_bot boolean Whether the peer is a bot of `room:bot`, which has no connection.
 ---@field token string The token of its HELLO, or "".

@@ -68,7 +68,7 @@ static void a_bot_gets_what_a_client_gets_and_acts_as_one(void **state) {
   allow(world, 2);
   script(world, 0, &HEARS);
   uint32_t duel = create(world, "duel:1");
-  uint32_t bot = add(world, duel, BOT_LISTENS), deaf = add(world, duel, 0);
+  uint32_t bot = add(world, duel, BOT_MESSAGES), deaf = add(world, duel, 0);
   command(world, message(TARGET_ROOM, duel));
   Command but = message(TARGET_ROOM, duel);
   but.except = &bot;
@@ -77,6 +77,7 @@ static void a_bot_gets_what_a_client_gets_and_acts_as_one(void **state) {
   command(world, message(TARGET_PEER, deaf));
   command(world, message(TARGET_ALL, 0));
   command(world, (Command){.type = COMMAND_ACT,
+                           .channel = CHANNEL_MESSAGE,
                            .id = deaf,
                            .room = duel,
                            .body = text_from("[\"act\"]")});
@@ -97,7 +98,7 @@ static void a_busy_bot_drops_what_is_too_much(void **state) {
   World *world = *state;
   allow(world, 1);
   script(world, 0, &HEARS);
-  uint32_t duel = create(world, "duel:1"), bot = add(world, duel, BOT_LISTENS);
+  uint32_t duel = create(world, "duel:1"), bot = add(world, duel, BOT_MESSAGES);
   for (int i = 0; i < RELAY_BOT_EVENTS + 10; i++)
     command(world, message(TARGET_ROOM, duel));
   relay_commit(world->relay);
@@ -174,6 +175,29 @@ static void bots_end_with_a_room_without_players(void **state) {
   for (int i = 0; i < 4; i++) add(world, lobby, 0);  // max_bots counts those that exist
 }
 
+static void bots_leave_in_any_order(void **state) {
+  World *world = *state;
+  allow(world, 4);
+  script(world, 0, NULL);
+  uint32_t lobby = create(world, "lobby"), bots[4];
+  static const int ORDER[] = {1, 3, 0, 2};
+  for (int i = 0; i < 4; i++) bots[i] = add(world, lobby, 0);
+  const Room *room = relay_room(world->relay, lobby);
+  for (int i = 0; i < 4; i++) {
+    session_kick(world->session, session_find(world->session, bots[ORDER[i]]),
+                 CODE_KICKED, NULL);
+    drain(world);
+    uint32_t count = 0;
+    const Peer *last = NULL;
+    for (const Peer *bot = room->first_bot; bot; bot = bot->relay.next_bot, count++) {
+      assert_ptr_equal(bot->relay.previous_bot, last);
+      last = bot;
+    }
+    assert_ptr_equal(room->last_bot, last);
+    assert_int_equal(count, 3 - i);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(a_bot_is_a_member_without_a_connection),
@@ -182,6 +206,7 @@ int main(void) {
       TEST(a_busy_bot_drops_what_is_too_much),
       TEST(bots_tick_at_the_rate_of_their_room),
       TEST(a_player_takes_the_place_of_the_bot_that_filled_last),
+      TEST(bots_leave_in_any_order),
       TEST(bots_end_with_a_room_without_players),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
