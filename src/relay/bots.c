@@ -1,6 +1,6 @@
 // Bots in rooms, and the events for their brains: ticks, and the messages, relayed bytes
-// and packets that a client would receive. Their commands are in handler.c and execute.c; bots join, leave and
-// end as other peers do.
+// and packets that a client would receive. Their commands are in handler.c and
+// execute.c; bots join, leave and end as other peers do.
 
 #include "relay/internal.h"
 

@@ -37,9 +37,3 @@ void session_drop_bot(Session *session, Peer *bot) {
   peer_names_drop(session, bot);
   peer_free(session, bot);
 }
-
-void session_log_refusal(const Peer *bot, const char *code, Text text) {
-  log_warn("refused what a bot did", log_num("peer", bot->id),
-           log_bytes("name", bot->name, bot->name_size), log_str("reason", code),
-           log_bytes("text", text.bytes, text.size));
-}

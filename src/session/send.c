@@ -85,6 +85,12 @@ void send_ending(Session *session, ConnId conn, Framing framing, ControlType typ
   write_control(session, conn, framing, type, PRIORITY_LOW, request, buf);
 }
 
+void session_log_refusal(const Peer *bot, const char *code, Text text) {
+  log_warn("refused what a bot did", log_num("peer", bot->id),
+           log_bytes("name", bot->name, bot->name_size), log_str("reason", code),
+           log_bytes("text", text.bytes, text.size));
+}
+
 void session_error(Session *session, Peer *peer, const Packet *request, Code code,
                    const char *text) {
   if (peer->is_bot) {

@@ -132,7 +132,7 @@ describe("virtual peers", function()
         bot:act("say", (peer and peer.name or "script") .. " relays " .. data)
       end,
       on_packet = function(bot, packet)
-        bot:act("say", packet.channel .. " " .. packet.type .. " " .. packet.payload .. " " .. packet.priority)
+        bot:act("say", table.concat({ packet.channel, packet.type, packet.payload, packet.priority }, " "))
       end,
     }]]
     local _, ann, run = start(SAYS, {
