@@ -22,6 +22,7 @@ const char *store_code_name(StoreCode code) {
     case STORE_UNAVAILABLE:
     case STORE_FULL:
     case STORE_DAMAGED:
+    case STORE_BUSY:
     case STORE_UNKNOWN:
       return "Unavailable";
     case STORE_TOO_LARGE:
@@ -32,6 +33,8 @@ const char *store_code_name(StoreCode code) {
       return "Invalid";
     case STORE_LATE:
       return "Timeout";
+    case STORE_NEWER:
+      return "VersionMismatch";
     case STORE_CODES:
       break;
   }

@@ -6,6 +6,7 @@
 
 typedef enum MemoryCalls {
   MEMORY_ALL,
+  MEMORY_WRITES,  // units, before their commit
   MEMORY_COMMITS,
   MEMORY_READS,  // get, find, count, scan
 } MemoryCalls;

@@ -54,3 +54,31 @@ void store_query_write(const StoreQuery *query, Buf *bytes);
 /// Reads what store_query_write has written; texts point into `bytes`. Returns false if the
 /// bytes are malformed.
 bool store_query_read(Text bytes, StoreQuery *query);
+
+/// A place among the documents that a query orders.
+typedef struct StorePosition {
+  StoreValue value;  // of the field by which the query orders
+  Text id;           // empty: before all documents
+} StorePosition;
+
+typedef struct BackendRow BackendRow;
+
+/// Replaces the content of `cursor` with a cursor for the documents behind `row`: text
+/// without special characters.
+void store_cursor_write(const StoreQuery *query, const BackendRow *row, Buf *cursor);
+
+/// Reads the query's cursor; texts point into `bytes`, which is overwritten. Sets a fault
+/// if it is not a cursor of a query with the same conditions and order.
+StoreCode store_cursor_read(const StoreQuery *query, Buf *bytes,
+                            StorePosition *position, StoreFault *fault);
+
+/// Reads a field at the top level of a document; a decoded text is appended to `bytes`.
+/// Lists, objects, null and missing fields are STORE_NONE.
+StoreValue store_field(Text json, const char *field, Buf *bytes);
+
+/// Compares values in the order of documents; returns a negative number, 0, or a positive
+/// number.
+int store_compare(const StoreValue *a, const StoreValue *b);
+
+/// Returns whether a document's value satisfies a condition.
+bool store_satisfies(const StoreCondition *condition, const StoreValue *value);

@@ -1,328 +1,149 @@
-// See store.h. A Request belongs to the list in which it is: `written` is the loop's,
-// `posted` and `ended` are shared and have a lock, the others are the thread's.
+// See store.h. The loop's half: the open unit, the requests, the limits and the answers.
+// The thread's half is writer.c.
 #include "store/store.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <time.h>
+#include <assert.h>
 
 #include "base/mem.h"
-#include "os/bell.h"
-#include "os/worker.h"
-
-typedef enum RequestType {
-  REQUEST_UNIT,
-  REQUEST_GET,
-  REQUEST_FLUSH,
-  REQUEST_DEFINE,
-} RequestType;
-
-typedef struct Request {
-  struct Request *next;
-  RequestType type;
-  uint32_t token;
-  uint32_t steps;              // number of steps in `unit`
-  uint32_t collection;         // of a get or a definition
-  StoreUnit unit;              // of a unit; of a get, one step with the id
-  StoreCollection definition;  // not owned
-  StoreAnswer answer;
-  Buf value;  // value of answer.document
-} Request;
-
-typedef struct RequestList {
-  Request *first, *last;
-} RequestList;
+#include "store/cache.h"
+#include "store/service.h"
+#include "store/writer.h"
 
 struct Store {
-  const BackendOps *ops;
-  Backend *backend;
-  uint32_t delay_ms;
+  Writer *writer;    // of the thread, if there is one
+  Service *service;  // NULL: without a thread
+  Backend *backend;  // owned by the writer
+  Cache *cache;      // NULL: none
   StoreEnd *on_end;
   void *data;
-  Bell *bell;        // rings when `ended` has more
-  StoreUnit open;    // unit of the running handler
-  uint32_t steps;    // steps of `open`
-  uint32_t waiting;  // steps that are not committed, without those of `open`
-  size_t bytes;      // bytes of these steps
+  StoreUnit open;  // unit of the running handler
+  uint32_t steps;  // steps of `open`
+  size_t bytes;    // bytes of the steps that are not committed, without those of `open`
   RequestList written;
-  pthread_mutex_t lock;  // protects the next three fields
-  pthread_cond_t more;   // signalled when `posted` has more, or at the close
-  RequestList posted;
-  RequestList ended;
-  bool is_closed;
+  StoreStats stats;
 };
-
-// --- Lists ---
-
-static void push(RequestList *list, Request *request) {
-  request->next = NULL;
-  if (list->last != NULL)
-    list->last->next = request;
-  else
-    list->first = request;
-  list->last = request;
-}
-
-static Request *pop(RequestList *list) {
-  Request *request = list->first;
-  if (request == NULL) return NULL;
-  list->first = request->next;
-  if (list->first == NULL) list->last = NULL;
-  return request;
-}
-
-static void append(RequestList *list, RequestList *more) {
-  if (more->first == NULL) return;
-  if (list->last != NULL)
-    list->last->next = more->first;
-  else
-    list->first = more->first;
-  list->last = more->last;
-  *more = (RequestList){0};
-}
-
-static void request_free(Request *request) {
-  buf_deinit(&request->unit);
-  buf_deinit(&request->value);
-  mem_free(request);
-}
 
 // --- The thread ---
 
-// A transaction of the thread. `held` has its units and flushes, whose answers come after
-// the commit.
-typedef struct Batch {
-  bool is_open;
-  bool is_awaited;  // a handler waits for the commit
-  struct timespec due;
-  RequestList held;
-} Batch;
-
-static struct timespec time_in(uint32_t ms) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  now.tv_nsec += (long)(ms % 1000) * 1000000;
-  now.tv_sec += ms / 1000 + now.tv_nsec / 1000000000;
-  now.tv_nsec %= 1000000000;
-  return now;
+static uint64_t serve(void *data, RequestList *requests, RequestList *ended,
+                      uint64_t now_ms, bool is_closing) {
+  const Store *store = data;
+  return writer_serve(store->writer, requests, ended, now_ms, is_closing);
 }
 
-static void hand_over(Store *store, RequestList *list) {
-  if (list->first == NULL) return;
-  pthread_mutex_lock(&store->lock);
-  append(&store->ended, list);
-  if (!store->is_closed) bell_ring(store->bell);
-  pthread_mutex_unlock(&store->lock);
+// --- Answers ---
+
+static void count(Store *store, const Request *request) {
+  StoreCode code = request->answer.fault.code;
+  if (code != STORE_OK) store->stats.failures[code]++;
+  if (request->type != REQUEST_UNIT) return;
+  store->stats.waiting -= request->steps;
+  store->bytes -= request->unit.size;
+  if (code == STORE_OK) store->stats.writes += request->steps;
 }
 
-static void answer(Store *store, Request *request) {
-  RequestList one = {0};
-  push(&one, request);
-  hand_over(store, &one);
-}
-
-// Applies a unit in a transaction of its own, because that of its batch has failed.
-static void apply_alone(Store *store, Request *request) {
-  StoreFault *fault = &request->answer.fault;
-  *fault = (StoreFault){0};
-  if (store->ops->begin(store->backend, fault) != STORE_OK) return;
-  if (store->ops->apply(store->backend, &request->unit, &request->answer.version,
-                        fault) != STORE_OK ||
-      store->ops->commit(store->backend, fault) != STORE_OK)
-    store->ops->rollback(store->backend);
-}
-
-static void repeat_each(Store *store, RequestList *held) {
-  for (Request *request = held->first; request != NULL; request = request->next)
-    if (request->type == REQUEST_UNIT) apply_alone(store, request);
-}
-
-// Passes the held requests to the loop. A flush fails with the units before it that
-// nobody waits for.
-static void hand_over_held(Store *store, Batch *batch) {
-  const StoreFault *fault = NULL;
-  for (Request *request = batch->held.first; request != NULL; request = request->next) {
-    if (request->type == REQUEST_FLUSH && fault != NULL)
-      request->answer.fault = *fault;
-    else if (request->token == 0 && request->answer.fault.code != STORE_OK)
-      fault = &request->answer.fault;
-  }
-  batch->is_open = batch->is_awaited = false;
-  hand_over(store, &batch->held);
-}
-
-// Ends the transaction. If the commit fails, its units get another chance one by one,
-// because one of them may have been too large for the disk.
-static void end_batch(Store *store, Batch *batch) {
-  StoreFault fault = {0};
-  if (batch->is_open && store->ops->commit(store->backend, &fault) != STORE_OK) {
-    store->ops->rollback(store->backend);
-    repeat_each(store, &batch->held);
-  }
-  hand_over_held(store, batch);
-}
-
-static void apply(Store *store, Batch *batch, Request *request) {
-  StoreFault *fault = &request->answer.fault;
-  if (!batch->is_open) {
-    if (store->ops->begin(store->backend, fault) != STORE_OK) {
-      answer(store, request);
-      return;
-    }
-    batch->is_open = true;
-    batch->due = time_in(store->delay_ms);
-  }
-  StoreCode code = store->ops->apply(store->backend, &request->unit,
-                                     &request->answer.version, fault);
-  push(&batch->held, request);
-  if (request->token != 0) batch->is_awaited = true;
-  if (!store_is_of_disk(code)) return;
-  store->ops->rollback(store->backend);
-  repeat_each(store, &batch->held);
-  hand_over_held(store, batch);
-}
-
-static void get(Store *store, Request *request) {
+static void keep_in_cache(Store *store, const Request *request) {
+  const StoreAnswer *answer = &request->answer;
+  bool is_ok = answer->fault.code == STORE_OK;
   StoreStep step;
   size_t at = 0;
-  StoreDocument *document = &request->answer.document;
+  if (store->cache == NULL) return;
+  if (request->type == REQUEST_UNIT)
+    cache_end(store->cache, &request->unit, is_ok ? answer->version : 0);
+  if (request->type != REQUEST_GET || !is_ok) return;
   unit_next(&request->unit, &at, &step);
-  store->ops->get(store->backend, request->collection, step.id, document,
-                  &request->answer.fault);
-  buf_append(&request->value, document->value.bytes, document->value.size);
-  document->value.bytes = (const char *)request->value.data;
-  answer(store, request);
+  cache_put(store->cache, request->collection, step.id, &answer->document);
 }
 
-static void serve(Store *store, Batch *batch, Request *request) {
-  switch (request->type) {
-    case REQUEST_UNIT:
-      apply(store, batch, request);
-      break;
-    case REQUEST_GET:
-      get(store, request);
-      break;
-    case REQUEST_FLUSH:
-      push(&batch->held, request);
-      batch->is_awaited = true;
-      break;
-    case REQUEST_DEFINE:
-      end_batch(store, batch);
-      store->ops->define(store->backend, request->collection, &request->definition,
-                         &request->answer.fault);
-      answer(store, request);
-      break;
-  }
-}
-
-// Waits until requests have come, the batch is due, or the store is closed. Returns the
-// requests.
-static RequestList next_requests(Store *store, const Batch *batch, bool *is_closed) {
-  RequestList taken = {0};
-  int err = 0;
-  pthread_mutex_lock(&store->lock);
-  while (store->posted.first == NULL && !store->is_closed && err != ETIMEDOUT)
-    err = batch->is_open
-              ? pthread_cond_timedwait(&store->more, &store->lock, &batch->due)
-              : pthread_cond_wait(&store->more, &store->lock);
-  append(&taken, &store->posted);
-  *is_closed = store->is_closed;
-  pthread_mutex_unlock(&store->lock);
-  return taken;
-}
-
-static bool is_due(const Batch *batch) {
-  struct timespec now = time_in(0);
-  return batch->is_open &&
-         (now.tv_sec > batch->due.tv_sec ||
-          (now.tv_sec == batch->due.tv_sec && now.tv_nsec >= batch->due.tv_nsec));
-}
-
-static void run(void *data) {
+static void on_ended(void *data, RequestList *ended) {
   Store *store = data;
-  Batch batch = {0};
-  for (bool is_closed = false; !is_closed;) {
-    RequestList taken = next_requests(store, &batch, &is_closed);
-    for (Request *request; (request = pop(&taken)) != NULL;)
-      serve(store, &batch, request);
-    if (batch.is_awaited || is_closed || is_due(&batch)) end_batch(store, &batch);
-    batch.is_awaited = false;
-  }
-}
-
-// --- The loop ---
-
-static void forget(Store *store, Request *request) {
-  store->waiting -= request->steps;
-  if (request->type == REQUEST_UNIT) store->bytes -= request->unit.size;
-  request_free(request);
-}
-
-static void on_bell(void *data) {
-  Store *store = data;
-  pthread_mutex_lock(&store->lock);
-  RequestList ended = store->ended;
-  store->ended = (RequestList){0};
-  pthread_mutex_unlock(&store->lock);
-  for (Request *request; (request = pop(&ended)) != NULL; forget(store, request))
+  for (Request *request; (request = request_pop(ended)) != NULL;) {
+    count(store, request);
+    keep_in_cache(store, request);
     if (request->token != 0 || request->answer.fault.code != STORE_OK)
       store->on_end(store->data, &request->answer, &request->unit);
+    request_free(request);
+  }
 }
 
-static void free_list(RequestList *list) {
-  for (Request *request; (request = pop(list)) != NULL;) request_free(request);
-}
+// --- Opening and closing ---
 
-static void store_free(Store *store) {
-  free_list(&store->written);
-  free_list(&store->posted);
-  free_list(&store->ended);
-  if (store->backend != NULL) store->ops->close(store->backend);
+// Frees the store; returns the back end.
+static Backend *store_free(Store *store) {
+  Backend *backend = writer_free(store->writer);
+  request_free_all(&store->written);
+  if (store->cache != NULL) cache_free(store->cache);
   buf_deinit(&store->open);
-  pthread_cond_destroy(&store->more);
-  pthread_mutex_destroy(&store->lock);
   mem_free(store);
+  return backend;
 }
 
-static void on_thread_end(void *data) { store_free(data); }
+static void on_thread_end(void *data) {
+  Store *store = data;
+  const BackendOps *ops = writer_ops(store->writer);
+  ops->close(store_free(store));
+}
 
 Store *store_open(Loop *loop, const StoreOptions *options, StoreFault *fault) {
+  static const ServiceEvents EVENTS = {serve, on_ended, on_thread_end};
+  const BackendOps *ops = options->ops;
+  Backend *backend = options->backend != NULL
+                         ? options->backend
+                         : ops->open(options->place, BACKEND_SERVE, fault);
+  if (backend == NULL) return NULL;
   Store *store = mem_zalloc(sizeof *store);
-  pthread_condattr_t attributes;
-  pthread_condattr_init(&attributes);
-  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  pthread_cond_init(&store->more, &attributes);
-  pthread_condattr_destroy(&attributes);
-  pthread_mutex_init(&store->lock, NULL);
-  store->ops = options->ops;
-  store->delay_ms = options->delay_ms;
+  const WriterOptions writer = {ops, backend, options->delay_ms, options->timeout_ms};
+  store->writer = writer_new(&writer);
+  store->backend = backend;
   store->on_end = options->on_end;
   store->data = options->data;
-  store->backend = store->ops->open(options->place, BACKEND_SERVE, fault);
-  if (store->backend != NULL) {
-    store->bell = bell_open(loop, on_bell, store);
-    if (store->bell != NULL && worker_start(loop, run, on_thread_end, store) != NULL)
-      return store;
-    bell_close(store->bell);
-    store_fault(fault, STORE_UNAVAILABLE, "the system cannot create a thread");
-  }
-  store_free(store);
+  if (options->cache_bytes > 0 && !ops->is_shared)
+    store->cache = cache_new(options->cache_bytes);
+  if (loop == NULL) return store;
+  store->service = service_start(loop, &EVENTS, store);
+  if (store->service != NULL) return store;
+  store_fault(fault, STORE_UNAVAILABLE, "the system cannot create a thread");
+  on_thread_end(store);
   return NULL;
 }
 
 void store_close(Store *store) {
   if (store == NULL) return;
-  store_post(store);
-  pthread_mutex_lock(&store->lock);
-  store->is_closed = true;
-  pthread_cond_signal(&store->more);
-  bell_close(store->bell);
-  pthread_mutex_unlock(&store->lock);
+  if (store->service != NULL) {
+    service_post(store->service, &store->written);
+    service_close(store->service);
+    return;
+  }
+  RequestList ended = {0};
+  writer_serve(store->writer, &store->written, &ended, 0, true);
+  request_free_all(&ended);
+  on_thread_end(store);
 }
+
+uint64_t store_serve(Store *store, uint64_t now_ms) {
+  RequestList ended = {0};
+  assert(store->service == NULL && "a store with a thread");
+  uint64_t next_ms =
+      writer_serve(store->writer, &store->written, &ended, now_ms, false);
+  on_ended(store, &ended);
+  return next_ms;
+}
+
+Backend *store_crash(Store *store) {
+  assert(store->service == NULL && "a store with a thread");
+  return store_free(store);
+}
+
+Backend *store_backend(const Store *store) {
+  assert(store->service == NULL && "a store with a thread");
+  return store->backend;
+}
+
+// --- The open unit ---
 
 StoreCode store_step(Store *store, const StoreStep *step) {
   if (step->value.size > STORE_VALUE_MAX) return STORE_TOO_LARGE;
-  if (store->waiting + store->steps >= STORE_WRITES_MAX ||
+  if (store->stats.waiting + store->steps >= STORE_WRITES_MAX ||
       store->bytes + store->open.size >= STORE_WRITES_BYTES_MAX)
     return STORE_SLOW;
   unit_push(&store->open, step);
@@ -332,30 +153,57 @@ StoreCode store_step(Store *store, const StoreStep *step) {
 
 size_t store_mark(const Store *store) { return store->open.size; }
 
-void store_cut(Store *store, size_t mark) {
+static void count_open(Store *store) {
   StoreStep step;
-  store->open.size = mark;
   store->steps = 0;
   for (size_t at = 0; unit_next(&store->open, &at, &step);) store->steps++;
 }
+
+void store_cut(Store *store, size_t mark) {
+  store->open.size = mark;
+  count_open(store);
+}
+
+StoreUnit store_take_unit(Store *store) {
+  StoreUnit unit = store->open;
+  store->open = (StoreUnit){0};
+  store->steps = 0;
+  return unit;
+}
+
+void store_give_unit(Store *store, StoreUnit *unit) {
+  assert(store->open.size == 0 && "a unit is open");
+  buf_deinit(&store->open);
+  store->open = *unit;
+  *unit = (StoreUnit){0};
+  count_open(store);
+}
+
+// --- Requests ---
 
 static Request *add(Store *store, RequestType type, uint32_t token) {
   Request *request = mem_zalloc(sizeof *request);
   request->type = type;
   request->token = request->answer.token = token;
-  push(&store->written, request);
+  request_push(&store->written, request);
   return request;
 }
 
 void store_end_unit(Store *store, uint32_t token) {
   if (store->steps == 0 && token == 0) return;
   Request *request = add(store, REQUEST_UNIT, token);
-  request->unit = store->open;
   request->steps = store->steps;
-  store->waiting += store->steps;
-  store->bytes += store->open.size;
-  store->open = (StoreUnit){0};
-  store->steps = 0;
+  request->unit = store_take_unit(store);
+  store->stats.waiting += request->steps;
+  store->bytes += request->unit.size;
+  if (store->cache != NULL) cache_begin(store->cache, &request->unit);
+}
+
+bool store_cached(Store *store, uint32_t collection, Text id, StoreDocument *document) {
+  bool is_hit =
+      store->cache != NULL && cache_get(store->cache, collection, id, document);
+  store->stats.cache_hits += is_hit;
+  return is_hit;
 }
 
 void store_get(Store *store, uint32_t token, uint32_t collection, Text id) {
@@ -364,19 +212,35 @@ void store_get(Store *store, uint32_t token, uint32_t collection, Text id) {
   unit_push(&request->unit, &(StoreStep){.id = id});
 }
 
+void store_find(Store *store, uint32_t token, const StoreQuery *query) {
+  Request *request = add(store, REQUEST_FIND, token);
+  request_set_query(request, query);
+  buf_append(&request->unit, store->open.data, store->open.size);
+}
+
+void store_scan(Store *store, uint32_t token, const StoreScan *scan) {
+  request_set_scan(add(store, REQUEST_SCAN, token), scan);
+}
+
+void store_sql(Store *store, uint32_t token, const StoreSql *sql) {
+  request_set_sql(add(store, REQUEST_SQL, token), sql);
+}
+
 void store_flush(Store *store, uint32_t token) { add(store, REQUEST_FLUSH, token); }
 
 void store_define(Store *store, uint32_t token, uint32_t index,
                   const StoreCollection *collection) {
   Request *request = add(store, REQUEST_DEFINE, token);
   request->collection = index;
-  request->definition = *collection;
+  request_set_definition(request, collection);
 }
 
 void store_post(Store *store) {
-  if (store->written.first == NULL) return;
-  pthread_mutex_lock(&store->lock);
-  append(&store->posted, &store->written);
-  pthread_cond_signal(&store->more);
-  pthread_mutex_unlock(&store->lock);
+  if (store->service != NULL) service_post(store->service, &store->written);
+}
+
+StoreStats store_stats(const Store *store) {
+  StoreStats stats = store->stats;
+  writer_count(store->writer, &stats);
+  return stats;
 }

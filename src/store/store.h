@@ -96,8 +96,8 @@ StoreUnit store_take_unit(Store *store);
 /// Makes `unit` the open unit, which must be empty, and empties `unit`.
 void store_give_unit(Store *store, StoreUnit *unit);
 
-/// Reads a document from the cache, which has what the latest ended units wrote. Returns
-/// false if the cache does not know; store_get asks the thread.
+/// Reads a document from the cache. Returns false if the cache does not have it, or if its
+/// last write is not on disk yet; store_get asks the thread.
 bool store_cached(Store *store, uint32_t collection, Text id, StoreDocument *document);
 
 void store_get(Store *store, uint32_t token, uint32_t collection, Text id);
@@ -118,7 +118,8 @@ void store_flush(Store *store, uint32_t token);
 void store_define(Store *store, uint32_t token, uint32_t index,
                   const StoreCollection *collection);
 
-/// Hands everything so far to the thread. Call it at the end of each iteration.
+/// Hands everything so far to the thread. Call it at the end of each iteration. Without a
+/// thread, store_serve does that.
 void store_post(Store *store);
 
 StoreStats store_stats(const Store *store);

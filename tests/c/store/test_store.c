@@ -55,6 +55,7 @@ static void open_store(World *world, uint32_t delay_ms) {
   StoreOptions options = {.ops = &backend_sqlite,
                           .place = path,
                           .delay_ms = delay_ms,
+                          .timeout_ms = LONG_MS,
                           .on_end = on_end,
                           .data = world};
   world->store = store_open(world->loop.loop, &options, &fault);

@@ -1,0 +1,13 @@
+// What a find gives, and its version, by which a transaction notices that another write
+// came first.
+#pragma once
+
+#include "store/request.h"
+
+/// Carry out a find, a count or a scan, and fill in the answer.
+StoreCode found_find(const BackendOps *ops, Backend *backend, Request *request);
+StoreCode found_scan(const BackendOps *ops, Backend *backend, Request *request);
+
+/// Checks that a find gives what it gave before: see STORE_CHECK_FOUND. For back ends.
+StoreCode found_check(const BackendOps *ops, Backend *backend, const StoreStep *step,
+                      StoreFault *fault);

@@ -1,0 +1,65 @@
+// A request of the loop to the store's thread, with its answer. It belongs to the list in
+// which it is.
+#pragma once
+
+#include "store/store.h"
+
+typedef enum RequestType {
+  REQUEST_UNIT,
+  REQUEST_GET,
+  REQUEST_FIND,
+  REQUEST_SCAN,
+  REQUEST_FLUSH,
+  REQUEST_SQL,
+  REQUEST_DEFINE,
+} RequestType;
+
+typedef struct Request {
+  struct Request *next;
+  RequestType type;
+  uint32_t token;
+  bool is_alone;        // its unit gets a transaction of its own
+  uint32_t steps;       // number of steps in `unit`
+  uint32_t collection;  // of a get or a definition
+  uint64_t since_ms;    // time at which the thread got it
+  StoreUnit
+      unit;     // of a unit; of a get, one step with the id; of a find, the writes that
+                // it sees as written
+  void *input;  // the request's struct; owned, with its texts
+  StoreAnswer answer;
+  Buf value;  // texts of `answer`
+} Request;
+
+/// A queue. A zeroed one is empty.
+typedef struct RequestList {
+  Request *first, *last;
+} RequestList;
+
+void request_push(RequestList *list, Request *request);
+
+/// Adds a request before the others.
+void request_push_front(RequestList *list, Request *request);
+
+/// Removes the first request; returns NULL if the list is empty.
+Request *request_pop(RequestList *list);
+
+/// Moves all requests of `more` to the end of `list`.
+void request_append(RequestList *list, RequestList *more);
+
+/// Frees the requests of a list.
+void request_free_all(RequestList *list);
+
+/// Frees a request that is in no list.
+void request_free(Request *request);
+
+/// Return what a request asks for. It is valid as long as the request.
+const StoreQuery *request_query(const Request *request);
+const StoreScan *request_scan(const Request *request);
+const StoreSql *request_sql(const Request *request);
+const StoreCollection *request_definition(const Request *request);
+
+/// Sets what a request asks for, with copies of the texts.
+void request_set_query(Request *request, const StoreQuery *query);
+void request_set_scan(Request *request, const StoreScan *scan);
+void request_set_sql(Request *request, const StoreSql *sql);
+void request_set_definition(Request *request, const StoreCollection *collection);

@@ -1,0 +1,345 @@
+// See writer.h.
+#include "store/writer.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+#include "base/least.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "store/found.h"
+
+enum { BACKOFF_MIN_MS = 100, BACKOFF_MAX_MS = 2000 };
+
+struct Writer {
+  WriterOptions options;
+  RequestList queue;   // requests to carry out
+  RequestList held;    // carried out in the open transaction; answered after its commit
+  RequestList *ended;  // answered; of the caller
+  bool is_open;        // a transaction is open
+  bool is_awaited;     // a request of `held` waits for the commit
+  bool is_unsettled;   // it is not known whether the commit of `held` has happened
+  uint64_t due_ms;     // time of the commit
+  uint64_t now_ms;     // time of the running call
+  uint64_t retry_ms;   // time of the next attempt; 0: not waiting for one
+  uint64_t backoff_ms;
+  bool is_damaged;       // damage of the file has been logged
+  bool is_failing;       // the last write has failed
+  uint64_t failing_ms;   // time since when
+  uint32_t failed;       // number of requests that have failed since then
+  StoreFault fault;      // of the failure
+  StoreFault unsettled;  // of the commit that is_unsettled
+  StoreFault lost;       // of the last unit that has failed and nobody waits for
+  _Atomic uint64_t commits, commit_us;
+};
+
+Writer *writer_new(const WriterOptions *options) {
+  Writer *writer = mem_zalloc(sizeof *writer);
+  writer->options = *options;
+  return writer;
+}
+
+const BackendOps *writer_ops(const Writer *writer) { return writer->options.ops; }
+
+Backend *writer_free(Writer *writer) {
+  Backend *backend = writer->options.backend;
+  if (writer->is_open) writer->options.ops->rollback(backend);
+  request_free_all(&writer->queue);
+  request_free_all(&writer->held);
+  mem_free(writer);
+  return backend;
+}
+
+void writer_count(const Writer *writer, StoreStats *stats) {
+  stats->commits += atomic_load_explicit(&writer->commits, memory_order_relaxed);
+  stats->commit_us += atomic_load_explicit(&writer->commit_us, memory_order_relaxed);
+}
+
+static uint64_t clock_us(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+// --- Failures ---
+
+// Notes a failure of the disk, and logs the first one.
+static void note_failure(Writer *writer, const StoreFault *fault) {
+  writer->fault = *fault;
+  if (writer->is_failing) return;
+  writer->is_failing = true;
+  writer->failing_ms = writer->now_ms;
+  writer->failed = 0;
+  log_error("store_failing", log_str("reason", fault->text));
+}
+
+static void note_success(Writer *writer) {
+  writer->retry_ms = writer->backoff_ms = 0;
+  if (!writer->is_failing) return;
+  writer->is_failing = false;
+  log_info("store_works_again",
+           log_num("seconds", (int64_t)(writer->now_ms - writer->failing_ms) / 1000),
+           log_num("failed", writer->failed));
+}
+
+static void try_later(Writer *writer, const StoreFault *fault) {
+  note_failure(writer, fault);
+  writer->backoff_ms =
+      least(most(writer->backoff_ms * 2, BACKOFF_MIN_MS), BACKOFF_MAX_MS);
+  writer->retry_ms = writer->now_ms + writer->backoff_ms;
+}
+
+static void answer(Writer *writer, Request *request) {
+  StoreCode code = request->answer.fault.code;
+  if (store_is_of_disk(code)) writer->failed++;
+  if (code != STORE_OK && request->type == REQUEST_UNIT && request->token == 0)
+    writer->lost = request->answer.fault;
+  if (request->type == REQUEST_FLUSH && code == STORE_OK) {
+    request->answer.fault = writer->lost;
+    writer->lost = (StoreFault){0};
+  }
+  request_push(writer->ended, request);
+}
+
+static void answer_held(Writer *writer) {
+  writer->is_open = writer->is_awaited = false;
+  for (Request *request; (request = request_pop(&writer->held)) != NULL;)
+    answer(writer, request);
+}
+
+// Makes the requests of the transaction, which is lost, the first of the queue.
+static void requeue_held(Writer *writer) {
+  if (writer->is_open) writer->options.ops->rollback(writer->options.backend);
+  writer->is_open = writer->is_awaited = false;
+  for (Request *request = writer->held.first; request != NULL; request = request->next)
+    request->answer.fault = (StoreFault){0};
+  request_append(&writer->held, &writer->queue);
+  writer->queue = writer->held;
+  writer->held = (RequestList){0};
+}
+
+// Ends a transaction in which the disk has failed.
+static void lose_held(Writer *writer, const StoreFault *fault) {
+  if (fault->code == STORE_BUSY) {
+    requeue_held(writer);
+    try_later(writer, fault);
+    return;
+  }
+  note_failure(writer, fault);
+  if (writer->held.first != writer->held.last) {
+    for (Request *request = writer->held.first; request != NULL;
+         request = request->next)
+      request->is_alone = true;
+    requeue_held(writer);
+    return;
+  }
+  if (writer->is_open) writer->options.ops->rollback(writer->options.backend);
+  if (writer->held.first != NULL) writer->held.first->answer.fault = *fault;
+  answer_held(writer);
+}
+
+// Answers the requests that have waited too long for the disk.
+static void expire(Writer *writer, RequestList *list) {
+  for (Request *request; (request = list->first) != NULL; answer(writer, request)) {
+    uint64_t since_ms = most(request->since_ms, writer->failing_ms);
+    if (writer->now_ms < since_ms + writer->options.timeout_ms) return;
+    request_pop(list);
+    request->answer.fault = writer->fault;
+  }
+}
+
+// --- The transaction ---
+
+// After a commit, a flush does not report earlier failures.
+static void answer_committed(Writer *writer) {
+  const Request *next = writer->queue.first;
+  note_success(writer);
+  answer_held(writer);
+  if (next == NULL || !next->is_alone) writer->lost = (StoreFault){0};
+}
+
+// Finds out whether the last commit has happened.
+static void settle(Writer *writer) {
+  StoreFault fault = {0};
+  bool has_happened = false;
+  if (writer->options.ops->settle(writer->options.backend, &has_happened, &fault)) {
+    fault.code = STORE_UNKNOWN;
+    try_later(writer, &fault);
+    return;
+  }
+  writer->is_unsettled = false;
+  writer->retry_ms = 0;
+  if (has_happened)
+    answer_committed(writer);
+  else
+    lose_held(writer, &writer->unsettled);
+}
+
+static StoreCode commit(Writer *writer, StoreFault *fault) {
+  uint64_t start_us = clock_us();
+  StoreCode code = writer->options.ops->commit(writer->options.backend, fault);
+  writer->commits++;
+  writer->commit_us += clock_us() - start_us;
+  return code;
+}
+
+static void commit_all(Writer *writer) {
+  StoreFault fault = {0};
+  if (!writer->is_open) {
+    answer_held(writer);
+    return;
+  }
+  switch (commit(writer, &fault)) {
+    case STORE_OK:
+      answer_committed(writer);
+      break;
+    case STORE_UNKNOWN:
+      writer->is_open = writer->is_awaited = false;
+      writer->is_unsettled = true;
+      writer->unsettled = fault;
+      writer->unsettled.code = STORE_UNAVAILABLE;
+      note_failure(writer, &fault);
+      settle(writer);
+      break;
+    default:
+      lose_held(writer, &fault);
+  }
+}
+
+// --- Requests ---
+
+static StoreCode apply(Writer *writer, Request *request) {
+  const BackendOps *ops = writer->options.ops;
+  Backend *backend = writer->options.backend;
+  StoreFault *fault = &request->answer.fault;
+  if (!writer->is_open) {
+    if (ops->begin(backend, fault) != STORE_OK) return fault->code;
+    if (!request->is_alone) writer->lost = (StoreFault){0};
+    writer->is_open = true;
+    writer->due_ms = writer->now_ms + writer->options.delay_ms;
+  }
+  return ops->apply(backend, &request->unit, &request->answer.version, fault);
+}
+
+static void serve_unit(Writer *writer, Request *request) {
+  StoreCode code = apply(writer, request);
+  request_push(&writer->held, request);
+  if (store_is_of_disk(code)) {
+    StoreFault fault = request->answer.fault;
+    lose_held(writer, &fault);
+  } else if (request->is_alone) {
+    commit_all(writer);
+  } else if (request->token != 0) {
+    writer->is_awaited = true;
+  }
+}
+
+static StoreCode get(const Writer *writer, Request *request) {
+  StoreStep step;
+  size_t at = 0;
+  StoreDocument *document = &request->answer.document;
+  unit_next(&request->unit, &at, &step);
+  StoreCode code =
+      writer->options.ops->get(writer->options.backend, request->collection, step.id,
+                               document, &request->answer.fault);
+  buf_append(&request->value, document->value.bytes, document->value.size);
+  document->value.bytes = (const char *)request->value.data;
+  return code;
+}
+
+static StoreCode read(const Writer *writer, Request *request) {
+  const BackendOps *ops = writer->options.ops;
+  Backend *backend = writer->options.backend;
+  switch (request->type) {
+    case REQUEST_GET:
+      return get(writer, request);
+    case REQUEST_FIND:
+      return found_find(ops, backend, request);
+    case REQUEST_SCAN:
+      return found_scan(ops, backend, request);
+    default:
+      return ops->define(backend, request->collection, request_definition(request),
+                         &request->answer.fault);
+  }
+}
+
+static void serve_read(Writer *writer, Request *request) {
+  StoreFault *fault = &request->answer.fault;
+  StoreCode code = read(writer, request);
+  if (code == STORE_BUSY) {
+    try_later(writer, fault);
+    *fault = (StoreFault){0};
+    request_push_front(&writer->queue, request);
+    return;
+  }
+  if (code == STORE_DAMAGED && !writer->is_damaged) {
+    writer->is_damaged = true;
+    log_error("store_damaged", log_str("reason", fault->text));
+  }
+  if (code == STORE_OK && writer->retry_ms != 0) note_success(writer);
+  answer(writer, request);
+}
+
+static void serve_first(Writer *writer) {
+  if (writer->queue.first->type == REQUEST_DEFINE && writer->is_open) {
+    commit_all(writer);
+    return;
+  }
+  Request *request = request_pop(&writer->queue);
+  if (request->type == REQUEST_UNIT) {
+    serve_unit(writer, request);
+  } else if (request->type == REQUEST_FLUSH || request->type == REQUEST_SQL) {
+    request_push(&writer->held, request);
+    writer->is_awaited = true;
+  } else {
+    serve_read(writer, request);
+  }
+}
+
+// A back end with a pipeline commits, and settles, by itself.
+static void run(Writer *writer) {
+  StoreFault fault = {0};
+  RequestList ended = {0};
+  if (writer->queue.first == NULL) return;
+  StoreCode code =
+      writer->options.ops->run(writer->options.backend, &writer->queue, &ended, &fault);
+  for (Request *request; (request = request_pop(&ended)) != NULL;)
+    answer(writer, request);
+  if (code != STORE_OK)
+    try_later(writer, &fault);
+  else
+    note_success(writer);
+}
+
+static bool can_go_on(const Writer *writer) {
+  return !writer->is_unsettled && writer->retry_ms <= writer->now_ms;
+}
+
+// A commit that fails may put its units back into the queue.
+static void carry_out(Writer *writer, bool is_closing) {
+  do {
+    while (writer->queue.first != NULL && can_go_on(writer)) serve_first(writer);
+    bool is_due = writer->is_open && (is_closing || writer->now_ms >= writer->due_ms);
+    if (can_go_on(writer) && (is_due || writer->is_awaited)) commit_all(writer);
+  } while (writer->queue.first != NULL && can_go_on(writer));
+}
+
+uint64_t writer_serve(Writer *writer, RequestList *requests, RequestList *ended,
+                      uint64_t now_ms, bool is_closing) {
+  writer->now_ms = now_ms;
+  writer->ended = ended;
+  for (Request *request = requests->first; request != NULL; request = request->next)
+    request->since_ms = now_ms;
+  request_append(&writer->queue, requests);
+  if (writer->is_unsettled && now_ms >= writer->retry_ms) settle(writer);
+  if (can_go_on(writer) && writer->options.ops->run != NULL)
+    run(writer);
+  else if (can_go_on(writer))
+    carry_out(writer, is_closing);
+  if (writer->retry_ms > now_ms) {
+    expire(writer, &writer->held);
+    expire(writer, &writer->queue);
+  }
+  if (writer->held.first == NULL && writer->queue.first == NULL) return UINT64_MAX;
+  return writer->retry_ms > now_ms ? writer->retry_ms : writer->due_ms;
+}
