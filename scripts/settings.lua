@@ -7,9 +7,10 @@ local generated = require "generated"
 local TYPES = {
   TEXT = "string", TEXTS = "string|string[]", WHOLE = "integer", NUMBER = "number", SECONDS = "number",
   BYTES = "integer|string", SWITCH = "boolean", PORT = "integer|false", ADDRESS = "string|false",
+  PLACE = "string|false",
 }
 local UNITS = { SECONDS = " In seconds.", BYTES = ' In bytes, or as "64 KiB".' }
-local IS_QUOTED = { TEXT = true, TEXTS = true, BYTES = true, CHOICE = true, ADDRESS = true }
+local IS_QUOTED = { TEXT = true, TEXTS = true, BYTES = true, CHOICE = true, ADDRESS = true, PLACE = true }
 local OLDER_NAMES = { admin_write = "mcp_write" } -- by which config_set_game and the rest know keys, too
 local LINE_MAX = 110
 local SIZES = { { 2 ^ 40, "TiB" }, { 2 ^ 30, "GiB" }, { 2 ^ 20, "MiB" }, { 2 ^ 10, "KiB" }, { 0, "bytes" } }

@@ -17,6 +17,7 @@ local pending = require "perigee.host.pending"
 local protocol = require "perigee.api.protocol"
 local requests = require "perigee.host.requests"
 local rooms = require "perigee.api.rooms"
+local store = require "perigee.api.store"
 local systems = require "perigee.world.systems"
 local targets = require "perigee.api.targets"
 local tasks = require "perigee.host.tasks"
@@ -43,6 +44,7 @@ local perigee = {
   date = date,
   protocol = protocol.declare,
   http = http,
+  store = store.api,
 }
 
 

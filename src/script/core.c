@@ -70,6 +70,9 @@ static const Constant CHANNELS[] = {{"control", CHANNEL_CONTROL},
                                     {"last", UINT16_MAX},
                                     {NULL, 0}};
 
+static const Constant STORE_STEPS[] = {
+    {"put", STORE_PUT}, {"delete", STORE_DELETE}, {"check", STORE_CHECK}, {NULL, 0}};
+
 static const Constant LEVELS[] = {{"debug", LOG_DEBUG},
                                   {"info", LOG_INFO},
                                   {"warn", LOG_WARN},
@@ -183,6 +186,7 @@ void core_push(lua_State *L, Host *host) {
   set_functions(L, host, core_parse_functions);
   set_functions(L, host, core_bytes_functions);
   set_functions(L, host, core_fetch_functions);
+  set_functions(L, host, core_store_functions);
   set_functions(L, host, core_reload_functions);
   set_functions(L, host, core_peer_functions);
   set_functions(L, host, core_room_functions);
@@ -203,6 +207,7 @@ void core_push(lua_State *L, Host *host) {
   set_constants(L, "bot_flags", BOT_FLAGS);
   set_constants(L, "targets", TARGETS);
   set_constants(L, "channels", CHANNELS);
+  set_constants(L, "store_steps", STORE_STEPS);
   set_constants(L, "levels", LEVELS);
   set_names(L, "code_names", CODES);
   set_names(L, "reload_inputs", RELOAD_INPUTS);

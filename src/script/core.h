@@ -57,6 +57,7 @@ extern const luaL_Reg core_send_functions[];
 extern const luaL_Reg core_parse_functions[];
 extern const luaL_Reg core_bytes_functions[];
 extern const luaL_Reg core_fetch_functions[];
+extern const luaL_Reg core_store_functions[];
 extern const luaL_Reg core_reload_functions[];
 extern const luaL_Reg core_peer_functions[];
 extern const luaL_Reg core_room_functions[];

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "script/guard/trace.h"
+#include "script/store.h"
 
 void failure_set_text(Host *host, const char *text, size_t size) {
   host->fault.size = 0;
@@ -67,7 +68,8 @@ HostOutcome failure_end(Host *host, lua_State *co, FailureKind kind, const char 
   if (host->memory.was_refused || host->deadline.over == DEADLINE_OVER_MEMORY)
     memory_reclaim(host);
   deadline_end(host);
-  relay_rollback(host->relay, host->mark);
+  host_store_cut(host, host->mark.store);
+  relay_rollback(host->relay, host->mark.relay);
   if (lua_cpcall(host->L, report_failure, &failure) != 0) {
     const char *fault = lua_tostring(host->L, -1);
     if (fault == NULL) fault = "a handler failed, and so did its report";
@@ -118,7 +120,7 @@ static int take_fault(lua_State *L) {
 HostOutcome failure_end_with_fault(Host *host, lua_State *co) {
   Failure failure = {.host = host, .co = co};
   deadline_end(host);
-  relay_forget(host->relay, host->mark);
+  host_cut(host);
   if (lua_cpcall(host->L, take_fault, &failure) != 0) {
     size_t size;
     const char *text = lua_tolstring(host->L, -1, &size);

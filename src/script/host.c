@@ -18,6 +18,7 @@
 #include "script/core.h"
 #include "script/failure.h"
 #include "script/library.h"
+#include "script/store.h"
 
 // The Lua half wakes a coroutine by returning the coroutine, its event (see core_wait),
 // and the results of its wait. These are the indexes of event and results.
@@ -241,6 +242,7 @@ bool host_init(Host *host) {
 
 void host_deinit(Host *host) {
   fetcher_close(host->fetcher);
+  store_close(host->store);
   if (host->L != NULL) {
     deadline_deinit(host);
     pages_stop(&host->memory.pages, host->memory.allocate, host->memory.arena);
@@ -254,6 +256,7 @@ void host_deinit(Host *host) {
   buf_deinit(&host->fault);
   buf_deinit(&host->answer);
   buf_deinit(&host->scratch);
+  buf_deinit(&host->unit);
 }
 
 // --- Calling ---
@@ -261,6 +264,8 @@ void host_deinit(Host *host) {
 // Pushes the arguments, which have the same order for all functions. Omits the last
 // arguments if the event does not use them. Returns the number of arguments.
 static int push_event(lua_State *co, const Event *event) {
+  if (event->type == EVENT_STORE || event->type == EVENT_STORE_FAILED)
+    return host_store_push(co, event);
   lua_pushinteger(co, event->peer);
   lua_pushinteger(co, event->room);
   lua_pushlstring(co, event->data.size > 0 ? event->data.bytes : "", event->data.size);
@@ -363,25 +368,34 @@ void host_done(Host *host) {
   if (host->idle != NULL) lua_settop(host->idle, 0);
 }
 
+// The writes of a handler are a unit before its commands are carried out, because a
+// command may wait for another handler.
 void host_commit(Host *host) {
+  host_store_end_unit(host);
   relay_commit(host->relay);
-  host->mark = (RelayMark){0};
+  host->mark = (HostMark){0};
   host->transaction++;
 }
 
 void host_begin_commit(Host *host) {
+  host_store_end_unit(host);
   relay_begin_commit(host->relay);
   host->transaction++;
 }
 
 void host_hold(Host *host) {
   host->is_held = true;
-  host->mark = relay_mark(host->relay);
+  host->mark = (HostMark){relay_mark(host->relay), host_store_mark(host)};
+}
+
+void host_cut(Host *host) {
+  host_store_cut(host, host->mark.store);
+  relay_forget(host->relay, host->mark.relay);
 }
 
 void host_forget(Host *host) {
-  host->mark = (RelayMark){0};
-  relay_forget(host->relay, host->mark);
+  host->mark = (HostMark){0};
+  host_cut(host);
 }
 
 void host_release(Host *host) {

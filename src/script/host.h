@@ -26,6 +26,7 @@
 #include "script/reload.h"
 #include "script/script.h"
 #include "script/seam.h"
+#include "store/store.h"
 
 // Functions of the Lua half that do not handle an event. Their numbers follow the
 // numbers of SeamEvent.
@@ -55,6 +56,12 @@ typedef enum HostOutcome {
                  // relay has discarded the handler's commands
 } HostOutcome;
 
+/// A position among the effects of handlers.
+typedef struct HostMark {
+  RelayMark relay;
+  size_t store;  // see store_mark
+} HostMark;
+
 struct Host {
   lua_State *L;
   lua_State *idle;  // coroutine for the next handler; NULL: not created yet
@@ -66,7 +73,7 @@ struct Host {
   uint32_t version;    // live version of the script; 0 before the first
   char hash[LOG_HASH_MAX + 1];  // hash of that version, or ""
   bool is_held;          // the commands of several handlers are committed together
-  RelayMark mark;        // end of the commands of earlier handlers, while is_held
+  HostMark mark;         // end of the commands of earlier handlers, while is_held
   bool is_owned;         // the handler's new timers end with this version of the script
   bool is_waiting;       // the handler has called core_wait
   uint32_t transaction;  // number of commits and rollbacks so far
@@ -84,6 +91,8 @@ struct Host {
   Memory memory;
   Parser parser;     // parser of the game's files
   Fetcher *fetcher;  // requests to other servers; NULL before the first one; owned
+  Store *store;      // documents; NULL before a version of the game uses them; owned
+  StoreUnit unit;    // unit that a request will carry, see core_store.c
   Reload reload;
   Costs costs;
   Busiest busiest;
@@ -136,6 +145,9 @@ void host_begin_commit(Host *host);
 /// host_release, their commands are not carried out, and a failure of a later handler
 /// does not discard them.
 void host_hold(Host *host);
+
+/// Discards the commands and writes of the running handler.
+void host_cut(Host *host);
 
 /// Discards all commands since the last commit.
 void host_forget(Host *host);

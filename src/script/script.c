@@ -344,5 +344,6 @@ void script_handle(Script *script, const Event *event) {
 }
 
 void script_end_drain(Script *script) {
+  if (script->store != NULL) store_post(script->store);
   if (script->is_loaded) memory_settle(script, script->deadline.now_us);
 }

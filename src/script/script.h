@@ -49,6 +49,14 @@ typedef struct ScriptSchema {
   Text module;             // JavaScript that encodes and decodes the messages
 } ScriptSchema;
 
+/// The settings of the store.
+typedef struct ScriptStore {
+  const char *place;    // "" for none; not owned
+  uint32_t delay_ms;    // longest time between a write and its commit
+  uint32_t timeout_ms;  // longest time that a call waits
+  size_t cache;         // bytes of cached documents
+} ScriptStore;
+
 /// Callbacks to the owner, called within script_load and script_handle. `data` is the
 /// argument of script_new.
 typedef struct ScriptEvents {
@@ -60,6 +68,9 @@ typedef struct ScriptEvents {
   const char *(*config_set)(void *data, const char *key, const ScriptValue *value);
   /// Returns the setting `protocol` with the entries so far; valid until the next call.
   const char *(*config_protocol)(void *data);
+  /// Returns the settings of the store with the entries so far; valid until the next
+  /// call.
+  ScriptStore (*config_store)(void *data);
   /// Applies the entries. Not called for a version that does not become live.
   void (*config_take)(void *data);
   /// Reports the end of a reload. script_files may have changed.

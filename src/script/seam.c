@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "os/child.h"
 #include "script/host.h"
+#include "script/store.h"
 #include "script/timer.h"
 
 // --- Events ---
@@ -117,6 +118,9 @@ static void execute(void *data, const Command *command) {
       break;
     case COMMAND_FETCH:
       start_fetch(host, command);
+      break;
+    case COMMAND_STORE:
+      host_store_request(host, command);
       break;
   }
 }

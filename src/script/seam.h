@@ -18,7 +18,13 @@
   X(EVENT_HTTP, "http") /* a: connection, data: see net/admin.h; needs an answer */    \
   X(EVENT_HTTP_GONE, "http_gone") /* a: connection, which has ended without answer */  \
   X(EVENT_CHILD, "child")         /* a: token, b: status (os/child.h), data: output */ \
-  X(EVENT_FETCH, "fetch")         /* a: token, b: Code, data: text; see FetchEnd */
+  X(EVENT_FETCH, "fetch")         /* a: token, b: Code, data: text; see FetchEnd */    \
+  X(EVENT_STORE,                                                                       \
+    "store") /* the answer to a request; a: token, b: StoreCode, data: see \
+                             script/store.h */           \
+  X(EVENT_STORE_FAILED,                                                                \
+    "store_failed") /* a write that nobody waits for has failed; a: \
+                                           collection, b and data as in EVENT_STORE */
 
 typedef enum SeamEvent {
   SEAM_EVENT_BEFORE_FIRST = EVENT_TYPE_COUNT - 1,
@@ -37,6 +43,7 @@ typedef enum SeamCommand {
   COMMAND_CHILD,  // token `id`, name: arguments, a NUL after each; body: standard input
   COMMAND_FETCH,  // token `id`, name: head (FetchStart), body if `flags` is not 0, code:
                   // timeout in milliseconds
+  COMMAND_STORE,  // token `id`, flags: StoreRequest; see script/store.h
 } SeamCommand;
 
 typedef struct Host Host;

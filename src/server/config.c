@@ -335,6 +335,15 @@ ScriptLimits config_script_limits(const Config *config) {
   };
 }
 
+ScriptStore config_script_store(const Config *config) {
+  return (ScriptStore){
+      .place = config_text(config, KEY_STORE),
+      .delay_ms = config_ms(config, KEY_STORE_DELAY),
+      .timeout_ms = config_ms(config, KEY_STORE_TIMEOUT),
+      .cache = (size_t)config_number(config, KEY_STORE_CACHE),
+  };
+}
+
 // --- Help ---
 
 void config_print_help(FILE *out) {

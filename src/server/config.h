@@ -25,6 +25,7 @@ typedef enum ConfigType {
   CONFIG_SWITCH,   // true or false
   CONFIG_PORT,     // a port, or false, stored as CONFIG_OFF
   CONFIG_ADDRESS,  // "host:port", or false, stored as an empty text
+  CONFIG_PLACE,    // any text, or false, stored as an empty text
   CONFIG_CHOICE,   // one of the words in the row's column `words`
 } ConfigType;
 
@@ -124,6 +125,7 @@ NetLimits config_net_limits(const Config *config);
 SessionLimits config_session_limits(const Config *config);
 RelayLimits config_relay_limits(const Config *config);
 ScriptLimits config_script_limits(const Config *config);
+ScriptStore config_script_store(const Config *config);
 
 /// Prints one line for each key: flag, meaning and default.
 void config_print_help(FILE *out);

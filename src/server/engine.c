@@ -67,6 +67,11 @@ static const char *on_config_protocol(void *data) {
   return config_text(&engine->next, KEY_PROTOCOL);
 }
 
+static ScriptStore on_config_store(void *data) {
+  const Engine *engine = data;
+  return config_script_store(&engine->next);
+}
+
 static void on_config_take(void *data) {
   Engine *engine = data;
   if (engine->state != ENGINE_STARTING) warn_later(engine);
@@ -280,6 +285,7 @@ void engine_init(Engine *engine, const EngineOptions *options) {
   static const ScriptEvents EVENTS = {.config_begin = on_config_begin,
                                       .config_set = on_config_set,
                                       .config_protocol = on_config_protocol,
+                                      .config_store = on_config_store,
                                       .config_take = on_config_take,
                                       .reloaded = on_reloaded,
                                       .failed = on_failed,

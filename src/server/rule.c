@@ -73,6 +73,7 @@ ScriptValue rule_read(const Rule *rule, const char *text) {
       if (read_switch(text) < 0) return UNREADABLE;
       return (ScriptValue){.type = SCRIPT_SWITCH, .number = read_switch(text)};
     case CONFIG_ADDRESS:
+    case CONFIG_PLACE:
       if (is_off) return (ScriptValue){.type = SCRIPT_SWITCH};
       break;
     default:
@@ -145,6 +146,9 @@ bool rule_check(const Rule *rule, const ScriptValue *given, ConfigValue *out) {
       // fall through
     case CONFIG_WHOLE:
       return is_number && is_whole(given->number) && is_in_range(rule, given->number);
+    case CONFIG_PLACE:
+      if (is_no) out->text = "";
+      return is_no || (is_text && is_plain(given->text) && *given->text != '\0');
     case CONFIG_ADDRESS:
       if (is_no) out->text = "";
       return is_no || (is_text && is_plain(given->text) && is_address(given->text));
@@ -221,6 +225,9 @@ void rule_print_expected(char *out, size_t size, const Rule *rule) {
       break;
     case CONFIG_ADDRESS:
       snprintf(out, size, "an address such as \"127.0.0.1:7778\", or false");
+      break;
+    case CONFIG_PLACE:
+      snprintf(out, size, "a path, or false");
       break;
     case CONFIG_CHOICE:
       rule_print_words(out, size, rule->words);

@@ -133,6 +133,17 @@
   X(KEY_HTTP_MAX_BYTES, http_max_bytes, BYTES, "1 MiB", 1 << 10, 16 << 20, LIVE,       \
     "size of the body of an answer to perigee.http", "",                               \
     "At most 32 answers are in memory at a time.")                                     \
+  X(KEY_STORE, store, PLACE, "data/game.db", 0, 0, START,                              \
+    "place of what the game keeps: a file, :memory: or postgres://USER@HOST/DB", "",   \
+    "A file's path is relative to the game's folder. The file is created when the "    \
+    "game first uses [perigee.store](store.md). `false` makes such a game an error.")  \
+  X(KEY_STORE_DELAY, store_delay, SECONDS, "0.02", 0, 60, START,                       \
+    "time between a write and its commit, which many writes share", "",                \
+    "A crash loses the writes of this time at most.")                                  \
+  X(KEY_STORE_TIMEOUT, store_timeout, SECONDS, "10", 0.1, 3600, START,                 \
+    "time that a call waits for a store that does not work", "", "")                   \
+  X(KEY_STORE_CACHE, store_cache, BYTES, "16 MiB", 0, 1 << 30, START,                  \
+    "memory for documents that were read or written last", "", "")                     \
   X(KEY_ADMIN, admin, ADDRESS, "127.0.0.1:7778", 0, 0, START,                          \
     "address for operators and tools: the control API under /api, MCP under /mcp", "", \
     "`false` switches it off. Where another server has the port and the address "      \

@@ -255,6 +255,17 @@ function errors.call_on_error(number)
 end
 
 
+--- Reports a write that has failed after its handler has ended.
+---@param fields table collection, key, code, message
+function errors.write_failed(fields)
+  errors.log(LEVELS.error, ("%s %q was not written: %s"):format(fields.collection, fields.key,
+    fields.message), nil, nil, "write failed")
+  fields.version, fields.hash, fields.handler = live.number, live.hash(live.number), "store"
+  fields.traceback = ""
+  report(fields)
+end
+
+
 -- Suspends a tick, timer or system that ran past its deadline. Returns whether this is its first pause since
 -- its last successful call.
 local function suspend(event, room, task, handler)

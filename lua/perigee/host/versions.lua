@@ -18,13 +18,16 @@ local protocol = require "perigee.api.protocol"
 local replacements = require "perigee.api.replacements"
 local sorted_keys = require "perigee.util.sorted_keys"
 local state = require "perigee.host.state"
+local store = require "perigee.api.store"
+local stores = require "perigee.host.stores"
 local systems = require "perigee.world.systems"
 local world = require("perigee.world").host
 
 local versions = {}
 
--- Copies a table of the API. Access to an unknown name raises an error that suggests the right name.
-local function copy_api(what, source, others)
+-- Copies a table of the API. Access to an unknown name raises an error that suggests the right name. With
+-- `call`, the table can be called.
+local function copy_api(what, source, others, call)
   local copy, names = {}, {}
   for name, value in iterate(source) do
     copy[name] = value
@@ -36,6 +39,9 @@ local function copy_api(what, source, others)
       fault.raise("%s has no %s%s", what, tostring(name),
         other and "; write " .. other or fault.hint_or_names(name, names))
     end,
+    __call = call and function(_, ...)
+      return call(...)
+    end,
     __metatable = what,
   })
 end
@@ -46,6 +52,7 @@ local function make_api(shared)
   for _, part in ipairs { "rooms", "to", "mcp", "fixed", "json" } do
     api[part] = copy_api("perigee." .. part, perigee[part])
   end
+  api.store = copy_api("perigee.store", perigee.store, nil, store.collection)
   api.state = shared
   return api
 end
@@ -59,6 +66,7 @@ function versions.new(number)
   local version = loader.new(live.path, number, make_api(shared))
   declared.begin(version)
   protocol.begin()
+  stores.begin(version)
   return version
 end
 
@@ -110,6 +118,7 @@ function versions.check(version)
     error(("%sschema.perigee: %s"):format(version.root, problem), 0)
   end
   world.check()
+  stores.finish(version)
 end
 
 
@@ -122,6 +131,7 @@ function versions.put_in_place(version)
   handlers.export(version, events)
   bots.take()
   core.config_take()
+  stores.take(version)
   live_schema.take(version.protocol)
   lockstep.take()
   mcp_registry.take(version.number)

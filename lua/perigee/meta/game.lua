@@ -250,6 +250,14 @@
 ---@field http_hosts? string|string[]
 --- Size of the body of an answer to perigee.http. In bytes, or as "64 KiB". Default: "1 MiB".
 ---@field http_max_bytes? integer|string
+--- Place of what the game keeps: a file, :memory: or postgres://USER@HOST/DB. Default: "data/game.db".
+---@field store? string|false
+--- Time between a write and its commit, which many writes share. In seconds. Default: 0.02.
+---@field store_delay? number
+--- Time that a call waits for a store that does not work. In seconds. Default: 10.
+---@field store_timeout? number
+--- Memory for documents that were read or written last. In bytes, or as "64 KiB". Default: "16 MiB".
+---@field store_cache? integer|string
 --- Address for operators and tools: the control API under /api, MCP under /mcp. Default: "127.0.0.1:7778".
 ---@field admin? string|false
 --- Secret that its requests must carry; needed where others can reach it. Default: none.

@@ -1,0 +1,221 @@
+--- perigee.store: collections of documents. Checks arguments; host/stores.lua waits for the store.
+
+local class = require "perigee.util.class"
+local core = require "perigee.core"
+local fault = require "perigee.util.fault"
+local messages = require "perigee.host.messages"
+local stores = require "perigee.host.stores"
+local tasks = require "perigee.host.tasks"
+
+local NAME_MAX, FIELDS_MAX = 48, 16
+local KEY_MAX = 255 -- bytes
+local SCHEMA_MAX = 2 ^ 31 - 1
+local VERSION_MAX = 2 ^ 53 - 1
+
+local PUT, DELETE, CHECK = core.store_steps.put, core.store_steps.delete, core.store_steps.check
+
+local OPTIONS = { index = "table", schema = "number", migrate = "function" }
+local OPTION_NAMES = { "index", "schema", "migrate" }
+
+local store = {}
+
+local collection_class = { __metatable = "collection" }
+
+-- Declarations -------------------------------------------------------------------------------
+
+local function check_name(name)
+  fault.check("the name of a collection", name, "string")
+  if not name:find "^%l[%l%d_]*$" or #name > NAME_MAX then
+    fault.raise("%s cannot be the name of a collection, which has at most %d of a-z, 0-9 and _",
+      fault.quote(name), NAME_MAX)
+  elseif name:find "^perigee_" or name:find "^sqlite_" or name:find "^pg_" then
+    fault.raise("the name %s is reserved, as all that begin with perigee_, sqlite_ or pg_", name)
+  end
+end
+
+local function read_fields(index)
+  local fields, known = {}, {}
+  for i = 1, #index do
+    local field = index[i]
+    fault.check("an indexed field", field, "string")
+    if not field:find "^[%a_][%w_]*$" or #field > NAME_MAX then
+      fault.raise("%s cannot be an indexed field; it is the name of a field of the documents themselves, "
+        .. "of at most %d letters, digits and _", fault.quote(field), NAME_MAX)
+    end
+    fields[#fields + 1] = not known[field] and field or nil
+    known[field] = true
+  end
+  if #fields > FIELDS_MAX then
+    fault.raise("a collection has at most %d indexed fields, not %d", FIELDS_MAX, #fields)
+  end
+  table.sort(fields)
+  return fields
+end
+
+
+--- Declares a collection. Only at the top level.
+---@param name string
+---@param options table?
+---@return perigee.Collection
+function store.collection(name, options)
+  check_name(name)
+  options = options or {}
+  fault.check("the options of perigee.store", options, "table")
+  for key, value in next, options do
+    if not OPTIONS[key] then
+      fault.raise("perigee.store has no option %s%s", fault.quote(key),
+        fault.hint_or_names(key, OPTION_NAMES))
+    end
+    fault.check(key .. " of perigee.store", value, OPTIONS[key])
+  end
+  local schema = options.schema or 1
+  fault.check_whole("schema of perigee.store", schema, 1, SCHEMA_MAX)
+  local declared = {
+    name = name, fields = read_fields(options.index or {}), schema = schema, migrate = options.migrate,
+  }
+  stores.declare(declared)
+  return setmetatable({ _options = declared }, collection_class)
+end
+
+-- Keys, values and options -------------------------------------------------------------------
+
+local function check_key(id)
+  fault.check("a key", id, "string")
+  if #id < 1 or #id > KEY_MAX then
+    fault.raise("a key has 1 to %d bytes, not %d", KEY_MAX, #id)
+  elseif not core.is_utf8(id) or id:find("\0", 1, true) then
+    fault.raise("the key %s is not UTF-8, or contains a byte 0", fault.quote(id))
+  end
+end
+
+-- Returns the JSON of a value; or nil, message and code.
+local function json_of(value)
+  local json, problem, is_large = core.store_json(value)
+  if is_large then
+    return nil, "a document has at most 1 MiB of JSON", "TooLarge"
+  elseif not json then
+    fault.raise("%s", problem)
+  end
+  return json
+end
+
+-- Returns the value of a document's JSON, as its collection has it now; or nil, message and code.
+local function value_of(options, id, json, schema)
+  local value, problem = messages.decode_json(json)
+  if problem then
+    return nil, ("the document %q of %s is no JSON: %s"):format(id, options.name, problem), "Unavailable"
+  elseif schema > options.schema then
+    return nil, ("the document %q of %s has the schema %d, which is newer than %d"):format(id, options.name,
+      schema, options.schema), "VersionMismatch"
+  elseif schema < options.schema and options.migrate then
+    value = options.migrate(id, value, schema)
+  end
+  return value
+end
+
+-- Returns the version that a write expects; nil for a write without condition.
+local function expected(what, options)
+  if options == nil then
+    return nil
+  end
+  fault.check("the options of " .. what, options, "table")
+  for key in next, options do
+    if key ~= "if_version" then
+      fault.raise("%s has no option %s; it has if_version", what, fault.quote(key))
+    end
+  end
+  if options.if_version ~= nil then
+    fault.check_whole("if_version", options.if_version, 0, VERSION_MAX)
+  end
+  return options.if_version
+end
+
+-- Methods ------------------------------------------------------------------------------------
+
+local methods = {}
+
+-- Writes a document if it still has the version. Returns the new version; or nil, message and code.
+local function write_if(version, step, index, id, json, schema)
+  core.store_begin_unit()
+  core.store_unit_step(CHECK, index, id, nil, 0, version)
+  core.store_unit_step(step, index, id, json, schema)
+  local text, problem, code = stores.wait(core.store_end_unit)
+  if not text then
+    return nil, problem, code
+  end
+  return problem
+end
+
+
+function methods:get(id)
+  check_key(id)
+  tasks.check_may_wait "get"
+  local options = self._options
+  local json, version, schema = stores.wait(core.store_get, options.index, id)
+  if not json then
+    return nil, version, schema
+  elseif json == "" then
+    return nil
+  end
+  local value, problem, code = value_of(options, id, json, schema)
+  if code then
+    return nil, problem, code
+  end
+  return value, version
+end
+
+
+function methods:put(id, value, options)
+  check_key(id)
+  local version = expected("put", options)
+  local own = self._options
+  local json, problem, code = json_of(value)
+  if not json then
+    return nil, problem, code
+  elseif not version then
+    return core.store_step(PUT, own.index, id, json, own.schema)
+  end
+  tasks.check_may_wait "put with if_version"
+  return write_if(version, PUT, own.index, id, json, own.schema)
+end
+
+
+function methods:delete(id, options)
+  check_key(id)
+  local version = expected("delete", options)
+  if not version then
+    return core.store_step(DELETE, self._options.index, id, nil, self._options.schema)
+  end
+  tasks.check_may_wait "delete with if_version"
+  local done, problem, code = write_if(version, DELETE, self._options.index, id, nil, self._options.schema)
+  if not done then
+    return nil, problem, code
+  end
+  return true
+end
+
+local getters = {}
+
+
+function getters:name()
+  return self._options.name
+end
+
+class.define(collection_class, methods, getters)
+
+-- The whole store ----------------------------------------------------------------------------
+
+store.api = {}
+
+
+--- Waits until everything written so far is on disk.
+function store.api.commit()
+  tasks.check_may_wait "perigee.store.commit"
+  local text, problem, code = stores.wait(core.store_flush)
+  if not text then
+    return nil, problem, code
+  end
+  return true
+end
+
+return store

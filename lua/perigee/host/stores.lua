@@ -1,0 +1,168 @@
+--- The collections of the game's versions, and the handlers that wait for the store. C keeps the documents
+--- (src/store); a request gets its answer as the event `store`.
+
+local core = require "perigee.core"
+local errors = require "perigee.host.errors"
+local fault = require "perigee.util.fault"
+local live = require "perigee.host.live"
+local pending = require "perigee.host.pending"
+local sorted_keys = require "perigee.util.sorted_keys"
+local tasks = require "perigee.host.tasks"
+
+local TOKEN_MAX = 2 ^ 31
+local GRACE = 5 -- seconds that a handler waits longer than the store itself does
+
+local ran = core.ran() -- the running handler, see host/init.lua
+
+--- What a version declares about a collection.
+---@class perigee.CollectionOptions
+---@field name string
+---@field index integer number of the collection in this process
+---@field fields string[] indexed fields, sorted
+---@field schema integer
+---@field migrate? fun(id: string, value: any, from: integer): any
+---@field where string place of the declaration
+
+local stores = { on = {} }
+
+local loading = nil ---@type table<string, perigee.CollectionOptions>? collections of the version that loads
+local names = {} ---@type string[] names of all collections so far
+local numbers = {} ---@type table<string, integer> their numbers, by name
+local defined = {} ---@type table<integer, string> fields that the store knows of, by number
+local waiting = setmetatable({}, { __mode = "v" }) -- entries by token
+local defining = {} ---@type table<integer, string> collections that the store is making, by token
+local last_token = 0
+local timeout = 0 -- seconds
+
+-- Collections --------------------------------------------------------------------------------
+
+
+--- Begins the collections of a version.
+---@param version perigee.Version
+function stores.begin(version)
+  loading = {}
+  version.collections = loading
+end
+
+
+--- Declares a collection of the version that is being loaded; fills in `index` and `where`.
+---@param options perigee.CollectionOptions
+function stores.declare(options)
+  if not live.loading then
+    fault.raise("perigee.store(%q) belongs to the top level of the game, not into a handler", options.name)
+  elseif loading[options.name] then
+    fault.raise("the collection %s is declared twice; require it from the file that declares it",
+      options.name)
+  end
+  if not numbers[options.name] then
+    names[#names + 1] = options.name
+    numbers[options.name] = #names
+  end
+  options.index, options.where = numbers[options.name] - 1, fault.where()
+  loading[options.name] = options
+end
+
+-- Returns the place of the store: an absolute path or one relative to the working directory, :memory:, or a
+-- URL. Creates the folder of a path.
+local function place_of(version, place)
+  if place == ":memory:" or place:find "^postgres" then
+    return place
+  end
+  local path = place:sub(1, 1) == "/" and place or version.root .. place
+  local folder = path:match "^(.+)/"
+  if folder and not core.is_simulated then
+    core.make_folder(folder)
+  end
+  return path
+end
+
+
+--- Opens the store, if a version uses it. Raises an error if that is impossible.
+---@param version perigee.Version
+function stores.finish(version)
+  local name = sorted_keys(version.collections)[1]
+  if not name then
+    return
+  end
+  local place = core.store_place()
+  if place == "" then
+    error(version.collections[name].where .. "perigee.store needs a store, but the setting store is false", 0)
+  end
+  local problem = core.store_open(place_of(version, place))
+  if problem then
+    error("the store cannot be opened: " .. problem, 0)
+  end
+  timeout = core.store_timeout() + GRACE
+end
+
+local function next_token()
+  last_token = last_token % TOKEN_MAX + 1
+  return last_token
+end
+
+
+--- Makes the collections of a version that becomes live. Requests that follow wait for them.
+---@param version perigee.Version
+function stores.take(version)
+  for _, name in ipairs(sorted_keys(version.collections)) do
+    local options = version.collections[name]
+    local fields = table.concat(options.fields, " ")
+    if defined[options.index] ~= fields then
+      defined[options.index] = fields
+      local token = next_token()
+      defining[token] = name
+      core.store_define(token, options.index, name, options.fields)
+    end
+  end
+end
+
+-- Requests -----------------------------------------------------------------------------------
+
+
+--- Makes a request, and waits for its answer.
+---@param request fun(token: integer, ...): boolean?, string?, string? function of the core
+---@param ... any its arguments
+---@return string? text JSON of a document, or "" for none; nil: the request has failed
+---@return integer|string version, or a sentence
+---@return integer|string? schema, or a code
+function stores.wait(request, ...)
+  local token, entry = next_token(), {}
+  local ok, problem, code = request(token, ...)
+  if not ok then
+    return nil, problem, code
+  end
+  waiting[token] = entry
+  local text, version, schema = tasks.wait(entry, timeout)
+  if not text and not schema then
+    return nil, "the store does not answer", "Unavailable"
+  end
+  return text, version, schema
+end
+
+
+--- Handles the answer to a request.
+function stores.on.store(_, _, text, token, code, version, schema)
+  live.task, ran[1] = nil, nil
+  local entry, name = waiting[token], defining[token]
+  waiting[token], defining[token] = nil, nil
+  if name and code then
+    live.log(core.levels.error, ("the collection %s cannot be made: %s"):format(name, text))
+  end
+  if not entry or pending.timers[entry.id] ~= entry then
+    return
+  end
+  core.timer_cancel(entry.id)
+  if code then
+    return tasks.wake(entry, nil, text, code)
+  end
+  return tasks.wake(entry, text, version, schema)
+end
+
+
+--- Handles the failure of a write that nobody waits for.
+function stores.on.store_failed(_, _, text, index, code, _, _, id)
+  live.task, ran[1] = nil, nil
+  errors.write_failed { collection = names[index + 1], key = id, code = code, message = text }
+end
+
+return stores

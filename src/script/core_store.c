@@ -1,0 +1,157 @@
+// perigee.core: the store. The Lua half checks names, keys and options; these functions
+// check what the thread of the store relies on.
+#include "base/text.h"
+#include "script/core.h"
+#include "script/document.h"
+#include "script/guard/deadline.h"
+#include "script/store.h"
+
+enum { STEPS_PER_BYTE = 1 };
+
+// store_place(): returns the setting `store` with the entries of game.config so far; ""
+// for none
+static int core_store_place(lua_State *L) {
+  const Host *host = core_host(L);
+  lua_pushstring(L, host->events->config_store(host->events_data).place);
+  return 1;
+}
+
+// store_timeout(): returns the seconds that a call waits for the store
+static int core_store_timeout(lua_State *L) {
+  const Host *host = core_host(L);
+  lua_pushnumber(L, host->events->config_store(host->events_data).timeout_ms / 1000.0);
+  return 1;
+}
+
+// store_open(place): opens the store, unless it is open. Returns nil, or a sentence.
+static int core_store_open(lua_State *L) {
+  const char *problem = host_store_open(core_host(L), luaL_checkstring(L, 1));
+  lua_pushstring(L, problem);
+  return 1;
+}
+
+// store_define(token, index, name, fields): makes a collection, from then on `index`
+static int core_store_define(lua_State *L) {
+  const Host *host = core_host(L);
+  StoreCollection collection = {.name = luaL_checkstring(L, 3)};
+  int count = (int)lua_objlen(L, 4);
+  luaL_argcheck(L, count <= STORE_INDEXES_MAX, 4, "too many fields");
+  luaL_checkstack(L, count, "fields");
+  for (int i = 0; i < count; i++) {
+    lua_rawgeti(L, 4, i + 1);
+    collection.indexes[i] = luaL_checkstring(L, -1);
+  }
+  if (host->store != NULL)
+    store_define(host->store, core_id(L, 1), core_id(L, 2), &collection);
+  return 0;
+}
+
+// store_json(value): returns the JSON of a document; or nil, a sentence, and whether the
+// value is too large
+static int core_store_json(lua_State *L) {
+  Host *host = core_host(L);
+  Buf *json = &host->scratch;
+  luaL_checkany(L, 1);
+  json->size = 0;
+  bool is_good = document_write(L, 1, json, STORE_VALUE_MAX);
+  bool is_large = json->size > STORE_VALUE_MAX;
+  if (is_good) lua_pushlstring(L, (const char *)json->data, json->size);
+  uint32_t steps = (uint32_t)json->size * STEPS_PER_BYTE;
+  buf_trim(json);
+  deadline_charge(host, L, steps);
+  if (is_good) return 1;
+  lua_pushnil(L);
+  lua_insert(L, -2);
+  lua_pushboolean(L, is_large);
+  return 3;
+}
+
+static StoreStep read_step(lua_State *L) {
+  StoreStep step = {.type = (uint8_t)luaL_checkinteger(L, 1),
+                    .collection = core_id(L, 2),
+                    .id = core_text(L, 3),
+                    .schema = (uint32_t)luaL_optinteger(L, 5, 0),
+                    .version = (int64_t)luaL_optnumber(L, 6, 0)};
+  if (!lua_isnoneornil(L, 4)) step.value = core_text(L, 4);
+  luaL_argcheck(L, step.type <= STORE_CHECK, 1, "not a step");
+  luaL_argcheck(L, step.type != STORE_PUT || step.value.size > 0, 4, "no value");
+  luaL_argcheck(L,
+                step.id.size > 0 && step.id.size <= STORE_ID_MAX &&
+                    text_is_utf8(step.id.bytes, step.id.size),
+                3, "not a key");
+  return step;
+}
+
+// store_step(type, index, id, json, schema, version): adds a write of the running
+// handler. Returns true, or nil, message, code.
+static int core_store_step(lua_State *L) {
+  const Host *host = core_host(L);
+  StoreStep step = read_step(L);
+  StoreCode code = STORE_UNAVAILABLE;
+  if (host->store != NULL) code = store_step(host->store, &step);
+  if (code == STORE_SLOW)
+    return core_fail(L, "the store is too slow", store_code_name(code));
+  if (code != STORE_OK)
+    return core_fail(L, "the store is closed", store_code_name(code));
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+// store_begin_unit(): begins the unit of a request, apart from the handler's own
+static int core_store_begin_unit(lua_State *L) {
+  core_host(L)->unit.size = 0;
+  return 0;
+}
+
+// store_unit_step(type, index, id, json, schema, version): adds a step to it
+static int core_store_unit_step(lua_State *L) {
+  StoreStep step = read_step(L);
+  unit_push(&core_host(L)->unit, &step);
+  return 0;
+}
+
+static int request(lua_State *L, Command command) {
+  command.type = COMMAND_STORE;
+  command.id = core_id(L, 1);
+  int err = relay_command(core_host(L)->relay, &command);
+  if (err != 0) return core_fail(L, "it is too large", "TooLarge");
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+// store_end_unit(token): requests the unit, when the handler ends or waits. Returns true,
+// or nil, message, code.
+static int core_store_end_unit(lua_State *L) {
+  Buf *unit = &core_host(L)->unit;
+  int count =
+      request(L, (Command){.flags = STORE_REQUEST_UNIT,
+                           .body = {(const char *)unit->data, (uint32_t)unit->size}});
+  unit->size = 0;
+  buf_trim(unit);
+  return count;
+}
+
+// store_get(token, index, id): requests a document, when the handler waits
+static int core_store_get(lua_State *L) {
+  return request(L, (Command){.flags = STORE_REQUEST_GET,
+                              .room = core_id(L, 2),
+                              .name = core_text(L, 3)});
+}
+
+// store_flush(token): requests an answer when all writes so far are on disk
+static int core_store_flush(lua_State *L) {
+  return request(L, (Command){.flags = STORE_REQUEST_FLUSH});
+}
+
+const luaL_Reg core_store_functions[] = {{"store_place", core_store_place},
+                                         {"store_timeout", core_store_timeout},
+                                         {"store_open", core_store_open},
+                                         {"store_define", core_store_define},
+                                         {"store_json", core_store_json},
+                                         {"store_step", core_store_step},
+                                         {"store_begin_unit", core_store_begin_unit},
+                                         {"store_unit_step", core_store_unit_step},
+                                         {"store_end_unit", core_store_end_unit},
+                                         {"store_get", core_store_get},
+                                         {"store_flush", core_store_flush},
+                                         {NULL, NULL}};

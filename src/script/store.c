@@ -1,0 +1,135 @@
+#include "script/store.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "script/host.h"
+#include "script/seam.h"
+
+// Head of the data of an event.
+typedef struct StoreHead {
+  int64_t version;
+  uint32_t schema;
+  uint32_t id_size;
+} StoreHead;
+
+static void emit(Host *host, Event event, StoreHead head, Text id, Text text) {
+  Buf *data = &host->scratch;
+  head.id_size = id.size;
+  data->size = 0;
+  buf_append(data, &head, sizeof head);
+  buf_append(data, id.bytes, id.size);
+  buf_append(data, text.bytes, text.size);
+  event.data = (Text){(const char *)data->data, (uint32_t)data->size};
+  seam_push(host, event);
+  buf_trim(data);
+}
+
+static void answer(Host *host, uint32_t token, StoreCode code, const char *text) {
+  emit(host, (Event){.type = EVENT_STORE, .a = token, .b = code}, (StoreHead){0},
+       (Text){0}, text_from(text));
+}
+
+static void report_unit(Host *host, const StoreFault *fault, const StoreUnit *unit) {
+  StoreStep step;
+  for (size_t at = 0; unit_next(unit, &at, &step);)
+    if (step.type == STORE_PUT || step.type == STORE_DELETE)
+      emit(host,
+           (Event){.type = EVENT_STORE_FAILED, .a = step.collection, .b = fault->code},
+           (StoreHead){0}, step.id, text_from(fault->text));
+}
+
+static void on_end(void *data, const StoreAnswer *given, const StoreUnit *unit) {
+  Host *host = data;
+  if (given->token == 0)
+    report_unit(host, &given->fault, unit);
+  else if (given->fault.code != STORE_OK)
+    answer(host, given->token, given->fault.code, given->fault.text);
+  else
+    emit(host, (Event){.type = EVENT_STORE, .a = given->token},
+         (StoreHead){
+             .version =
+                 given->document.version ? given->document.version : given->version,
+             .schema = given->document.schema,
+         },
+         (Text){0}, given->document.value);
+}
+
+const char *host_store_open(Host *host, const char *place) {
+  static StoreFault fault;
+  if (host->store != NULL || net_is_simulated(host->net)) return NULL;
+  ScriptStore settings = host->events->config_store(host->events_data);
+  host->store = store_open(net_loop(host->net),
+                           &(StoreOptions){
+                               .ops = &backend_sqlite,
+                               .place = place,
+                               .delay_ms = settings.delay_ms,
+                               .on_end = on_end,
+                               .data = host,
+                           },
+                           &fault);
+  return host->store == NULL ? fault.text : NULL;
+}
+
+size_t host_store_mark(const Host *host) {
+  return host->store == NULL ? 0 : store_mark(host->store);
+}
+
+void host_store_cut(Host *host, size_t mark) {
+  if (host->store != NULL) store_cut(host->store, mark);
+}
+
+void host_store_end_unit(Host *host) {
+  if (host->store != NULL) store_end_unit(host->store, 0);
+}
+
+static void request_unit(Host *host, const Command *command) {
+  StoreUnit unit = {.data = (uint8_t *)command->body.bytes, .size = command->body.size};
+  StoreStep step;
+  StoreCode code = STORE_OK;
+  size_t mark = store_mark(host->store);
+  for (size_t at = 0; code == STORE_OK && unit_next(&unit, &at, &step);)
+    code = store_step(host->store, &step);
+  if (code == STORE_OK) {
+    store_end_unit(host->store, command->id);
+    return;
+  }
+  store_cut(host->store, mark);
+  answer(host, command->id, code, "the store is too slow");
+}
+
+void host_store_request(Host *host, const Command *command) {
+  if (host->store == NULL) {
+    answer(host, command->id, STORE_UNAVAILABLE, "the game has no store");
+    return;
+  }
+  switch ((StoreRequest)command->flags) {
+    case STORE_REQUEST_GET:
+      store_get(host->store, command->id, command->room, command->name);
+      break;
+    case STORE_REQUEST_UNIT:
+      request_unit(host, command);
+      break;
+    case STORE_REQUEST_FLUSH:
+      store_flush(host->store, command->id);
+      break;
+  }
+}
+
+int host_store_push(lua_State *co, const Event *event) {
+  StoreHead head;
+  memcpy(&head, event->data.bytes, sizeof head);
+  const char *id = event->data.bytes + sizeof head, *text = id + head.id_size;
+  lua_pushinteger(co, event->peer);
+  lua_pushinteger(co, event->room);
+  lua_pushlstring(co, text, event->data.size - sizeof head - head.id_size);
+  lua_pushnumber(co, event->a);
+  if (event->b == STORE_OK)
+    lua_pushnil(co);
+  else
+    lua_pushstring(co, store_code_name((StoreCode)event->b));
+  lua_pushnumber(co, (lua_Number)head.version);
+  lua_pushnumber(co, head.schema);
+  lua_pushlstring(co, id, head.id_size);
+  return 8;
+}

@@ -1,0 +1,39 @@
+// The store in the host: its place, the units of handlers, and requests. The host ends a
+// unit before it carries out the commands of the handler. A request is a command, so a
+// handler that fails makes none.
+//
+// The data of EVENT_STORE and EVENT_STORE_FAILED is a StoreHead, the id of the document
+// (of a failed write), and its JSON, or a sentence about the failure.
+#pragma once
+
+#include <lua.h>
+#include <stddef.h>
+
+#include "relay/relay.h"
+
+typedef struct Host Host;
+
+/// `flags` of COMMAND_STORE. Its `id` is the token.
+typedef enum StoreRequest {
+  STORE_REQUEST_GET,    // room: collection, name: id
+  STORE_REQUEST_UNIT,   // body: a StoreUnit
+  STORE_REQUEST_FLUSH,  // answers when everything before is on disk
+} StoreRequest;
+
+/// Opens the store at a place, unless it is open. Returns NULL, or a sentence about the
+/// failure, valid until the next call.
+const char *host_store_open(Host *host, const char *place);
+
+size_t host_store_mark(const Host *host);
+void host_store_cut(Host *host, size_t mark);
+
+/// Ends the unit of the running handler.
+void host_store_end_unit(Host *host);
+
+/// Carries out a COMMAND_STORE.
+void host_store_request(Host *host, const Command *command);
+
+/// Pushes the arguments of an event of the store: those of every event, then version and
+/// schema of the document, and its id. `b` is the name of the code, or nil. Returns their
+/// number.
+int host_store_push(lua_State *co, const Event *event);
