@@ -64,6 +64,8 @@ const char *host_store_open(Host *host, const char *place) {
                                .ops = &backend_sqlite,
                                .place = place,
                                .delay_ms = settings.delay_ms,
+                               .timeout_ms = settings.timeout_ms,
+                               .cache_bytes = settings.cache,
                                .on_end = on_end,
                                .data = host,
                            },

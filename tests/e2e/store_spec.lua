@@ -198,7 +198,8 @@ describe("a game", function()
   local USES = 'require("perigee").store "players" return {}'
 
   it("does not start without the store that it declares", function()
-    refuses(USES, { store = false }, "game.lua:1: perigee.store needs a store, but the setting store is false")
+    refuses(USES, { store = false },
+      "game.lua:1: perigee.store needs a store, but the setting store is false")
     refuses(USES, { store = "/proc/none/game.db" }, "the store cannot be opened")
   end)
 end)

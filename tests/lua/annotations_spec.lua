@@ -206,6 +206,19 @@ describe("the annotations", function()
     end
   end)
 
+  it("have all of the store", function()
+    local store = require "perigee.api.store"
+    same_functions("store.", store.api, API.classes["perigee.Store"].methods)
+    local meta = upvalue(store.collection, "collection_class")
+    local methods = {}
+    for method, checked in pairs(upvalue(meta.__index, "checked_methods")) do
+      methods[method] = upvalue(checked, "method")
+    end
+    same_functions("collection:", methods, API.classes["perigee.Collection"].methods)
+    assert.same(keys(upvalue(meta.__index, "getters")), keys(API.classes["perigee.Collection"].fields))
+    assert.same(keys(upvalue(store.collection, "OPTIONS")), keys(API.classes["perigee.StoreOptions"].fields))
+  end)
+
   it("have all of timers", function()
     local Timer = debug.getmetatable(require("perigee.host.timers").after(nil, 1, function() end)).__index
     same_functions("timer:", Timer, API.classes["perigee.Timer"].methods)

@@ -9,7 +9,7 @@ local EVENTS = {
   "packet", "broadcast", "backpressure", "room_create", "room_delete", "timer", "tick", "reload",
   "error", "load", "upgrade", "follow_up", "forget",
   "system", "look", "channel", "channel_closed", "http", "http_gone", "child", "rename",
-  "forget_room", "create", "joined", "not_joined", "bot_tick", "bot_message",
+  "forget_room", "create", "joined", "not_joined", "bot_tick", "bot_message", "store", "store_failed",
 }
 local HOOKS = {
   "connect", "disconnect", "message", "text", "packet", "tick", "room_create", "room_delete",
@@ -42,6 +42,7 @@ local function constants(core)
   core.codes = numbered(CODES, from_zero)
   core.priorities = numbered({ "critical", "high", "normal", "low" }, from_zero)
   core.levels = numbered({ "debug", "info", "warn", "error" }, from_zero)
+  core.store_steps = { put = 0, delete = 1, check = 2 }
   core.targets = { peer = 0, room = 1, all = 2 }
   core.flags = { reliable = 1, request = 2, response = 4 }
   core.bot_flags = { on_tick = 1, on_message = 2, on_broadcast = 4, on_packet = 8, fills = 16 }

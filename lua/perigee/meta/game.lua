@@ -66,7 +66,7 @@
 ---@field on_reload? fun(from: integer, to: integer)
 --- Runs after a handler failed, if the room's kind has no `on_error`. At most 100 reports wait. An error in `on_error`
 --- is only logged.
----@field on_error? fun(report: perigee.ErrorReport)
+---@field on_error? fun(report: perigee.ErrorReport|perigee.WriteReport)
 --- Runs when a room of any kind has appeared, after the kind's `on_create`.
 ---@field on_room_create? fun(room: perigee.Room)
 --- Runs when a room of any kind is gone, after the kind's `on_delete`.
@@ -286,6 +286,12 @@
 ---@field traceback string
 ---@field peer? perigee.Peer The peer for which the handler ran.
 ---@field room? perigee.Room The room for which the handler ran.
+
+--- A write of the store that failed after its handler had ended, for `on_error`. Its `handler` is "store".
+---@class perigee.WriteReport : perigee.ErrorReport
+---@field collection string
+---@field key string
+---@field code perigee.StoreCode Why the write failed.
 
 --- A packet, for `on_packet`.
 ---@class perigee.Packet

@@ -17,6 +17,7 @@
 ---@field world perigee.World Entities, components and systems.
 ---@field mcp perigee.Mcp Tools, resources and prompts for LLMs.
 ---@field json perigee.Json JSON as text.
+---@field store perigee.Store Documents that outlive the server.
 ---@field fixed perigee.Fixed Arithmetic with the same results on all machines, for games in lockstep.
 local perigee = {}
 

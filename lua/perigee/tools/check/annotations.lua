@@ -6,7 +6,7 @@ local tool = require "perigee.tool"
 
 local META = "perigee/meta/"
 local FILES = {
-  "perigee", "rooms", "bots", "sending", "commands", "services", "figures", "game", "lockstep", "mcp",
+  "perigee", "rooms", "bots", "sending", "commands", "services", "store", "figures", "game", "lockstep", "mcp",
   "world",
 }
 

@@ -1,0 +1,72 @@
+---@meta
+-- The store -----------------------------------------------------------------------------------
+
+--- Documents that outlive the server: `perigee.store`. docs/store.md is the guide.
+
+--- Why a call of the store failed.
+---@alias perigee.StoreCode
+---| "Conflict" # another write came first
+---| "Unavailable" # the disk or the database does not work now
+---| "TooLarge" # the store does not keep so much at once
+---| "SlowStore" # too many writes wait for the store
+---| "VersionMismatch" # a newer version of the game has written the document
+---| "Invalid" # the statement of `perigee.store.sql` is wrong
+---| "Timeout" # the statement took too long
+
+--- How a collection is kept.
+---@class perigee.StoreOptions
+---@field index? string[] Fields of the documents themselves by which `find` and `count` may ask; at most 16.
+---@field schema? integer Number of the form of the values, which grows when it changes. Default: 1.
+--- Returns the value of a document that was written with the older schema `from` in the present form.
+---@field migrate? fun(id: string, value: any, from: integer): any
+
+--- The condition of a write.
+---@class perigee.WriteOptions
+--- The version that the document must still have; 0: it must not exist. The call then waits, and returns nil, a message and
+--- "Conflict" if another write came first.
+---@field if_version? integer
+
+--- Documents by key. A key is 1 to 255 bytes of UTF-8. A value is anything that JSON can express, at most 1 MiB, and
+--- numbers keep all digits. A table whose whole-number keys are no list is an error: use `tostring(id)`.
+---@class perigee.Collection
+---@field name string
+local Collection = {}
+
+--- Returns a copy of a document. Waits, so what the handler did before takes effect first.
+---@async
+---@param id string
+---@return any value Nil when there is no such document, or after a failure.
+---@return integer|string|nil version Version of the document; after a failure a message.
+---@return perigee.StoreCode? code Unavailable, or VersionMismatch if a newer version of the game has written the document.
+function Collection:get(id) end
+
+--- Writes a document when the handler ends or waits, together with its other writes. If the handler fails, nothing is written.
+--- A write that fails later is reported to `on_error`.
+---@param id string
+---@param value any
+---@param options? perigee.WriteOptions
+---@return integer|true|nil version True; with `if_version`, the document's new version; nil after a failure.
+---@return string? message
+---@return perigee.StoreCode? code TooLarge, SlowStore; with `if_version` also Conflict and Unavailable.
+function Collection:put(id, value, options) end
+
+--- Deletes a document, if it exists; like `put`.
+---@param id string
+---@param options? perigee.WriteOptions
+---@return true? ok
+---@return string? message
+---@return perigee.StoreCode? code
+function Collection:delete(id, options) end
+
+--- The store. Call it at the top level to declare a collection: `local players = perigee.store "players"`. A name has
+--- at most 48 of a-z, 0-9 and _.
+---@class perigee.Store
+---@overload fun(name: string, options?: perigee.StoreOptions): perigee.Collection
+local Store = {}
+
+--- Waits until everything written so far is on disk.
+---@async
+---@return true? ok
+---@return string? message
+---@return perigee.StoreCode? code Unavailable.
+function Store.commit() end
