@@ -36,7 +36,7 @@ void request_append(RequestList *list, RequestList *more) {
   *more = (RequestList){0};
 }
 
-void request_free(Request *request) {
+void store_request_free(Request *request) {
   buf_deinit(&request->unit);
   buf_deinit(&request->value);
   buf_deinit(&request->answer.found);
@@ -45,7 +45,8 @@ void request_free(Request *request) {
 }
 
 void request_free_all(RequestList *list) {
-  for (Request *request; (request = request_pop(list)) != NULL;) request_free(request);
+  for (Request *request; (request = request_pop(list)) != NULL;)
+    store_request_free(request);
 }
 
 // Copies a struct into the request, with room for `texts` bytes behind it. Returns the

@@ -50,7 +50,7 @@ void request_append(RequestList *list, RequestList *more);
 void request_free_all(RequestList *list);
 
 /// Frees a request that is in no list.
-void request_free(Request *request);
+void store_request_free(Request *request);
 
 /// Return what a request asks for. It is valid as long as the request.
 const StoreQuery *request_query(const Request *request);

@@ -62,7 +62,7 @@ static void on_ended(void *data, RequestList *ended) {
     keep_in_cache(store, request);
     if (request->token != 0 || request->answer.fault.code != STORE_OK)
       store->on_end(store->data, &request->answer, &request->unit);
-    request_free(request);
+    store_request_free(request);
   }
 }
 

@@ -174,7 +174,7 @@ static void assert_pages(World *world, int32_t order, const char *names) {
     cursor.size = 0;
     buf_append(&cursor, request->answer.cursor.bytes, request->answer.cursor.size);
     goes_on = cursor.size > 0;
-    request_free(request);
+    store_request_free(request);
   }
   buf_deinit(&cursor);
   assert_string_equal(all, names);
@@ -224,7 +224,7 @@ static int64_t version_of(World *world, double rating, Buf *bytes) {
   store_query_write(&query, bytes);
   assert_int_equal(found_find(world->ops, world->backend, request), STORE_OK);
   int64_t version = request->answer.version;
-  request_free(request);
+  store_request_free(request);
   return version;
 }
 
