@@ -32,6 +32,7 @@ struct Relay {
   const RelayHost *host;  // not owned
   void *host_data;
   RelayAccept *accept;  // on_accept of the script
+  RelayKeep *keep;      // NULL: sessions are not kept
   bool is_scripted;
   bool is_draining;   // true from relay_begin_drain to the end of the slice
   bool is_over;       // the server has stopped; only ends of connections are handled
@@ -61,6 +62,12 @@ struct Relay {
   Buf except;     // ConnIds of one write; reused
   RelayStats stats;
 };
+
+/// Reports a change of a peer's membership of the room before the peer is notified.
+static inline void relay_keep_member(const Relay *relay, const Room *room,
+                                     const Peer *peer) {
+  if (relay->keep && room->kind.is_durable) relay->keep(relay->host_data, peer);
+}
 
 // --- query.c ---
 

@@ -148,6 +148,7 @@ void relay_admit(Relay *relay, const Event *join) {
     return;
   }
   make_place(relay, room, peer);
+  relay_keep_member(relay, room, peer);
   notify_join(relay, room, peer, &request);
   member_add(relay, room, peer);
   script_join_end(relay, join->a, CODE_CLOSED, NULL);
@@ -291,6 +292,7 @@ void join_with_options(Relay *relay, Peer *peer, Text name, Text options,
 
 void leave_room(Relay *relay, Peer *peer, Room *room, const Leave *leave) {
   member_remove(relay, room, peer);
+  relay_keep_member(relay, room, peer);
   notify_leave(relay, room, peer, leave);
   if (room->kind.hooks & HOOK_LEAVE)
     relay_emit(

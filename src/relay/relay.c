@@ -101,6 +101,8 @@ void relay_set_scripted(Relay *relay) { relay->is_scripted = true; }
 
 void relay_set_accept(Relay *relay, RelayAccept *accept) { relay->accept = accept; }
 
+void relay_set_keep(Relay *relay, RelayKeep *keep) { relay->keep = keep; }
+
 void relay_set_program_hooks(Relay *relay, uint32_t hooks) {
   relay->program_hooks = relay->game_hooks = hooks;
   if (hooks != 0) relay->is_scripted = true;
@@ -151,6 +153,16 @@ static bool on_accept(void *data, const char *address, uint16_t port) {
   return relay->accept(relay->host_data, address, port);
 }
 
+static void on_keep(void *data, Peer *peer) {
+  const Relay *relay = data;
+  if (relay->keep) relay->keep(relay->host_data, peer);
+}
+
+static void on_disconnect(void *data, Peer *peer, Code reason) {
+  on_keep(data, peer);
+  drain_disconnect(data, peer, reason);
+}
+
 SessionEvents relay_session_events(void) {
   return (SessionEvents){
       .accept = on_accept,
@@ -158,8 +170,9 @@ SessionEvents relay_session_events(void) {
       .packet = drain_packet,
       .line = drain_line,
       .drops = on_drops,
-      .disconnect = drain_disconnect,
+      .disconnect = on_disconnect,
       .suspend = suspended_begin,
       .resume = suspended_end,
+      .keep = on_keep,
   };
 }

@@ -76,6 +76,7 @@ typedef struct RoomKind {
   bool is_hidden;   // not in lists
   bool is_locked;   // clients cannot join
   bool loses_lost;  // a member leaves as soon as its connection is lost
+  bool is_durable;  // rooms and their members survive the process
   bool has_password;
   uint8_t keep;  // Keep
   Secret password;
@@ -149,6 +150,12 @@ void relay_set_host(Relay *relay, const RelayHost *host, void *data);
 /// the function gets the `data` of relay_set_host. It is never called during a handler.
 typedef bool RelayAccept(void *data, const char *address, uint16_t port);
 void relay_set_accept(Relay *relay, RelayAccept *accept);
+
+/// Sets the function that hears when a session begins, is resumed or ends, or when its
+/// durable rooms change; it gets the `data` of relay_set_host. The packet that notifies the
+/// client follows (WELCOME, JOINED, LEFT), so the function may hold the connection.
+typedef void RelayKeep(void *data, const Peer *peer);
+void relay_set_keep(Relay *relay, RelayKeep *keep);
 
 // --- Events ---
 
@@ -368,6 +375,27 @@ void relay_rollback(Relay *relay, RelayMark mark);
 void relay_kinds_begin(Relay *relay, uint32_t game_hooks);
 void relay_kind_set(Relay *relay, Text name, const RoomKind *kind);
 void relay_kinds_end(Relay *relay);
+
+// --- Rooms of an earlier process ---
+
+typedef struct KeptRoom {
+  uint32_t id;
+  Text name;
+  RoomSettings own;
+  bool is_by_join;  // Room.is_by_join
+} KeptRoom;
+
+/// Makes an open room. Returns false if its name or id is impossible or used, or if
+/// max_rooms is reached.
+bool relay_restore_room(Relay *relay, const KeptRoom *kept);
+
+/// Sets an entry of the meta of a restored room.
+void relay_restore_meta(Relay *relay, uint32_t room, Text key, Text json,
+                        bool is_public);
+
+/// Makes a restored peer a suspended member of an open room. Returns false if that is
+/// impossible.
+bool relay_restore_member(Relay *relay, uint32_t peer, uint32_t room);
 
 // --- Queries ---
 

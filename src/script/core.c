@@ -194,6 +194,7 @@ void core_push(lua_State *L, Host *host) {
   set_functions(L, host, core_time_functions);
   set_functions(L, host, core_http_functions);
   set_functions(L, host, core_game_functions);
+  set_functions(L, host, core_keep_functions);
   set_functions(L, host, core_deadline_functions);
   set_functions(L, host, core_lpeg_functions);
   set_functions(L, host, core_string_functions);

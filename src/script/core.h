@@ -65,6 +65,7 @@ extern const luaL_Reg core_bot_functions[];
 extern const luaL_Reg core_time_functions[];
 extern const luaL_Reg core_http_functions[];
 extern const luaL_Reg core_game_functions[];
+extern const luaL_Reg core_keep_functions[];
 extern const luaL_Reg core_deadline_functions[];
 extern const luaL_Reg core_lpeg_functions[];
 extern const luaL_Reg core_string_functions[];

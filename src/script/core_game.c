@@ -103,6 +103,8 @@ static int core_kind_set(lua_State *L) {
   kind.auto_create = lua_toboolean(L, -3);
   kind.loses_lost = lua_isboolean(L, -2) && !lua_toboolean(L, -2);
   kind.tick_rate = luaL_optnumber(L, -1, 0);
+  lua_getfield(L, 3, "durable");
+  kind.is_durable = lua_toboolean(L, -1);
   relay_kind_set(core_host(L)->relay, core_text(L, 1), &kind);
   return 0;
 }

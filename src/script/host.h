@@ -72,6 +72,7 @@ struct Host {
   Event event;         // event of the handler; `type` may be an Entry
   uint32_t version;    // live version of the script; 0 before the first
   char hash[LOG_HASH_MAX + 1];  // hash of that version, or ""
+  bool keeps;                   // sessions and durable rooms survive the process
   bool is_held;          // the commands of several handlers are committed together
   HostMark mark;         // end of the commands of earlier handlers, while is_held
   bool is_owned;         // the handler's new timers end with this version of the script

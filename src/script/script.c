@@ -26,6 +26,18 @@ static bool on_accept(void *data, const char *address, uint16_t port) {
   return is_in;
 }
 
+// Implements RelayKeep.
+static void on_keep(void *data, const Peer *peer) {
+  Host *host = data;
+  bool is_kept = peer->resume.is_resumable || peer->state == PEER_CLOSED;
+  if (!host->keeps || !is_kept || peer->is_bot) return;
+  if (peer->conn != 0) net_hold(host->net, peer->conn);
+  seam_push(host, (Event){.type = EVENT_KEEP,
+                          .a = peer->id,
+                          .b = peer->conn,
+                          .data = {(const char *)peer->session, sizeof peer->session}});
+}
+
 Script *script_new(const ScriptOptions *options, Relay *relay, Net *net,
                    const ScriptEvents *events, void *data) {
   Script *script = mem_zalloc(sizeof *script);
@@ -36,6 +48,7 @@ Script *script_new(const ScriptOptions *options, Relay *relay, Net *net,
                      .events_data = data};
   seam_attach(script);
   relay_set_accept(relay, on_accept);
+  relay_set_keep(relay, on_keep);
   reload_init(script);
   return script;
 }

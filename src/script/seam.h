@@ -13,6 +13,7 @@
   X(EVENT_STOP, "stop")     /* data: the reason */                                     \
   X(EVENT_RELOAD, "reload") /* b: ReloadInput, which defines a and data */             \
   X(EVENT_ERROR, "error")   /* a handler failed; a: number of the report */            \
+  X(EVENT_KEEP, "keep")     /* a: peer, b: held connection or 0, data: session */      \
   X(EVENT_TIMER, "timer")   /* a: timer id; peer, room: see ScriptTimer */             \
   X(EVENT_SYSTEM, "system") /* of perigee.world; a: `a` of the tick, b: its number */  \
   X(EVENT_HTTP, "http") /* a: connection, data: see net/admin.h; needs an answer */    \
