@@ -8,7 +8,7 @@
 
 void resume_end(Session *session, Peer *peer) {
   reliable_deinit(&peer->resume.stream);
-  resume_confirm(peer);
+  token_confirm(peer);
   if (!peer->resume.is_resumable) return;
   peer->resume.is_resumable = false;
   session->resumable--;

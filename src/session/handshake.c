@@ -236,7 +236,7 @@ void handshake_welcome(Session *session, Peer *peer, const Packet *hello,
   uint8_t token[UUID_SIZE], udp_key[NET_UDP_KEY_SIZE];
   if (session->events.keep && peer->resume.is_resumable)
     session->events.keep(session->data, peer);
-  resume_token(session, peer, token);
+  token_newest(session, peer, token);
   bool has_udp = peer->framing == FRAMING_PACKETS;
   uint16_t udp_port =
       has_udp ? net_udp_offer(session->net, peer->conn, peer->id, udp_key) : 0;

@@ -121,17 +121,6 @@ void handshake_refuse(Session *session, Peer *peer, const Ending *ending);
 /// Makes a new session resumable by its first token, if limits and framing permit that.
 void resume_begin(Session *session, Peer *peer);
 
-/// Writes the newest token of the session; zeros if it cannot be resumed.
-void resume_token(const Session *session, const Peer *peer, uint8_t token[UUID_SIZE]);
-
-/// Writes the token that resumed the connection, while that token is valid; otherwise the
-/// newest one.
-void resume_used_token(const Session *session, const Peer *peer,
-                       uint8_t token[UUID_SIZE]);
-
-/// Forgets the token that resumed the connection, because the client has the newest one.
-void resume_confirm(Peer *peer);
-
 /// Frees the kept packets. The session cannot be resumed any more.
 void resume_end(Session *session, Peer *peer);
 
@@ -143,16 +132,34 @@ void resume_suspend(Session *session, Peer *peer, Code code);
 /// true. Otherwise returns false.
 bool resume_take(Session *session, Peer *newcomer, const Hello *hello);
 
-// --- restore.c ---
+// --- token.c ---
 
-/// Hashes a token.
-void restore_hash(const uint8_t token[UUID_SIZE], uint8_t hash[TOKEN_HASH_SIZE]);
+/// Writes the newest token of the session; zeros if it cannot be resumed.
+void token_newest(const Session *session, const Peer *peer, uint8_t token[UUID_SIZE]);
 
-/// Returns whether a token of an earlier process may resume the session.
-bool restore_knows(const Peer *peer, const uint8_t token[UUID_SIZE]);
+/// Writes the token that resumed the connection, while that token is valid; otherwise the
+/// newest one.
+void token_used(const Session *session, const Peer *peer, uint8_t token[UUID_SIZE]);
 
-/// Makes the token, which resumes the session, the only one of an earlier process.
-void restore_use(Peer *peer, const uint8_t token[UUID_SIZE]);
+/// Forgets the token that resumed the connection, because the client has the newest one.
+void token_confirm(Peer *peer);
+
+/// Returns whether a token may resume the session.
+bool token_resumes(const Session *session, const Peer *peer,
+                   const uint8_t token[UUID_SIZE]);
+
+/// Returns whether a token is the newest one that this process has made.
+bool token_is_newest(const Session *session, const Peer *peer,
+                     const uint8_t token[UUID_SIZE]);
+
+/// Returns whether a token is one of an earlier process that may resume the session.
+bool token_restores(const Peer *peer, const uint8_t token[UUID_SIZE]);
+
+/// Makes a token, for which token_restores is true, the only one of an earlier process.
+void token_use(Peer *peer, const uint8_t token[UUID_SIZE]);
+
+/// Hashes a token for Restored.hashes.
+void token_hash(const uint8_t token[UUID_SIZE], uint8_t hash[TOKEN_HASH_SIZE]);
 
 // --- stream.c ---
 

@@ -2,7 +2,6 @@
 // session, and makes suspended peers of them after a start. The key of the tokens is new
 // then. Therefore a kept session has hashes of the tokens that may resume it.
 
-#include <sodium.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -13,24 +12,6 @@ static const char *static_transport(Text name) {
   for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
     if (text_equals(name, text_from(NAMES[i]))) return NAMES[i];
   return "tcp";
-}
-
-void restore_hash(const uint8_t token[UUID_SIZE], uint8_t hash[TOKEN_HASH_SIZE]) {
-  crypto_generichash(hash, TOKEN_HASH_SIZE, token, UUID_SIZE, NULL, 0);
-}
-
-bool restore_knows(const Peer *peer, const uint8_t token[UUID_SIZE]) {
-  const Restored *restored = peer->resume.restored;
-  if (!restored) return false;
-  uint8_t hash[TOKEN_HASH_SIZE];
-  restore_hash(token, hash);
-  bool is_newest = sodium_memcmp(hash, restored->hashes[0], TOKEN_HASH_SIZE) == 0;
-  bool is_used = sodium_memcmp(hash, restored->hashes[1], TOKEN_HASH_SIZE) == 0;
-  return is_newest || is_used;
-}
-
-void restore_use(Peer *peer, const uint8_t token[UUID_SIZE]) {
-  for (int i = 0; i < 2; i++) restore_hash(token, peer->resume.restored->hashes[i]);
 }
 
 bool session_kept(const Session *session, const Peer *peer, KeptSession *kept) {
@@ -45,11 +26,11 @@ bool session_kept(const Session *session, const Peer *peer, KeptSession *kept) {
   const Restored *restored = peer->resume.restored;
   if (restored) memcpy(kept->hashes, restored->hashes, sizeof kept->hashes);
   if (peer->resume.tokens == 0) return true;
-  resume_token(session, peer, token);
-  restore_hash(token, kept->hashes[0]);
+  token_newest(session, peer, token);
+  token_hash(token, kept->hashes[0]);
   if (restored) return true;
-  resume_used_token(session, peer, token);
-  restore_hash(token, kept->hashes[1]);
+  token_used(session, peer, token);
+  token_hash(token, kept->hashes[1]);
   return true;
 }
 

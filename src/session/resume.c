@@ -1,66 +1,17 @@
 // Sessions that survive their connection. A peer that loses its connection is
-// suspended, and a HELLO with its token on another connection resumes it. A token
-// contains the peer's id and 96 bits of a hash. The id finds the peer. Only this server
-// can compute the hash, because it uses a secret key. The comparison takes constant
-// time, so that timing does not help to guess a token.
-//
-// The WELCOME with a new token may be lost together with its connection. Therefore the
-// token that resumed a session stays valid until a packet arrives on the new
-// connection, or until 255 WELCOMEs have been lost.
+// suspended, and a HELLO with its token (token.c) on another connection resumes it.
 
-#include <sodium.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "base/mem.h"
 #include "session/internal.h"
-
-// --- Tokens ---
-
-// Computes the session's token with this number.
-static void make_token(const Session *session, const Peer *peer, uint32_t number,
-                       uint8_t token[UUID_SIZE]) {
-  uint8_t input[UUID_SIZE + sizeof number];
-  memcpy(input, peer->session, UUID_SIZE);
-  memcpy(input + UUID_SIZE, &number, sizeof number);
-  crypto_generichash(token, UUID_SIZE, input, sizeof input, session->token_key,
-                     sizeof session->token_key);
-  memcpy(token, &peer->id, sizeof peer->id);
-}
-
-void resume_token(const Session *session, const Peer *peer, uint8_t token[UUID_SIZE]) {
-  memset(token, 0, UUID_SIZE);
-  if (peer->resume.is_resumable) make_token(session, peer, peer->resume.tokens, token);
-}
-
-static bool is_token(const Session *session, const Peer *peer, uint32_t number,
-                     const uint8_t token[UUID_SIZE]) {
-  uint8_t expected[UUID_SIZE];
-  make_token(session, peer, number, expected);
-  return sodium_memcmp(token, expected, UUID_SIZE) == 0;
-}
-
-void resume_used_token(const Session *session, const Peer *peer,
-                       uint8_t token[UUID_SIZE]) {
-  make_token(session, peer, peer->resume.tokens - peer->resume.used_ago, token);
-}
-
-void resume_confirm(Peer *peer) {
-  peer->resume.used_ago = 0;
-  mem_free(peer->resume.restored);
-  peer->resume.restored = NULL;
-}
 
 static Peer *find_by_token(const Session *session, const uint8_t token[UUID_SIZE]) {
   uint32_t id;
   memcpy(&id, token, sizeof id);
   Peer *peer = session_find(session, id);
   if (!peer || !peer->resume.is_resumable) return NULL;
-  uint32_t newest = peer->resume.tokens, used = newest - peer->resume.used_ago;
-  return is_token(session, peer, newest, token) ||
-                 is_token(session, peer, used, token) || restore_knows(peer, token)
-             ? peer
-             : NULL;
+  return token_resumes(session, peer, token) ? peer : NULL;
 }
 
 void resume_begin(Session *session, Peer *peer) {
@@ -135,7 +86,7 @@ bool resume_take(Session *session, Peer *newcomer, const Hello *hello) {
     return false;
   }
   // The client's count belongs to the streams of an earlier process.
-  bool is_restored = restore_knows(peer, hello->resume_token);
+  bool is_restored = token_restores(peer, hello->resume_token);
   uint32_t received = is_restored ? 0 : hello->reliable_received;
   if (!reliable_is_count(&peer->resume.stream, received)) {
     handshake_refuse(
@@ -149,11 +100,10 @@ bool resume_take(Session *session, Peer *newcomer, const Hello *hello) {
   take_conn(session, peer, newcomer);
   peer->protocol_hash = hello->protocol_hash;
   reliable_ack(&peer->resume.stream, received);
-  bool is_newest =
-      is_token(session, peer, peer->resume.tokens, hello->resume_token) || is_restored;
+  bool is_newest = is_restored || token_is_newest(session, peer, hello->resume_token);
   peer->resume.tokens++;
   peer->resume.used_ago = is_newest ? 1 : (uint8_t)(peer->resume.used_ago + 1);
-  if (is_restored) restore_use(peer, hello->resume_token);
+  if (is_restored) token_use(peer, hello->resume_token);
   resume(session, peer, &request, is_restored);
   return true;
 }

@@ -124,7 +124,7 @@ static void on_packet(void *data, void *conn_data, const Packet *packet) {
   if (is_reliable) stream_receive(session, peer, packet);
   // The packet proves that the peer has received its new token, so the previous one
   // expires.
-  if (peer->resume.used_ago > 0) resume_confirm(peer);
+  if (peer->resume.used_ago > 0) token_confirm(peer);
   if (packet->channel != CHANNEL_CONTROL || !on_own_control(session, peer, packet))
     session->events.packet(session->data, peer, packet);
 }
