@@ -196,6 +196,19 @@ describe("perigee check finds", function()
     end
   end)
 
+  it("a misspelt method in a function that a timer or task calls by its name", function()
+    for _, where in ipairs {
+      "function duel.explode(r) % end function duel.on_create(room) room:after(1, 'explode') end",
+      "function duel:explode() local r = self % end function duel.on_create(r) r:every(1, 'explode') end",
+      "function duel.explode(_, _, p) local r = p:rooms()[1] % end "
+        .. "function duel.on_join(room, peer) room:spawn('explode', 3, peer) end",
+      "local function f(r) % end function game.explode(p) f(p:rooms()[1]) end "
+        .. "function game.on_connect(peer) perigee.after(1, 'explode', peer) end",
+    } do
+      finds("r:brodcast('x')", "a room has no method brodcast; did you mean broadcast?", where)
+    end
+  end)
+
   it("a misspelt method of what the API returns", function()
     finds("perigee.rooms.get('x'):brodcast('x')", "a room has no method brodcast; did you mean broadcast?")
     finds("local r = assert(perigee.rooms.create('x')) r:peeers()",
@@ -417,6 +430,26 @@ describe("perigee check raises no false alarm", function()
       function game.on_start() perigee.after(1, "beat") end
       return game
     ]]
+  end)
+
+  it("over functions that timers call by name with different arguments", function()
+    local GAME = [[
+      local perigee = require "perigee"
+      local duel = {}
+      function duel.explode(what) what:burst() end
+      function duel.on_create(room) room:after(1, "explode") end
+      %s
+      return { rooms = { duel = duel } }
+    ]]
+    for _, other in ipairs {
+      "function duel.on_leave() duel.explode(require 'bomb') end",
+      "function duel.on_join(room, peer) duel[peer.name](require 'bomb') end",
+      "function duel.on_join(room, peer) perigee.after(1, peer.name, require 'bomb') end",
+      "setmetatable({}, duel)",
+    } do
+      says(0, { ["game.lua"] = GAME:format(other), ["bomb.lua"] = "return { burst = print }" },
+        { ".: nothing to complain about in 2 files" })
+    end
   end)
 
   it("over globals that were declared with rawset", function()

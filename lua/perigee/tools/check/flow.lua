@@ -1,10 +1,12 @@
 --- Finds the API types of a game's values. They begin as arguments of handlers and results of API functions,
---- and reach other places through locals, local functions, loops and modules.
+--- and reach other places through locals, local functions, functions that timers call by name, loops and
+--- modules.
 ---
 --- A type must be certain. A local has a type if all its assignments have that type. Passes over the files
 --- repeat until a pass learns nothing new. In one more pass, rules.lua gets each use of a value.
 
 local annotations = require "perigee.tools.check.annotations"
+local by_name = require "perigee.tools.check.by_name"
 local types = require "perigee.tools.check.types"
 local walk = require "perigee.tools.check.walk"
 
@@ -150,7 +152,10 @@ end
 function Flow:set_field(node, name, type)
   if name then
     put(self:slot(node.fields, name), type)
-    self:use(type, self:wanted_of(node, name))
+    local wanted = self:wanted_of(node, name)
+    if wanted or not by_name.is_bound(self, node, type) then
+      self:use(type, wanted)
+    end
   else
     self:open(node)
     self:use(type)
@@ -175,11 +180,16 @@ end
 
 -- Visits a call of an API function. Returns the type of its first result.
 function Flow:call_api(node, parameters, returns, name)
+  local given, named = {}, nil -- types of the arguments; which of them is the name of a function
   for i, argument in ipairs(node.arguments) do
     local parameter = parameters[i]
     local wanted = parameter and (parameter.type or parameter.written and self:type(parameter.written))
-    self:value(argument, wanted)
+    given[i] = self:value(argument, wanted)
+    named = named or by_name.is_name(wanted) and i
     self.rules:argument(self, argument, wanted, name)
+  end
+  if named then
+    by_name.bind(self, node.arguments, given, named, name)
   end
   node.results = {}
   for i, result in ipairs(returns) do
@@ -337,6 +347,8 @@ function EVALUATE.index(self, node)
     return self:field_of(object.class, node.name)
   elseif object.kind == "table" and node.name then
     return self:slot(object.node.fields, node.name).type
+  elseif object.kind == "table" then
+    self:open(object.node) -- the key may be that of any function, which is then called with anything
   elseif is_collection(object) and node.key then
     return object.element
   end

@@ -2,6 +2,7 @@
 --- names.
 
 local annotations = require "perigee.tools.check.annotations"
+local by_name = require "perigee.tools.check.by_name"
 local describe = require "perigee.util.describe"
 local replacements = require "perigee.api.replacements"
 local sorted_keys = require "perigee.util.sorted_keys"
@@ -15,7 +16,6 @@ local STRICT = {}
 for class in ("Peer Room Lockstep McpSession"):gmatch "%a+" do
   STRICT["perigee." .. class] = true
 end
-local FUNCTION_NAME = "perigee.FunctionName"
 
 local Rules = {}
 Rules.__index = Rules
@@ -102,32 +102,8 @@ function Rules:options(flow, node, wanted)
   end
 end
 
--- Returns the tables in which the API searches for the name of a function; nil if one of the tables is
--- unknown.
-local function tables_of(flow, name)
-  local game = flow:slot(flow.files[1], "result").type
-  local tables = { game }
-  if name:find "^room:" then
-    local rooms = game.kind == "table" and game.node.fields.rooms
-    if rooms and rooms.type.kind == "table" then
-      tables[#tables + 1] = rooms.type
-      for _, kind in pairs(rooms.type.node.fields) do
-        tables[#tables + 1] = kind.type
-      end
-    elseif rooms then
-      return nil
-    end
-  end
-  for _, type in ipairs(tables) do
-    if type.kind ~= "table" or flow:is_open(type.node) then
-      return nil
-    end
-  end
-  return tables
-end
-
 function Rules:function_name(flow, node, name)
-  local tables, names = tables_of(flow, name), {}
+  local tables, names = by_name.tables(flow, name), {}
   if not tables then
     return
   end
@@ -142,16 +118,12 @@ function Rules:function_name(flow, node, name)
   end
 end
 
-local function is_function_name(type)
-  return type.kind == "alias" and type.name == FUNCTION_NAME
-end
-
 function Rules:argument(flow, node, wanted, name)
   if not wanted then
     return
   elseif node.tag == "table" then
     self:options(flow, node, wanted)
-  elseif node.tag == "string" and part(wanted, is_function_name) then
+  elseif node.tag == "string" and by_name.is_name(wanted) then
     self:function_name(flow, node, name)
   elseif node.tag == "string" and wanted.kind == "function" then
     self:report(flow, node.line, "%s takes a function, not the name of one", name)
