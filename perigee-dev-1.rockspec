@@ -20,7 +20,7 @@ build = {
         "clients/c/info.c", "clients/c/link.c", "clients/c/link_udp.c", "clients/c/lockstep.c",
         "clients/c/lockstep_calls.c", "clients/c/messages.c", "clients/c/os.c", "clients/c/poll.c",
         "clients/c/requests.c", "clients/c/rooms.c", "clients/c/send.c", "clients/c/take.c",
-        "clients/c/take_rooms.c", "src/base/array.c", "src/base/blob.c", "src/base/buf.c",
+        "clients/c/take_rooms.c", "clients/c/tools.c", "src/base/array.c", "src/base/blob.c", "src/base/buf.c",
         "src/base/hash.c", "src/base/mem.c", "src/base/names.c", "src/base/text.c",
         "src/base/timers.c", "src/wire/code.c", "src/wire/control.c", "src/wire/json.c",
         "src/wire/message.c", "src/wire/packet.c", "src/wire/reader.c", "src/wire/reliable.c",

@@ -533,8 +533,9 @@ PERIGEE_API int perigee_open_channel(PerigeeClient *client, const char *name,
 /// Offers a tool to LLMs on a channel that this client serves, or removes it. `json` is the text of
 /// an object with the fields of docs/protocol.md, section 8: name, description, input, channel.
 /// Calls come as PERIGEE_PACKET of type 1 from peer 0. Both return a request, which ends in
-/// PERIGEE_TOOL_CHANGED or PERIGEE_FAILED. A tool ends with its channel. Add it again when a new
-/// session serves the channel again (PERIGEE_CHANNEL_OPENED).
+/// PERIGEE_TOOL_CHANGED or PERIGEE_FAILED. A tool ends with its channel. When a new session serves
+/// the channel again (PERIGEE_CHANNEL_OPENED), the library offers the tool again, and PERIGEE_ERROR
+/// reports a refusal.
 PERIGEE_API int perigee_add_tool(PerigeeClient *client, const char *json,
                                  uint32_t timeout_ms);
 PERIGEE_API int perigee_remove_tool(PerigeeClient *client, const char *json,

@@ -25,9 +25,10 @@ bool channel_is_served(const PerigeeClient *client, uint16_t id) {
   return channel != NULL;
 }
 
-static void channel_free(Channel **at) {
+void channel_free(Channel **at) {
   Channel *channel = *at;
   *at = channel->next;
+  tools_free(channel);
   mem_free(channel);
 }
 
@@ -93,6 +94,7 @@ bool take_channel_opened(PerigeeClient *client, const Packet *packet) {
   PerigeeEvent event = {
       .type = PERIGEE_CHANNEL_OPENED, .channel = id, .request = number};
   events_add(&client->events, &event, &(EventParts){.name = text_of(channel->name)});
+  tools_offer_again(client, channel);
   return true;
 }
 
@@ -189,31 +191,6 @@ void channels_open_again(PerigeeClient *client) {
     else
       lose(client, at, PERIGEE_QUEUE_FULL, (EventText){0});
   }
-}
-
-static int send_tool(PerigeeClient *client, ControlType type, const char *json,
-                     uint32_t timeout_ms) {
-  if (!json) return PERIGEE_BAD_ARGUMENT;
-  Request *request = request_new(client, REQUEST_TOOL, timeout_ms);
-  buf_append(packet_begin(client), json, strlen(json));
-  return packet_request(client, (Packet){.type = type}, request);
-}
-
-int perigee_add_tool(PerigeeClient *client, const char *json, uint32_t timeout_ms) {
-  return send_tool(client, CONTROL_TOOL_ADD, json, timeout_ms);
-}
-
-int perigee_remove_tool(PerigeeClient *client, const char *json, uint32_t timeout_ms) {
-  return send_tool(client, CONTROL_TOOL_REMOVE, json, timeout_ms);
-}
-
-bool take_tool(PerigeeClient *client, const Packet *packet) {
-  Request *request = request_answered(client, packet, REQUEST_TOOL);
-  if (!request) return true;
-  PerigeeEvent event = {.type = PERIGEE_TOOL_CHANGED, .request = request->number};
-  request_free(request);
-  events_add(&client->events, &event, NULL);
-  return true;
 }
 
 int perigee_send_to(PerigeeClient *client, uint16_t channel, uint32_t peer,

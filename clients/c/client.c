@@ -90,19 +90,11 @@ void client_finish(PerigeeClient *client, int code, const char *text) {
   mem_free(kept);
 }
 
-static void channels_free(PerigeeClient *client) {
-  while (client->channels) {
-    struct Channel *next = client->channels->next;
-    mem_free(client->channels);
-    client->channels = next;
-  }
-}
-
 void client_free(PerigeeClient *client) {
   link_deinit(client);
   datagrams_free(client->datagrams);
   while (client->requests.first) request_free(client->requests.first);
-  channels_free(client);
+  while (client->channels) channel_free(&client->channels);
   rooms_deinit(&client->rooms);
   reliable_deinit(&client->session.stream);
   events_free(&client->events);

@@ -175,7 +175,7 @@ typedef struct Request {
   uint16_t channel;  // channel of the answer
   uint32_t room;     // number of the room; JOIN: 0, unless a new session joins the room
                      // again
-  char *name;        // JOIN and CHANNEL: name; owned
+  char *name;        // JOIN and CHANNEL: name; TOOL: JSON of the tool to add; owned
   char *options;     // JOIN: JSON of the options, or NULL; owned
   uint64_t value;  // PING: value in the packet; SYNC: number of packets that the server
                    // has yet to acknowledge; ASK_PEER: peer id
@@ -483,15 +483,22 @@ bool take_message(PerigeeClient *client, const Packet *packet);
 
 // --- channels.c ---
 
+typedef struct Tool {
+  struct Tool *next;
+  char json[];  // the tool's fields, as the program gave them
+} Tool;
+
 typedef struct Channel {
   struct Channel *next;
+  Tool *tools;  // tools that this client offers on it; owned
   uint16_t id;
   bool is_open;  // false: a new session is requesting it again
   char name[];
 } Channel;
 
+void channel_free(Channel **at);
+
 bool channel_is_served(const PerigeeClient *client, uint16_t id);
-bool take_tool(PerigeeClient *client, const Packet *packet);
 bool take_channel_opened(PerigeeClient *client, const Packet *packet);
 bool take_packet(PerigeeClient *client, const Packet *packet);
 
@@ -503,3 +510,12 @@ void channels_open_again(PerigeeClient *client);
 
 /// Ends a channel that the server has refused to the new session.
 void channel_refused(PerigeeClient *client, const char *name, int code, EventText text);
+
+// --- tools.c ---
+
+bool take_tool(PerigeeClient *client, const Packet *packet);
+
+/// Offers the tools of a channel in a new session.
+void tools_offer_again(PerigeeClient *client, const Channel *channel);
+
+void tools_free(Channel *channel);

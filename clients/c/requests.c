@@ -114,6 +114,9 @@ static void fail(Request *request, int code, const EventParts *parts) {
   RequestKind kind = request->kind;
   if (kind == REQUEST_CHANNEL && request->number == 0)
     channel_refused(client, request->name, code, parts->text);
+  if (kind == REQUEST_TOOL && request->number == 0)
+    events_add(&client->events, &(PerigeeEvent){.type = PERIGEE_ERROR, .code = code},
+               parts);
   Room *room = kind == REQUEST_JOIN || kind == REQUEST_ENTER
                    ? rooms_find(&client->rooms, request->room)
                    : NULL;
@@ -143,8 +146,8 @@ void request_fault(Request *request, const EventParts *fault) {
 
 // Returns whether the next session makes the request again.
 static bool is_repeated(const Request *request) {
-  return request->kind == REQUEST_ENTER ||
-         (request->kind == REQUEST_CHANNEL && request->number == 0);
+  bool is_kept = request->kind == REQUEST_CHANNEL || request->kind == REQUEST_TOOL;
+  return request->kind == REQUEST_ENTER || (is_kept && request->number == 0);
 }
 
 static void fail_those(PerigeeClient *client, bool pings_alone, int code,

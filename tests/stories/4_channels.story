@@ -127,5 +127,39 @@ gets  CHANNEL_OPEN ai
 sees  lost
 sends CHANNEL_OPENED 1004 ai answer
 c: sees channel_opened call=null channel=1004 name=ai
--c: gets TOOL_ADD tool={"channel":1004,"name":"run"} request
-differs c: programs in C add their tools again themselves
+gets TOOL_ADD tool={"channel":1004,"name":"run"} request
+differs c: names channels by their numbers, so an event reports the new number
+
+= A new session offers no tool that the client has removed
+serving token=3
+call  tool ai {"channel":1000,"name":"run"}
+gets  TOOL_ADD
+sends TOOL_ADD answer
+sees  tool_changed call=tool
+call  untool ai {"name":"run"}
+gets  TOOL_REMOVE
+sends TOOL_REMOVE answer
+sees  tool_changed call=untool
+lost
+gets  CHANNEL_OPEN ai
+sees  lost
+sends CHANNEL_OPENED 1004 ai answer
+c: sees channel_opened call=null channel=1004 name=ai
+quiet
+differs c: names channels by their numbers, so an event reports the new number
+
+= A new session refuses a tool that the client has offered
+serving token=3
+call  tool ai {"channel":1000,"name":"run"}
+gets  TOOL_ADD
+sends TOOL_ADD answer
+sees  tool_changed call=tool
+lost
+gets  CHANNEL_OPEN ai
+sees  lost
+sends CHANNEL_OPENED 1004 ai answer
+c: sees channel_opened call=null channel=1004 name=ai
+gets TOOL_ADD tool={"channel":1004,"name":"run"} request
+sends ERROR Rejected "the tool run is the game's" answer
+sees  error code=Rejected text="the tool run is the game's"
+differs c: names channels by their numbers, so an event reports the new number

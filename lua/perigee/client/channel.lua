@@ -75,17 +75,6 @@ end
 
 local CALL = 1 -- type of the packet with which the server calls a tool for an LLM
 
--- Asks the server to add a tool of the channel. Returns true; or nil, message, code.
-local function offer(self, description)
-  local fields = {}
-  for key, value in pairs(description) do fields[key] = value end
-  fields.channel = self.id
-  local event, message, code = self.client:_ask("add_tool", json.encode(fields), self.client.timeout)
-  if not event then return nil, message, code end
-  return true
-end
-
-
 -- Answers the call of a tool. Returns false if the packet does not call a tool of this channel.
 local function call_tool(self, event)
   if event.sender ~= 0 or event.number ~= CALL or not event.request then return false end
@@ -109,12 +98,7 @@ end
 ---@param client table
 ---@param event table
 function channel.resume(client, event)
-  local self = client._channels.by_name[event.name]
-  set(self, event.channel)
-  if next(self._tools) == nil then return end
-  client._scheduler.enter(function()
-    for _, tool in pairs(self._tools) do offer(self, tool.description) end
-  end)
+  set(client._channels.by_name[event.name], event.channel)
 end
 
 
@@ -152,7 +136,7 @@ end
 
 --- Offers a tool to LLMs, or replaces it. `description` has the fields of `perigee.mcp.tool`, such as name,
 --- description and input. `fn(arguments, call)` answers a call with text or a table, or with nil and the
---- reason of the failure. `fn` may wait. A new session offers the tool again.
+--- reason of the failure. `fn` may wait. In a new session libperigee offers the tool again.
 ---@param description table
 ---@param fn fun(arguments: table, call: table): any, string?
 ---@return true? added, string? message, string? code
@@ -161,8 +145,11 @@ function Channel:tool(description, fn)
     error(describe.where() .. "channel:tool takes a table that describes the tool, and a function", 0)
   end
   if not self.open then return nil, CLOSED, "ChannelNotFound" end
-  local ok, message, code = offer(self, description)
-  if not ok then return nil, message, code end
+  local fields = {}
+  for key, value in pairs(description) do fields[key] = value end
+  fields.channel = self.id
+  local event, message, code = self.client:_ask("add_tool", json.encode(fields), self.client.timeout)
+  if not event then return nil, message, code end
   self._tools[description.name] = { description = description, fn = fn }
   return true
 end
