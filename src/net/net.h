@@ -186,9 +186,9 @@ void net_set_data(Net *net, ConnId conn, void *conn_data);
 void net_throttle(Net *net, ConnId conn);
 void net_unthrottle(Net *net, ConnId conn);
 
-/// Sends nothing more to a connection until net_release; holds nest. What is written
-/// meanwhile waits in order and counts towards channel_capacity. The end of the
-/// connection ends its holds.
+/// Sends nothing more to a connection until net_release; holds nest. Later writes
+/// wait in order and count towards channel_capacity. The end of the connection ends its
+/// holds.
 void net_hold(Net *net, ConnId conn);
 void net_release(Net *net, ConnId conn);
 

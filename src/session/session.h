@@ -77,7 +77,7 @@ typedef struct Resumption {
   bool is_restored;       // an earlier process had the session
 } Resumption;
 
-/// What survives of a session when the process ends. The layer above stores it.
+/// The part of a session that survives the end of the process. The layer above stores it.
 typedef struct KeptSession {
   uint32_t id;  // id of the peer
   uint8_t session[UUID_SIZE];

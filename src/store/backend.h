@@ -51,7 +51,7 @@ typedef struct StoreSql {
   uint32_t deadline_ms;  // longest run
 } StoreSql;
 
-/// What a back end is opened for.
+/// The purpose for which a back end is opened.
 typedef enum BackendUse {
   BACKEND_SERVE,  // reads and writes; SQLite: refused if another process serves the file
   BACKEND_READ,   // reads beside a server; creates nothing

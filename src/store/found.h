@@ -1,4 +1,4 @@
-// What a find gives, and its version, by which a transaction notices that another write
+// The documents of a find, and its version, by which a transaction notices that another write
 // came first.
 #pragma once
 

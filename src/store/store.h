@@ -19,7 +19,7 @@ enum {
   STORE_WRITES_BYTES_MAX = 64 << 20  // their bytes
 };
 
-/// The answer to a request. What it points to is valid during the call.
+/// The answer to a request. Its pointers are valid during the call.
 typedef struct StoreAnswer {
   uint32_t token;
   int64_t
@@ -49,7 +49,7 @@ typedef struct StoreOptions {
   void *data;
 } StoreOptions;
 
-/// What a store has done since its start.
+/// Counts of a store's work since its start.
 typedef struct StoreStats {
   uint32_t waiting;                // writes that are not on disk yet
   uint64_t writes;                 // that are on disk

@@ -3,7 +3,7 @@ local Process = require "tests.e2e.process"
 local server = require "tests.e2e.server"
 local shell = require "tests.e2e.shell"
 
-local NEEDED = { "libuv", "luajit", "openssl", "libssl", "libcrypto", "libsodium" }
+local NEEDED = { "libuv", "luajit", "openssl", "libssl", "libcrypto", "libsodium", "sqlite3" }
 
 -- A folder in which pkg-config finds what the server needs, and nothing else.
 local function packages()

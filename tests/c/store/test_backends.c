@@ -1,4 +1,4 @@
-// What all back ends do alike: units, versions, finds and scans.
+// All back ends do these alike: units, versions, finds and scans.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
