@@ -72,13 +72,13 @@ typedef struct BackendOps {
   /// Begins a transaction. Until its end, reads see what it has written.
   StoreCode (*begin)(Backend *backend, StoreFault *fault);
 
-  /// STORE_UNKNOWN: only `settle` knows whether the transaction has been committed.
+  /// STORE_UNKNOWN: the transaction may come back after a crash; call `settle`.
   StoreCode (*commit)(Backend *backend, StoreFault *fault);
   void (*rollback)(Backend *backend);
 
-  /// Finds out whether a commit that returned STORE_UNKNOWN has happened, and makes sure
-  /// that it stays so. On failure it can be called again later.
-  StoreCode (*settle)(Backend *backend, bool *has_happened, StoreFault *fault);
+  /// Makes sure that a commit that returned STORE_UNKNOWN has no effect. On failure it can
+  /// be called again later.
+  StoreCode (*settle)(Backend *backend, StoreFault *fault);
 
   /// Carries out a unit within the transaction: first its checks, then its writes. On
   /// failure, nothing of the unit is left, and the rest of the transaction stays, unless

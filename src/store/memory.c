@@ -220,20 +220,16 @@ static StoreCode begin(Backend *backend, StoreFault *fault) {
 static void rollback(Backend *backend) { undo(backend, 0); }
 
 static StoreCode commit(Backend *backend, StoreFault *fault) {
-  if (fail_on_request(backend, MEMORY_COMMITS, fault) != STORE_OK) {
-    if (fault->code == STORE_UNKNOWN) undo(backend, 0);
-    return fault->code;
-  }
+  if (fail_on_request(backend, MEMORY_COMMITS, fault)) return fault->code;
   for (uint32_t i = 0; i < backend->change_count; i++)
     mem_free(backend->changes[i].before);
   backend->change_count = 0;
   return STORE_OK;
 }
 
-static StoreCode settle(Backend *backend, bool *has_happened, StoreFault *fault) {
-  (void)backend, (void)fault;
-  *has_happened = false;
-  return STORE_OK;
+static StoreCode settle(Backend *backend, StoreFault *fault) {
+  undo(backend, 0);
+  return fail_on_request(backend, MEMORY_COMMITS, fault);
 }
 
 static StoreCode check(Backend *backend, const StoreStep *step, StoreFault *fault) {

@@ -11,6 +11,7 @@
 #include "wire/json.h"
 
 enum {
+  NAME_SIZE_MAX = 48,
   NUMBER_SIZE = 64,  // bytes of a number as text, with its end
   BASE64 = sodium_base64_VARIANT_URLSAFE_NO_PADDING
 };
@@ -72,6 +73,13 @@ bool store_query_read(Text bytes, StoreQuery *query) {
   }
   query->after = read_text(&reader);
   return reader_is_done(&reader);
+}
+
+bool store_is_name(const char *name) {
+  static const char ALLOWED[] =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  size_t size = strlen(name);
+  return size > 0 && size <= NAME_SIZE_MAX && strspn(name, ALLOWED) == size;
 }
 
 // --- Cursors ---

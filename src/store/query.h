@@ -55,6 +55,10 @@ void store_query_write(const StoreQuery *query, Buf *bytes);
 /// bytes are malformed.
 bool store_query_read(Text bytes, StoreQuery *query);
 
+/// Returns whether a collection or an indexed field may have this name: at most 48
+/// letters, digits and _.
+bool store_is_name(const char *name);
+
 /// A place among the documents that a query orders.
 typedef struct StorePosition {
   StoreValue value;  // of the field by which the query orders

@@ -18,7 +18,7 @@ struct Writer {
   RequestList *ended;  // answered; of the caller
   bool is_open;        // a transaction is open
   bool is_awaited;     // a request of `held` waits for the commit
-  bool is_unsettled;   // it is not known whether the commit of `held` has happened
+  bool is_unsettled;   // the commit of `held` may come back after a crash
   uint64_t due_ms;     // time of the commit
   uint64_t now_ms;     // time of the running call
   uint64_t retry_ms;   // time of the next attempt; 0: not waiting for one
@@ -158,21 +158,17 @@ static void answer_committed(Writer *writer) {
   if (next == NULL || !next->is_alone) writer->lost = (StoreFault){0};
 }
 
-// Finds out whether the last commit has happened.
+// Makes sure that the last commit has no effect, and repeats its units.
 static void settle(Writer *writer) {
   StoreFault fault = {0};
-  bool has_happened = false;
-  if (writer->options.ops->settle(writer->options.backend, &has_happened, &fault)) {
+  if (writer->options.ops->settle(writer->options.backend, &fault)) {
     fault.code = STORE_UNKNOWN;
     try_later(writer, &fault);
     return;
   }
   writer->is_unsettled = false;
   writer->retry_ms = 0;
-  if (has_happened)
-    answer_committed(writer);
-  else
-    lose_held(writer, &writer->unsettled);
+  lose_held(writer, &writer->unsettled);
 }
 
 static StoreCode commit(Writer *writer, StoreFault *fault) {

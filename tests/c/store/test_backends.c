@@ -17,7 +17,7 @@ enum { FOLDER_SIZE = 64, PATH_SIZE = 128, NAMES_SIZE = 256, RATING = 0, GUILD = 
 
 static const StoreCollection PLAYERS = {.name = "players",
                                         .indexes = {"rating", "guild"}};
-static const BackendOps *const BACK_ENDS[] = {&backend_memory};
+static const BackendOps *const BACK_ENDS[] = {&backend_memory, &backend_sqlite};
 
 typedef struct World {
   const BackendOps *ops;

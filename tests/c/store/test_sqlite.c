@@ -197,7 +197,7 @@ static void test_reports_a_locked_file(void **state) {
   sqlite3 *db;
   assert_int_equal(sqlite3_open(world->path, &db), SQLITE_OK);
   assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
-  assert_int_equal(OPS->begin(world->backend, &world->fault), STORE_UNAVAILABLE);
+  assert_int_equal(OPS->begin(world->backend, &world->fault), STORE_BUSY);
   sqlite3_close(db);
   begin(world);
   OPS->rollback(world->backend);
