@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "store/fault.h"
 #include "wire/reader.h"
 
 enum {
@@ -45,6 +46,11 @@ typedef struct BoardEntry {
 
 /// Appends an entry to a list in JSON that began with `[`.
 void board_put_entry(Buf *out, const BoardEntry *entry);
+
+/// Return the faults of a board that exists with the other order, and of a sum that is
+/// no finite number.
+StoreCode board_fail_order(const Board *board, StoreFault *fault);
+StoreCode board_fail_sum(StoreFault *fault);
 
 /// Returns the score as back ends store it: the entry with the lowest one ranks first.
 /// The function is its own inverse.

@@ -7,34 +7,21 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "store/found.h"
+#include "store/memory_board.h"
 
-typedef struct Document {
-  int64_t version;
-  uint32_t schema;
-  uint32_t id_size, value_size;
-  char bytes[];  // id, then value
-} Document;
-
-typedef struct Table {
+typedef struct Collection {
   char *name;
   char *fields[STORE_INDEXES_MAX + 1];
-  Document **documents;  // owned
-  uint32_t count, capacity;
-} Table;
-
-// A change of the transaction.
-typedef struct Change {
-  Table *table;
-  Document *before, *after;  // NULL: the document did not, or does not, exist
-} Change;
+  Table table;
+} Collection;
 
 struct Backend {
-  Table **tables;  // owned, in the order of their first definition
+  Collection **collections;  // owned, in the order of their first definition
   uint32_t count, capacity;
-  Table **by_index;  // by index of the collection; not owned
+  Collection **by_index;  // by index of the collection; not owned
   uint32_t index_capacity;
-  Change *changes;  // of the transaction
-  uint32_t change_count, change_capacity;
+  MemoryBoards boards;
+  Changes changes;  // of the transaction
   int64_t version;  // last version that was given
   bool is_failing;
   MemoryFailure failure;
@@ -59,92 +46,6 @@ static StoreCode fail_on_request(Backend *backend, MemoryCalls calls,
   return fault->code;
 }
 
-// --- Documents ---
-
-static Text id_of(const Document *document) {
-  return (Text){document->bytes, document->id_size};
-}
-
-static Text value_of(const Document *document) {
-  return (Text){document->bytes + document->id_size, document->value_size};
-}
-
-static int compare_texts(Text a, Text b) {
-  const StoreValue left = {.type = STORE_TEXT, .text = a};
-  const StoreValue right = {.type = STORE_TEXT, .text = b};
-  return store_compare(&left, &right);
-}
-
-// Returns the position of the first document whose id is not before `id`.
-static uint32_t find_position(const Table *table, Text id) {
-  uint32_t low = 0, high = table->count;
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if (compare_texts(id_of(table->documents[middle]), id) < 0)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
-static Document *find_document(const Table *table, Text id) {
-  uint32_t at = find_position(table, id);
-  bool exists = at < table->count && text_equals(id_of(table->documents[at]), id);
-  return exists ? table->documents[at] : NULL;
-}
-
-static Document *new_document(const StoreStep *step, int64_t version) {
-  Document *document = mem_alloc(sizeof *document + step->id.size + step->value.size);
-  *document = (Document){.version = version,
-                         .schema = step->schema,
-                         .id_size = step->id.size,
-                         .value_size = step->value.size};
-  memcpy(document->bytes, step->id.bytes, step->id.size);
-  memcpy(document->bytes + step->id.size, step->value.bytes, step->value.size);
-  return document;
-}
-
-// Replaces the document with the id of one of both. NULL: none.
-static void replace(Table *table, const Document *before, Document *after) {
-  uint32_t at = find_position(table, id_of(before != NULL ? before : after));
-  Document **place = table->documents + at;
-  size_t rest = (table->count - at) * sizeof *place;
-  if (before != NULL && after != NULL) {
-    *place = after;
-  } else if (after != NULL) {
-    if (table->count == table->capacity) {
-      table->capacity =
-          array_grow(&table->documents, table->capacity, sizeof *place, 8);
-      place = table->documents + at;
-    }
-    memmove(place + 1, place, rest);
-    *place = after;
-    table->count++;
-  } else if (before != NULL) {
-    memmove(place, place + 1, rest - sizeof *place);
-    table->count--;
-  }
-}
-
-static void change(Backend *backend, Table *table, Document *before, Document *after) {
-  if (before == NULL && after == NULL) return;
-  replace(table, before, after);
-  if (backend->change_count == backend->change_capacity)
-    backend->change_capacity = array_grow(&backend->changes, backend->change_capacity,
-                                          sizeof *backend->changes, 8);
-  backend->changes[backend->change_count++] = (Change){table, before, after};
-}
-
-// Undoes the changes behind the first `mark` ones.
-static void undo(Backend *backend, uint32_t mark) {
-  while (backend->change_count > mark) {
-    const Change *last = &backend->changes[--backend->change_count];
-    replace(last->table, last->after, last->before);
-    mem_free(last->after);
-  }
-}
-
 // --- Collections ---
 
 static Backend *open_memory(const char *place, BackendUse use, StoreFault *fault) {
@@ -153,45 +54,46 @@ static Backend *open_memory(const char *place, BackendUse use, StoreFault *fault
 }
 
 static void close_memory(Backend *backend) {
-  undo(backend, 0);
+  changes_undo(&backend->changes, 0);
   for (uint32_t i = 0; i < backend->count; i++) {
-    Table *table = backend->tables[i];
-    for (uint32_t j = 0; j < table->count; j++) mem_free(table->documents[j]);
-    for (char **field = table->fields; *field != NULL; field++) mem_free(*field);
-    mem_free(table->documents);
-    mem_free(table->name);
-    mem_free(table);
+    Collection *collection = backend->collections[i];
+    for (char **field = collection->fields; *field != NULL; field++) mem_free(*field);
+    memory_table_deinit(&collection->table);
+    mem_free(collection->name);
+    mem_free(collection);
   }
-  mem_free(backend->tables);
+  memory_boards_deinit(&backend->boards);
+  mem_free(backend->collections);
   mem_free(backend->by_index);
-  mem_free(backend->changes);
+  mem_free(backend->changes.list);
   buf_deinit(&backend->text);
   mem_free(backend);
 }
 
-static Table *get_table(Backend *backend, const char *name) {
+static Collection *get_collection(Backend *backend, const char *name) {
   for (uint32_t i = 0; i < backend->count; i++)
-    if (strcmp(backend->tables[i]->name, name) == 0) return backend->tables[i];
+    if (strcmp(backend->collections[i]->name, name) == 0)
+      return backend->collections[i];
   if (backend->count == backend->capacity)
     backend->capacity =
-        array_grow(&backend->tables, backend->capacity, sizeof(Table *), 8);
-  Table *table = mem_zalloc(sizeof *table);
-  table->name = mem_strdup(name);
-  return backend->tables[backend->count++] = table;
+        array_grow(&backend->collections, backend->capacity, sizeof(Collection *), 8);
+  Collection *collection = mem_zalloc(sizeof *collection);
+  collection->name = mem_strdup(name);
+  return backend->collections[backend->count++] = collection;
 }
 
 static StoreCode define(Backend *backend, uint32_t index,
                         const StoreCollection *collection, StoreFault *fault) {
   (void)fault;
-  Table *table = get_table(backend, collection->name);
+  Collection *defined = get_collection(backend, collection->name);
   if (index >= backend->index_capacity)
     backend->index_capacity = array_reach(&backend->by_index, backend->index_capacity,
-                                          sizeof(Table *), index);
-  backend->by_index[index] = table;
+                                          sizeof(Collection *), index);
+  backend->by_index[index] = defined;
   for (int i = 0; i <= STORE_INDEXES_MAX; i++) {
     const char *field = collection->indexes[i];
-    mem_free(table->fields[i]);
-    table->fields[i] = field != NULL ? mem_strdup(field) : NULL;
+    mem_free(defined->fields[i]);
+    defined->fields[i] = field != NULL ? mem_strdup(field) : NULL;
     if (field == NULL) break;
   }
   return STORE_OK;
@@ -202,9 +104,9 @@ static StoreCode list(Backend *backend,
                       void *data, StoreFault *fault) {
   (void)fault;
   for (uint32_t i = 0; i < backend->count; i++) {
-    StoreCollection collection = {.name = backend->tables[i]->name};
-    for (int j = 0; backend->tables[i]->fields[j] != NULL; j++)
-      collection.indexes[j] = backend->tables[i]->fields[j];
+    StoreCollection collection = {.name = backend->collections[i]->name};
+    for (int j = 0; backend->collections[i]->fields[j] != NULL; j++)
+      collection.indexes[j] = backend->collections[i]->fields[j];
     on_collection(data, &collection);
   }
   return STORE_OK;
@@ -217,18 +119,16 @@ static StoreCode begin(Backend *backend, StoreFault *fault) {
   return STORE_OK;
 }
 
-static void rollback(Backend *backend) { undo(backend, 0); }
+static void rollback(Backend *backend) { changes_undo(&backend->changes, 0); }
 
 static StoreCode commit(Backend *backend, StoreFault *fault) {
   if (fail_on_request(backend, MEMORY_COMMITS, fault)) return fault->code;
-  for (uint32_t i = 0; i < backend->change_count; i++)
-    mem_free(backend->changes[i].before);
-  backend->change_count = 0;
+  changes_keep(&backend->changes);
   return STORE_OK;
 }
 
 static StoreCode settle(Backend *backend, StoreFault *fault) {
-  undo(backend, 0);
+  changes_undo(&backend->changes, 0);
   return fail_on_request(backend, MEMORY_COMMITS, fault);
 }
 
@@ -237,20 +137,23 @@ static StoreCode check(Backend *backend, const StoreStep *step, StoreFault *faul
     return found_check(&backend_memory, backend, step, fault);
   if (step->type != STORE_CHECK) return STORE_OK;
   const Document *document =
-      find_document(backend->by_index[step->collection], step->id);
+      memory_table_find(&backend->by_index[step->collection]->table, step->id);
   if ((document != NULL ? document->version : 0) == step->version) return STORE_OK;
   return store_fault(fault, STORE_CONFLICT, "another write came first");
 }
 
 static StoreCode write(Backend *backend, const StoreStep *step, StoreFault *fault) {
+  if (step->type == STORE_SCORE || step->type == STORE_REMOVE_SCORE)
+    return memory_boards_apply(&backend->boards, &backend->changes, step, fault);
   if (step->type != STORE_PUT && step->type != STORE_DELETE) return STORE_OK;
-  Table *table = backend->by_index[step->collection];
-  Document *before = find_document(table, step->id);
+  Table *table = &backend->by_index[step->collection]->table;
+  Document *before = memory_table_find(table, step->id);
   bool is_put = step->type == STORE_PUT;
   if (is_put && before != NULL && before->schema > step->schema)
     return store_fault(fault, STORE_NEWER,
                        "a later version of the game wrote the document");
-  change(backend, table, before, is_put ? new_document(step, backend->version) : NULL);
+  changes_make(&backend->changes, table, before,
+               is_put ? document_new(step, backend->version) : NULL);
   return STORE_OK;
 }
 
@@ -258,27 +161,27 @@ static StoreCode apply(Backend *backend, const StoreUnit *unit, int64_t *version
                        StoreFault *fault) {
   StoreStep step;
   StoreCode code = fail_on_request(backend, MEMORY_WRITES, fault);
-  uint32_t mark = backend->change_count;
+  uint32_t mark = backend->changes.count;
   *version = ++backend->version;
   for (size_t at = 0; code == STORE_OK && unit_next(unit, &at, &step);)
     code = check(backend, &step, fault);
   for (size_t at = 0; code == STORE_OK && unit_next(unit, &at, &step);)
     code = write(backend, &step, fault);
-  if (code != STORE_OK) undo(backend, mark);
+  if (code != STORE_OK) changes_undo(&backend->changes, mark);
   return code;
 }
 
 // --- Reads ---
 
 static StoreDocument document_of(const Document *document) {
-  return (StoreDocument){document->version, document->schema, value_of(document)};
+  return (StoreDocument){document->version, document->schema, document_value(document)};
 }
 
 static StoreCode get(Backend *backend, uint32_t collection, Text id,
                      StoreDocument *document, StoreFault *fault) {
   *document = (StoreDocument){0};
   if (fail_on_request(backend, MEMORY_READS, fault)) return fault->code;
-  const Document *found = find_document(backend->by_index[collection], id);
+  const Document *found = memory_table_find(&backend->by_index[collection]->table, id);
   if (found != NULL) *document = document_of(found);
   return STORE_OK;
 }
@@ -296,24 +199,25 @@ typedef struct Rows {
   uint32_t count, capacity;
 } Rows;
 
-static bool satisfies(Backend *backend, const Table *table, const StoreQuery *query,
-                      const Document *document) {
+static bool satisfies(Backend *backend, const Collection *collection,
+                      const StoreQuery *query, const Document *document) {
   for (uint32_t i = 0; i < query->count; i++) {
     const StoreCondition *condition = &query->conditions[i];
     backend->text.size = 0;
-    StoreValue value = store_field(value_of(document), table->fields[condition->field],
-                                   &backend->text);
+    StoreValue value = store_field(
+        document_value(document), collection->fields[condition->field], &backend->text);
     if (!store_satisfies(condition, &value)) return false;
   }
   return true;
 }
 
-static Row row_of(const Table *table, const StoreQuery *query,
+static Row row_of(const Collection *collection, const StoreQuery *query,
                   const Document *document) {
   Row row = {.query = query, .document = document, .order = {.type = STORE_NONE}};
   int32_t field = abs(query->order) - 1;
   if (field >= 0)
-    row.order = store_field(value_of(document), table->fields[field], &row.text);
+    row.order =
+        store_field(document_value(document), collection->fields[field], &row.text);
   return row;
 }
 
@@ -325,7 +229,7 @@ static int compare_places(const StoreQuery *query, const StoreValue *value, Text
        other_is_none = other_value->type == STORE_NONE;
   if (is_none != other_is_none) return is_none ? 1 : -1;
   int order = store_compare(value, other_value);
-  if (order == 0) order = compare_texts(id, other_id);
+  if (order == 0) order = memory_table_compare_ids(id, other_id);
   return query->order < 0 ? -order : order;
 }
 
@@ -337,13 +241,15 @@ static void add_row(Rows *found, Row row) {
 
 static void collect(Backend *backend, const StoreQuery *query,
                     const StorePosition *position, Rows *found) {
-  const Table *table = backend->by_index[query->collection];
+  const Collection *collection = backend->by_index[query->collection];
+  const Table *table = &collection->table;
   for (uint32_t i = 0; i < table->count; i++) {
     const Document *document = table->documents[i];
-    if (!satisfies(backend, table, query, document)) continue;
-    Row row = row_of(table, query, document);
-    if (position->id.size == 0 || compare_places(query, &row.order, id_of(document),
-                                                 &position->value, position->id) > 0)
+    if (!satisfies(backend, collection, query, document)) continue;
+    Row row = row_of(collection, query, document);
+    if (position->id.size == 0 ||
+        compare_places(query, &row.order, document_id(document), &position->value,
+                       position->id) > 0)
       add_row(found, row);
     else
       buf_deinit(&row.text);
@@ -352,8 +258,8 @@ static void collect(Backend *backend, const StoreQuery *query,
 
 static int compare_rows(const void *a, const void *b) {
   const Row *left = a, *right = b;
-  return compare_places(left->query, &left->order, id_of(left->document), &right->order,
-                        id_of(right->document));
+  return compare_places(left->query, &left->order, document_id(left->document),
+                        &right->order, document_id(right->document));
 }
 
 static void give_rows(const StoreQuery *query, Rows *found, BackendOnRow *on_row,
@@ -363,7 +269,7 @@ static void give_rows(const StoreQuery *query, Rows *found, BackendOnRow *on_row
   bool goes_on = true;
   for (uint32_t i = 0; i < found->count; i++) {
     Row *row = &found->rows[i];
-    const BackendRow given = {id_of(row->document), document_of(row->document),
+    const BackendRow given = {document_id(row->document), document_of(row->document),
                               row->order};
     goes_on = goes_on && i < query->limit && on_row(data, &given);
     buf_deinit(&row->text);
@@ -384,7 +290,7 @@ static StoreCode write_ahead(Backend *backend, const StoreQuery *query,
 
 static StoreCode find(Backend *backend, const StoreQuery *query, BackendOnRow *on_row,
                       void *data, StoreFault *fault) {
-  uint32_t mark = backend->change_count;
+  uint32_t mark = backend->changes.count;
   StoreCode code = write_ahead(backend, query, fault);
   StorePosition position;
   Buf bytes = {0};
@@ -395,39 +301,52 @@ static StoreCode find(Backend *backend, const StoreQuery *query, BackendOnRow *o
     give_rows(query, &found, on_row, data);
   }
   buf_deinit(&bytes);
-  undo(backend, mark);
+  changes_undo(&backend->changes, mark);
   return code;
 }
 
 static StoreCode count(Backend *backend, const StoreQuery *query, uint64_t *number,
                        StoreFault *fault) {
-  uint32_t mark = backend->change_count;
+  uint32_t mark = backend->changes.count;
   StoreCode code = write_ahead(backend, query, fault);
-  const Table *table = backend->by_index[query->collection];
+  const Collection *collection = backend->by_index[query->collection];
+  const Table *table = &collection->table;
   *number = 0;
   for (uint32_t i = 0; code == STORE_OK && i < table->count; i++)
-    *number += satisfies(backend, table, query, table->documents[i]);
-  undo(backend, mark);
+    *number += satisfies(backend, collection, query, table->documents[i]);
+  changes_undo(&backend->changes, mark);
   return code;
 }
 
 static StoreCode scan(Backend *backend, const StoreScan *scan, BackendOnRow *on_row,
                       void *data, StoreFault *fault) {
   if (fail_on_request(backend, MEMORY_READS, fault)) return fault->code;
-  const Table *table = backend->by_index[scan->collection];
-  uint32_t given = 0, at = find_position(table, scan->after);
+  const Table *table = &backend->by_index[scan->collection]->table;
+  uint32_t given = 0, at = memory_table_position(table, scan->after);
   for (bool goes_on = true; goes_on && at < table->count && given < scan->limit; at++) {
     const Document *document = table->documents[at];
     bool is_old =
         document->schema < scan->schema_below || scan->schema_below == UINT32_MAX;
-    if (!is_old || text_equals(id_of(document), scan->after)) continue;
-    const BackendRow row = {.id = id_of(document),
+    if (!is_old || text_equals(document_id(document), scan->after)) continue;
+    const BackendRow row = {.id = document_id(document),
                             .document = document_of(document),
                             .order = {.type = STORE_NONE}};
     goes_on = on_row(data, &row);
     given++;
   }
   return STORE_OK;
+}
+
+static StoreCode define_board(Backend *backend, uint32_t index, const Board *board,
+                              StoreFault *fault) {
+  return memory_boards_define(&backend->boards, index, board, fault);
+}
+
+static StoreCode read_board(Backend *backend, const BoardQuery *query, Buf *out,
+                            StoreFault *fault) {
+  StoreCode code = fail_on_request(backend, MEMORY_READS, fault);
+  if (code == STORE_OK) memory_boards_read(&backend->boards, query, out);
+  return code;
 }
 
 const BackendOps backend_memory = {
@@ -443,5 +362,7 @@ const BackendOps backend_memory = {
     .find = find,
     .count = count,
     .scan = scan,
+    .define_board = define_board,
+    .read_board = read_board,
     .list = list,
 };

@@ -71,6 +71,9 @@ const StoreCollection *request_definition(const Request *request) {
   return request->input;
 }
 
+const BoardQuery *request_board_query(const Request *request) { return request->input; }
+const Board *request_board(const Request *request) { return request->input; }
+
 void request_set_query(Request *request, const StoreQuery *query) {
   size_t texts = query->after.size;
   for (uint32_t i = 0; i < query->count; i++)
@@ -119,4 +122,14 @@ void request_set_definition(Request *request, const StoreCollection *collection)
   copy->name = copy_name(&at, collection->name);
   for (int i = 0; collection->indexes[i] != NULL; i++)
     copy->indexes[i] = copy_name(&at, collection->indexes[i]);
+}
+
+void request_set_board_query(Request *request, const BoardQuery *query) {
+  char *at = set_input(request, query, sizeof *query, query->id.size);
+  ((BoardQuery *)request->input)->id = copy_text(&at, query->id);
+}
+
+void request_set_board(Request *request, const Board *board) {
+  char *at = set_input(request, board, sizeof *board, strlen(board->name) + 1);
+  ((Board *)request->input)->name = copy_name(&at, board->name);
 }

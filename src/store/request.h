@@ -12,6 +12,8 @@ typedef enum RequestType {
   REQUEST_FLUSH,
   REQUEST_SQL,
   REQUEST_DEFINE,
+  REQUEST_READ_BOARD,
+  REQUEST_DEFINE_BOARD,
 } RequestType;
 
 typedef struct Request {
@@ -20,7 +22,7 @@ typedef struct Request {
   uint32_t token;
   bool is_alone;        // its unit gets a transaction of its own
   uint32_t steps;       // number of steps in `unit`
-  uint32_t collection;  // of a get or a definition
+  uint32_t collection;  // of a get or a definition; a board
   uint64_t since_ms;    // time at which the thread got it
   StoreUnit
       unit;     // of a unit; of a get, one step with the id; of a find, the writes that
@@ -57,9 +59,13 @@ const StoreQuery *request_query(const Request *request);
 const StoreScan *request_scan(const Request *request);
 const StoreSql *request_sql(const Request *request);
 const StoreCollection *request_definition(const Request *request);
+const BoardQuery *request_board_query(const Request *request);
+const Board *request_board(const Request *request);
 
 /// Sets what a request asks for, with copies of the texts.
 void request_set_query(Request *request, const StoreQuery *query);
 void request_set_scan(Request *request, const StoreScan *scan);
 void request_set_sql(Request *request, const StoreSql *sql);
 void request_set_definition(Request *request, const StoreCollection *collection);
+void request_set_board_query(Request *request, const BoardQuery *query);
+void request_set_board(Request *request, const Board *board);

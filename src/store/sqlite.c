@@ -226,8 +226,7 @@ static StoreCode put(Backend *backend, const StoreStep *step, StoreFault *fault)
 
 static StoreCode end_board(int result, StoreFault *fault) {
   if (result == SQLITE_OK) return STORE_OK;
-  if (result == SQLITE_TOOBIG)
-    return store_fault(fault, STORE_TOO_LARGE, "the sum of the scores is too large");
+  if (result == SQLITE_TOOBIG) return board_fail_sum(fault);
   return store_fault(fault, sqlite_code(result), "SQLite: %s", sqlite3_errstr(result));
 }
 

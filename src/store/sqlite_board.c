@@ -138,10 +138,7 @@ static StoreCode register_order(sqlite3 *db, const Board *board, StoreFault *fau
                  sqlite3_column_int(statement, 0) == board->is_low;
   sqlite3_finalize(statement);
   if (is_same) return STORE_OK;
-  return store_fault(fault, STORE_INVALID,
-                     "the leaderboard %s exists with order = \"%s\"; give the new one"
-                     " another name",
-                     board->name, board->is_low ? "high" : "low");
+  return board_fail_order(board, fault);
 }
 
 static StoreCode prepare(SqliteBoard *board, const char *name, StoreFault *fault) {

@@ -235,6 +235,17 @@ void store_define(Store *store, uint32_t token, uint32_t index,
   request_set_definition(request, collection);
 }
 
+void store_read_board(Store *store, uint32_t token, const BoardQuery *query) {
+  request_set_board_query(add(store, REQUEST_READ_BOARD, token), query);
+}
+
+void store_define_board(Store *store, uint32_t token, uint32_t index,
+                        const Board *board) {
+  Request *request = add(store, REQUEST_DEFINE_BOARD, token);
+  request->collection = index;
+  request_set_board(request, board);
+}
+
 void store_post(Store *store) {
   if (store->service != NULL) service_post(store->service, &store->written);
 }

@@ -25,9 +25,9 @@ typedef struct StoreAnswer {
   int64_t
       version;  // of a unit: the version of what it has written; of a find: the version
                 // for a STORE_CHECK_FOUND
-  StoreDocument
-      document;    // of a get; of perigee.store.sql, `value` has the rows as JSON
-  uint64_t count;  // of a count
+  StoreDocument document;  // of a get; of perigee.store.sql and a read of a board,
+                           // `value` has the rows as JSON
+  uint64_t count;          // of a count
   StoreUnit
       found;    // of a find or scan: a STORE_PUT for each document, with its version
   Text cursor;  // of a find: for the next page; empty: there is no more
@@ -117,6 +117,13 @@ void store_flush(Store *store, uint32_t token);
 /// Defines a collection; see BackendOps. Copies its texts.
 void store_define(Store *store, uint32_t token, uint32_t index,
                   const StoreCollection *collection);
+
+/// Reads a leaderboard. Sees no writes of the open unit.
+void store_read_board(Store *store, uint32_t token, const BoardQuery *query);
+
+/// Defines a leaderboard; see BackendOps. Copies its name.
+void store_define_board(Store *store, uint32_t token, uint32_t index,
+                        const Board *board);
 
 /// Hands everything so far to the thread. Call it at the end of each iteration. Without a
 /// thread, store_serve does that.

@@ -243,6 +243,15 @@ static StoreCode get(const Writer *writer, Request *request) {
   return code;
 }
 
+static StoreCode read_board(const Writer *writer, Request *request) {
+  Text *rows = &request->answer.document.value;
+  StoreCode code = writer->options.ops->read_board(
+      writer->options.backend, request_board_query(request), &request->value,
+      &request->answer.fault);
+  *rows = (Text){(const char *)request->value.data, (uint32_t)request->value.size};
+  return code;
+}
+
 static StoreCode read(const Writer *writer, Request *request) {
   const BackendOps *ops = writer->options.ops;
   Backend *backend = writer->options.backend;
@@ -253,6 +262,11 @@ static StoreCode read(const Writer *writer, Request *request) {
       return found_find(ops, backend, request);
     case REQUEST_SCAN:
       return found_scan(ops, backend, request);
+    case REQUEST_READ_BOARD:
+      return read_board(writer, request);
+    case REQUEST_DEFINE_BOARD:
+      return ops->define_board(backend, request->collection, request_board(request),
+                               &request->answer.fault);
     default:
       return ops->define(backend, request->collection, request_definition(request),
                          &request->answer.fault);
@@ -277,7 +291,9 @@ static void serve_read(Writer *writer, Request *request) {
 }
 
 static void serve_first(Writer *writer) {
-  if (writer->queue.first->type == REQUEST_DEFINE && writer->is_open) {
+  RequestType type = writer->queue.first->type;
+  bool is_definition = type == REQUEST_DEFINE || type == REQUEST_DEFINE_BOARD;
+  if (is_definition && writer->is_open) {
     commit_all(writer);
     return;
   }

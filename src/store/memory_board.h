@@ -1,0 +1,31 @@
+// Leaderboards in memory, for simulations: a read sorts the entries of its period.
+#pragma once
+
+#include "store/board.h"
+#include "store/fault.h"
+#include "store/memory_table.h"
+
+typedef struct MemoryBoard MemoryBoard;
+
+/// A zeroed one is empty.
+typedef struct MemoryBoards {
+  MemoryBoard **boards;  // owned, in the order of their first definition
+  uint32_t count, capacity;
+  MemoryBoard **by_index;  // not owned
+  uint32_t index_capacity;
+  int64_t sequence;  // number of the last score
+  Buf key;           // of an entry
+} MemoryBoards;
+
+void memory_boards_deinit(MemoryBoards *boards);
+
+/// See BackendOps.define_board.
+StoreCode memory_boards_define(MemoryBoards *boards, uint32_t index, const Board *rules,
+                               StoreFault *fault);
+
+/// Carries out a STORE_SCORE or STORE_REMOVE_SCORE.
+StoreCode memory_boards_apply(MemoryBoards *boards, Changes *changes,
+                              const StoreStep *step, StoreFault *fault);
+
+/// See BackendOps.read_board.
+void memory_boards_read(const MemoryBoards *boards, const BoardQuery *query, Buf *out);
