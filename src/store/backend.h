@@ -117,7 +117,8 @@ typedef struct BackendOps {
 
   /// For a back end with a pipeline, which then needs no begin, commit, rollback, settle,
   /// apply, get, find, count and scan: carries out requests (request.h) in order, fills in
-  /// their answers, and moves them to `ended`; units have been committed. NULL: the store
+  /// their answers, and moves them to `ended`; units have been committed, and a flush or a
+  /// REQUEST_SQL has all units before it on disk. NULL: the store
   /// calls the functions above. If the connection is lost, leaves in `requests` those to
   /// be repeated, and returns STORE_UNAVAILABLE; the store calls it again later.
   StoreCode (*run)(Backend *backend, RequestList *requests, RequestList *ended,

@@ -365,6 +365,7 @@ const BackendOps backend_sqlite = {
     .find = find,
     .count = count,
     .scan = sqlite_scan,
+    .sql = sqlite_sql,
     .define_board = define_board,
     .read_board = read_board,
 };

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "store/cache.h"
 #include "store/service.h"
+#include "store/sql_thread.h"
 #include "store/writer.h"
 
 struct Store {
@@ -14,6 +15,9 @@ struct Store {
   Service *service;  // NULL: without a thread
   Backend *backend;  // owned by the writer
   Cache *cache;      // NULL: none
+  SqlThread *sql;    // for store_sql; NULL before the first one
+  char *place;       // owned
+  Loop *loop;        // NULL: without a thread
   StoreEnd *on_end;
   void *data;
   StoreUnit open;  // unit of the running handler
@@ -55,14 +59,42 @@ static void keep_in_cache(Store *store, const Request *request) {
   cache_put(store->cache, request->collection, step.id, &answer->document);
 }
 
+static void answer(Store *store, Request *request) {
+  count(store, request);
+  keep_in_cache(store, request);
+  if (request->token != 0 || request->answer.fault.code != STORE_OK)
+    store->on_end(store->data, &request->answer, &request->unit);
+  store_request_free(request);
+}
+
+static void on_read(void *data, RequestList *ended) {
+  for (Request *request; (request = request_pop(ended)) != NULL;) answer(data, request);
+}
+
+// Passes a statement to its thread, because everything before it is on disk.
+static void read_sql(Store *store, Request *request) {
+  const BackendOps *ops = writer_ops(store->writer);
+  StoreFault *fault = &request->answer.fault;
+  bool is_possible = store->loop != NULL && ops->sql != NULL;
+  if (store->sql == NULL && is_possible)
+    store->sql = sql_thread_start(store->loop, ops, store->place, on_read, store);
+  if (store->sql != NULL) {
+    sql_thread_post(store->sql, request);
+    return;
+  }
+  if (is_possible)
+    store_fault(fault, STORE_UNAVAILABLE, "the system cannot create a thread");
+  else
+    store_fault(fault, STORE_INVALID, "perigee.store.sql needs SQLite or PostgreSQL");
+  answer(store, request);
+}
+
 static void on_ended(void *data, RequestList *ended) {
-  Store *store = data;
   for (Request *request; (request = request_pop(ended)) != NULL;) {
-    count(store, request);
-    keep_in_cache(store, request);
-    if (request->token != 0 || request->answer.fault.code != STORE_OK)
-      store->on_end(store->data, &request->answer, &request->unit);
-    store_request_free(request);
+    if (request->type == REQUEST_SQL && request->answer.fault.code == STORE_OK)
+      read_sql(data, request);
+    else
+      answer(data, request);
   }
 }
 
@@ -74,6 +106,7 @@ static Backend *store_free(Store *store) {
   request_free_all(&store->written);
   if (store->cache != NULL) cache_free(store->cache);
   buf_deinit(&store->open);
+  mem_free(store->place);
   mem_free(store);
   return backend;
 }
@@ -95,6 +128,8 @@ Store *store_open(Loop *loop, const StoreOptions *options, StoreFault *fault) {
   const WriterOptions writer = {ops, backend, options->delay_ms, options->timeout_ms};
   store->writer = writer_new(&writer);
   store->backend = backend;
+  store->place = options->place != NULL ? mem_strdup(options->place) : NULL;
+  store->loop = loop;
   store->on_end = options->on_end;
   store->data = options->data;
   if (options->cache_bytes > 0 && !ops->is_shared)
@@ -110,6 +145,7 @@ Store *store_open(Loop *loop, const StoreOptions *options, StoreFault *fault) {
 void store_close(Store *store) {
   if (store == NULL) return;
   if (store->service != NULL) {
+    sql_thread_close(store->sql);
     service_post(store->service, &store->written);
     service_close(store->service);
     return;

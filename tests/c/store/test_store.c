@@ -5,7 +5,13 @@
 #include "../os/loop_world.h"
 #include "os/worker.h"
 
-enum { ANSWERS_MAX = 8, DELAY_MS = 20, LONG_MS = 60000, VALUE_SIZE = 64 };
+enum {
+  ANSWERS_MAX = 8,
+  DELAY_MS = 20,
+  LONG_MS = 60000,
+  VALUE_SIZE = 128,
+  SQL_MS = 200
+};
 
 typedef struct World {
   LoopWorld loop;
@@ -81,6 +87,15 @@ static void set_up(World *world, uint32_t delay_ms) {
 static void tear_down(World *world) {
   close_store(world);
   loop_world_deinit(&world->loop);
+}
+
+static void sql(World *world, uint32_t token, const char *text, double argument) {
+  const StoreValue value = {.type = STORE_NUMBER, .number = argument};
+  store_sql(world->store, token,
+            &(StoreSql){.text = text_from(text),
+                        .arguments = &value,
+                        .count = strchr(text, '?') != NULL,
+                        .deadline_ms = SQL_MS});
 }
 
 static void put(World *world, const char *id, const char *value) {
@@ -180,6 +195,53 @@ static void test_too_many_writes_are_refused(void **state) {
   tear_down(&world);
 }
 
+static void test_sql_reads_what_was_written(void **state) {
+  (void)state;
+  World world;
+  set_up(&world, LONG_MS);
+  put(&world, "ada", "{\"coins\":5}");
+  put(&world, "bob", "{\"coins\":7}");
+  store_end_unit(world.store, 0);
+  sql(&world, 1,
+      "SELECT id, value ->> '$.coins' AS coins, NULL AS none FROM players"
+      " WHERE value ->> '$.coins' > ? ORDER BY id",
+      5);
+  sql(&world, 2, "SELECT 0.5 AS half, x'ff00' AS blob, 'a\"b' AS quoted;", 0);
+  await(&world, 2);
+  assert_string_equal(world.answers[0].value, "[{\"id\":\"bob\",\"coins\":7}]");
+  assert_string_equal(world.answers[1].value,
+                      "[{\"half\":0.5,\"blob\":\"ff00\",\"quoted\":\"a\\\"b\"}]");
+  tear_down(&world);
+}
+
+static void assert_sql(const char *text, StoreCode code) {
+  World world;
+  set_up(&world, DELAY_MS);
+  sql(&world, 1, text, 0);
+  await(&world, 1);
+  assert_int_equal(world.answers[0].code, code);
+  tear_down(&world);
+}
+
+static void test_sql_only_reads(void **state) {
+  (void)state;
+  assert_sql("SELECT FROM WHERE", STORE_INVALID);
+  assert_sql("DELETE FROM players", STORE_INVALID);
+  assert_sql("ATTACH '/tmp/perigee-x.db' AS x", STORE_INVALID);
+  assert_sql("PRAGMA query_only = OFF", STORE_INVALID);
+  assert_sql("SELECT load_extension('x')", STORE_INVALID);
+  assert_sql("SELECT 1; SELECT 2", STORE_INVALID);
+  assert_sql("SELECT ?, ?", STORE_INVALID);
+  assert_sql(
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+      " SELECT i FROM n WHERE i > ?",
+      STORE_TOO_LARGE);
+  assert_sql(
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+      " SELECT count(*) FROM n",
+      STORE_LATE);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_get_sees_earlier_writes),
@@ -188,6 +250,8 @@ int main(void) {
       cmocka_unit_test(test_a_failed_handler_leaves_nothing),
       cmocka_unit_test(test_of_two_writes_with_a_version_one_wins),
       cmocka_unit_test(test_too_many_writes_are_refused),
+      cmocka_unit_test(test_sql_reads_what_was_written),
+      cmocka_unit_test(test_sql_only_reads),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

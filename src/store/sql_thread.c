@@ -1,0 +1,72 @@
+// See sql_thread.h. The thread opens its connection with the first request.
+#include "store/sql_thread.h"
+
+#include "base/mem.h"
+#include "store/service.h"
+
+struct SqlThread {
+  Service *service;
+  const BackendOps *ops;
+  char *place;
+  Backend *backend;  // of the thread; NULL: not open
+  SqlEnd *on_end;
+  void *data;
+};
+
+static void run(SqlThread *thread, Request *request) {
+  StoreAnswer *answer = &request->answer;
+  if (thread->backend == NULL)
+    thread->backend = thread->ops->open(thread->place, BACKEND_READ, &answer->fault);
+  if (thread->backend == NULL) return;
+  StoreCode code = thread->ops->sql(thread->backend, request_sql(request),
+                                    &request->value, &answer->fault);
+  if (code == STORE_OK)
+    answer->document.value =
+        (Text){(const char *)request->value.data, (uint32_t)request->value.size};
+}
+
+static uint64_t serve(void *data, RequestList *requests, RequestList *ended,
+                      uint64_t now_ms, bool is_closing) {
+  (void)now_ms;
+  for (Request *request; (request = request_pop(requests)) != NULL;) {
+    if (!is_closing) run(data, request);
+    request_push(ended, request);
+  }
+  return UINT64_MAX;
+}
+
+static void on_ended(void *data, RequestList *ended) {
+  const SqlThread *thread = data;
+  thread->on_end(thread->data, ended);
+}
+
+static void on_thread_end(void *data) {
+  SqlThread *thread = data;
+  if (thread->backend != NULL) thread->ops->close(thread->backend);
+  mem_free(thread->place);
+  mem_free(thread);
+}
+
+SqlThread *sql_thread_start(Loop *loop, const BackendOps *ops, const char *place,
+                            SqlEnd *on_end, void *data) {
+  static const ServiceEvents EVENTS = {serve, on_ended, on_thread_end};
+  SqlThread *thread = mem_zalloc(sizeof *thread);
+  thread->ops = ops;
+  thread->place = mem_strdup(place);
+  thread->on_end = on_end;
+  thread->data = data;
+  thread->service = service_start(loop, &EVENTS, thread);
+  if (thread->service != NULL) return thread;
+  on_thread_end(thread);
+  return NULL;
+}
+
+void sql_thread_post(SqlThread *thread, Request *request) {
+  RequestList one = {0};
+  request_push(&one, request);
+  service_post(thread->service, &one);
+}
+
+void sql_thread_close(SqlThread *thread) {
+  if (thread != NULL) service_close(thread->service);
+}
