@@ -138,11 +138,15 @@ static void lose_held(Writer *writer, const StoreFault *fault) {
   answer_held(writer);
 }
 
+// Returns the time at which a request has waited too long for the disk.
+static uint64_t end_of_wait(const Writer *writer, const Request *request) {
+  return most(request->since_ms, writer->failing_ms) + writer->options.timeout_ms;
+}
+
 // Answers the requests that have waited too long for the disk.
 static void expire(Writer *writer, RequestList *list) {
   for (Request *request; (request = list->first) != NULL; answer(writer, request)) {
-    uint64_t since_ms = most(request->since_ms, writer->failing_ms);
-    if (writer->now_ms < since_ms + writer->options.timeout_ms) return;
+    if (writer->now_ms < end_of_wait(writer, request)) return;
     request_pop(list);
     request->answer.fault = writer->fault;
   }
@@ -286,7 +290,8 @@ static void serve_read(Writer *writer, Request *request) {
     writer->is_damaged = true;
     log_error("store_damaged", log_str("reason", fault->text));
   }
-  if (code == STORE_OK && writer->retry_ms != 0) note_success(writer);
+  if (code == STORE_OK && writer->retry_ms != 0 && !writer->is_open)
+    note_success(writer);
   answer(writer, request);
 }
 
@@ -352,6 +357,9 @@ uint64_t writer_serve(Writer *writer, RequestList *requests, RequestList *ended,
     expire(writer, &writer->held);
     expire(writer, &writer->queue);
   }
-  if (writer->held.first == NULL && writer->queue.first == NULL) return UINT64_MAX;
-  return writer->retry_ms > now_ms ? writer->retry_ms : writer->due_ms;
+  const Request *first =
+      writer->held.first != NULL ? writer->held.first : writer->queue.first;
+  if (first == NULL) return UINT64_MAX;
+  return writer->retry_ms > now_ms ? least(writer->retry_ms, end_of_wait(writer, first))
+                                   : writer->due_ms;
 }
