@@ -105,7 +105,8 @@ typedef enum perigee_server_event_type {
   PERIGEE_SERVER_ROOM_DELETE,  // a room is gone (room)
   PERIGEE_SERVER_LOG,          // a line of the log (level, text)
   PERIGEE_SERVER_RESULT,       // a request has ended (request, code, room or text)
-  PERIGEE_SERVER_STOPPED       // the server has stopped; the last event (text: reason)
+  PERIGEE_SERVER_STOPPED,      // the server has stopped; the last event (text: reason)
+  PERIGEE_SERVER_ACCEPT        // a connection begins (address, port)
 } perigee_server_event_type;
 
 /// Fields that an event does not set are 0 or empty texts.
@@ -135,13 +136,14 @@ typedef struct perigee_server_event {
   perigee_server_text
       data;  // bytes of a broadcast, message or packet; for JOIN the client's options
              // as JSON, which include a password if given, or empty
+  uint32_t port;  // remote port of ACCEPT
 } perigee_server_event;
 
-/// Verdicts: results of on_connect, on_join and on_broadcast.
+/// Verdicts: results of on_accept, on_connect, on_join and on_broadcast.
 typedef enum perigee_server_verdict_value {
   PERIGEE_ACCEPT = 0,
   PERIGEE_REJECT = 1,
-  PERIGEE_LATER = 2  // perigee_server_verdict follows
+  PERIGEE_LATER = 2  // perigee_server_verdict follows; not for on_accept
 } perigee_server_verdict_value;
 
 typedef int perigee_server_verdict_handler(perigee_server *server,
@@ -154,7 +156,8 @@ typedef void perigee_server_event_handler(perigee_server *server,
 /// Handlers; each may be NULL. A Lua game gets an event after the handler here, and
 /// only if that handler accepts the event. The thread that runs the server calls them,
 /// so they should return soon. They may call every function of this header except those
-/// that run or free the server.
+/// that run or free the server. The bots of a Lua game join and leave rooms, but have no
+/// on_connect and on_disconnect.
 typedef struct perigee_server_handlers {
   size_t size;  // sizeof (perigee_server_handlers)
   perigee_server_verdict_handler *on_connect;
@@ -172,6 +175,7 @@ typedef struct perigee_server_handlers {
   perigee_server_event_handler *on_log;  // may be called by any thread of the library
   perigee_server_event_handler *on_stopped;  // the last call
   perigee_server_event_handler *on_result;
+  perigee_server_verdict_handler *on_accept;  // before the first byte, for ban lists
 } perigee_server_handlers;
 
 // --- Running -------------------------------------------------------------------------------
@@ -238,6 +242,12 @@ PERIGEE_SERVER_API int perigee_server_verdict(perigee_server *server, uint64_t t
 /// an answer.
 PERIGEE_SERVER_API int perigee_server_answer(perigee_server *server, uint64_t token,
                                              const void *bytes, size_t size);
+
+/// Ends an event that needs a verdict, or a request, with a fault, as perigee.fault does
+/// in Lua: the peer gets `code` and the value `json` (NULL: null). A peer that wants to
+/// connect gets the code as the reason. Code and value have at most 16 KiB.
+PERIGEE_SERVER_API int perigee_server_fault(perigee_server *server, uint64_t token,
+                                            const char *code, const char *json);
 
 // --- Commands: from any thread -------------------------------------------------------------
 // The server carries commands out in order, after the running handler. A command in a
@@ -309,6 +319,25 @@ PERIGEE_SERVER_API int perigee_server_relay(perigee_server *server,
 PERIGEE_SERVER_API int perigee_server_room_create(perigee_server *server,
                                                   perigee_server_batch *batch,
                                                   const char *name, size_t size);
+
+/// Settings of a room, with their meanings in Lua. A field that is 0 or NULL leaves the
+/// setting as it is: at first, that of the room's kind. 1 switches a switch on, and -1 off.
+typedef struct perigee_server_room_settings {
+  size_t size;        // sizeof (perigee_server_room_settings)
+  uint32_t capacity;  // members, at most 1000000
+  int hidden, locked, permanent;
+  const char *password;     // 1 to 64 bytes; "": none
+  uint64_t auto_delete_ms;  // delay until the empty room is deleted
+} perigee_server_room_settings;
+
+/// perigee_server_room_create_with creates a room with settings, as
+/// perigee_server_room_create does. perigee_server_room_set changes those of a room.
+PERIGEE_SERVER_API int perigee_server_room_create_with(
+    perigee_server *server, perigee_server_batch *batch, const char *name, size_t size,
+    const perigee_server_room_settings *settings);
+PERIGEE_SERVER_API int perigee_server_room_set(
+    perigee_server *server, perigee_server_batch *batch, uint32_t room,
+    const perigee_server_room_settings *settings);
 
 /// Soft-deletes a room: peers cannot join it any more, and it ends when its last member leaves.
 PERIGEE_SERVER_API int perigee_server_room_delete(perigee_server *server,

@@ -31,8 +31,10 @@ struct Relay {
   Net *net;               // not owned
   const RelayHost *host;  // not owned
   void *host_data;
-  RelayAccept *accept;  // on_accept of the script
-  RelayKeep *keep;      // NULL: sessions are not kept
+  RelayAccept *accept;          // on_accept of the script
+  RelayAccept *program_accept;  // on_accept of the program, or NULL
+  void *program_data;           // its argument; not owned
+  RelayKeep *keep;              // NULL: sessions are not kept
   bool is_scripted;
   bool is_draining;   // true from relay_begin_drain to the end of the slice
   bool is_over;       // the server has stopped; only ends of connections are handled

@@ -101,6 +101,11 @@ void relay_set_scripted(Relay *relay) { relay->is_scripted = true; }
 
 void relay_set_accept(Relay *relay, RelayAccept *accept) { relay->accept = accept; }
 
+void relay_set_program_accept(Relay *relay, RelayAccept *accept, void *data) {
+  relay->program_accept = accept;
+  relay->program_data = data;
+}
+
 void relay_set_keep(Relay *relay, RelayKeep *keep) { relay->keep = keep; }
 
 void relay_set_program_hooks(Relay *relay, uint32_t hooks) {
@@ -149,6 +154,9 @@ static void on_drops(void *data, Peer *peer, uint32_t tag, uint32_t dropped,
 
 static bool on_accept(void *data, const char *address, uint16_t port) {
   const Relay *relay = data;
+  if (relay->program_accept &&
+      !relay->program_accept(relay->program_data, address, port))
+    return false;
   if (!(relay->kinds.script_hooks & HOOK_ACCEPT)) return true;
   return relay->accept(relay->host_data, address, port);
 }

@@ -151,6 +151,9 @@ void relay_set_host(Relay *relay, const RelayHost *host, void *data);
 typedef bool RelayAccept(void *data, const char *address, uint16_t port);
 void relay_set_accept(Relay *relay, RelayAccept *accept);
 
+/// Sets the program's function that decides about new connections before the script.
+void relay_set_program_accept(Relay *relay, RelayAccept *accept, void *data);
+
 /// Sets the function that hears when a session begins, is resumed or ends, or when its
 /// durable rooms change; it gets the `data` of relay_set_host. The packet that notifies the
 /// client follows (WELCOME, JOINED, LEFT), so the function may hold the connection.

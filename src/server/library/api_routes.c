@@ -13,7 +13,6 @@
 #define NO_ROOM "NoSuchRoom"
 #define NO_PEER "NoSuchPeer"
 
-enum { CAPACITY_MAX = 1000000 };
 enum { CURSOR_MAX = 1 << 20 };  // larger than the index of any peer or room
 
 // --- Fields ---
@@ -294,7 +293,8 @@ static void create_room(ApiRequest *request) {
     return;
   }
   if (!read_settings(request, &settings)) return;
-  api_wait(request, library_room_create(request->self, name, &settings), 201, NO_ROOM);
+  api_wait(request, library_room_create(request->self, NULL, name, &settings), 201,
+           NO_ROOM);
 }
 
 static void delete_room(ApiRequest *request) {

@@ -13,6 +13,7 @@ struct perigee_server_batch {
 };
 
 enum {
+  FAULT_BYTES = 16 << 10,
   ALL_FLAGS = PERIGEE_SERVER_RELIABLE | PERIGEE_SERVER_CRITICAL | PERIGEE_SERVER_HIGH |
               PERIGEE_SERVER_LOW
 };
@@ -170,18 +171,65 @@ static Text settings_text(const RoomSettings *settings) {
   return (Text){(const char *)settings, sizeof *settings};
 }
 
-int library_room_create(perigee_server *self, Text name, const RoomSettings *settings) {
+int library_room_create(perigee_server *self, perigee_server_batch *batch, Text name,
+                        const RoomSettings *settings) {
   return put(
-      self, NULL,
+      self, batch,
       &(Command){
           .type = COMMAND_ROOM_CREATE, .name = name, .body = settings_text(settings)});
 }
 
 int perigee_server_room_create(perigee_server *server, perigee_server_batch *batch,
                                const char *name, size_t size) {
-  if (size > NAME_MAX_BYTES) return PERIGEE_SERVER_INVALID;
-  return put(server, batch,
-             &(Command){.type = COMMAND_ROOM_CREATE, .name = {name, (uint32_t)size}});
+  perigee_server_room_settings none = {.size = sizeof none};
+  return perigee_server_room_create_with(server, batch, name, size, &none);
+}
+
+static bool read_switch(int given, uint32_t setting, RoomSettings *settings) {
+  if (given != 0) settings->given |= setting;
+  return given > 0;
+}
+
+// Returns false if the settings are invalid.
+static bool read_settings(const perigee_server_room_settings *given,
+                          RoomSettings *settings) {
+  perigee_server_room_settings from = {0};
+  if (given->size == 0) return false;
+  memcpy(&from, given, given->size < sizeof from ? given->size : sizeof from);
+  Text password = text_from(from.password);
+  if (from.capacity > CAPACITY_MAX || password.size > NAME_MAX_BYTES) return false;
+  *settings = (RoomSettings){0};
+  settings->values = (RoomKind){
+      .capacity = from.capacity,
+      .is_hidden = read_switch(from.hidden, SETTING_HIDDEN, settings),
+      .is_locked = read_switch(from.locked, SETTING_LOCKED, settings),
+      .keep =
+          read_switch(from.permanent, SETTING_KEEP, settings) ? KEEP_ALL : KEEP_NONE,
+      .has_password = password.size > 0,
+      .password = secret_of(password.bytes, password.size),
+      .has_auto_delete = from.auto_delete_ms > 0,
+      .auto_delete_ms = from.auto_delete_ms};
+  if (from.capacity > 0) settings->given |= SETTING_CAPACITY;
+  if (from.password != NULL) settings->given |= SETTING_PASSWORD;
+  if (from.auto_delete_ms > 0) settings->given |= SETTING_AUTO_DELETE;
+  return true;
+}
+
+int perigee_server_room_create_with(perigee_server *server, perigee_server_batch *batch,
+                                    const char *name, size_t size,
+                                    const perigee_server_room_settings *settings) {
+  RoomSettings own;
+  if (size > NAME_MAX_BYTES || !read_settings(settings, &own))
+    return PERIGEE_SERVER_INVALID;
+  return library_room_create(server, batch, (Text){name, (uint32_t)size}, &own);
+}
+
+int perigee_server_room_set(perigee_server *server, perigee_server_batch *batch,
+                            uint32_t room,
+                            const perigee_server_room_settings *settings) {
+  RoomSettings own;
+  if (!read_settings(settings, &own)) return PERIGEE_SERVER_INVALID;
+  return library_room_set(server, batch, room, &own);
 }
 
 int library_room_set(perigee_server *self, perigee_server_batch *batch, uint32_t room,
@@ -271,6 +319,18 @@ int perigee_server_answer(perigee_server *server, uint64_t token, const void *by
   return put(
       server, NULL,
       &(Command){.type = ORDER_ANSWER, .key = token, .body = {bytes, (uint32_t)size}});
+}
+
+int perigee_server_fault(perigee_server *server, uint64_t token, const char *code,
+                         const char *json) {
+  Text name = text_from(code),
+       value = json_trim(text_from(json == NULL ? "null" : json));
+  if (token == 0 || !text_is_name(name.bytes, name.size) || !json_is_value(value))
+    return PERIGEE_SERVER_INVALID;
+  if (name.size + value.size > FAULT_BYTES) return PERIGEE_SERVER_TOO_LARGE;
+  return put(
+      server, NULL,
+      &(Command){.type = ORDER_FAULT, .key = token, .name = name, .body = value});
 }
 
 const char *perigee_server_error(int code) {

@@ -36,6 +36,7 @@ static const Row ROWS[] = {
     {PERIGEE_SERVER_LOG, EVENT_PROGRAM, false, ON(log)},
     {PERIGEE_SERVER_RESULT, EVENT_PROGRAM, false, ON(result)},
     {PERIGEE_SERVER_STOPPED, EVENT_PROGRAM, false, ON(stopped)},
+    {PERIGEE_SERVER_ACCEPT, EVENT_PROGRAM, true, ON(accept)},
 };
 enum { ROW_COUNT = sizeof ROWS / sizeof *ROWS };
 
@@ -79,6 +80,14 @@ void library_log(void *data, LogLevel level, const char *text, size_t size) {
   library_report(
       data, &(perigee_server_event){
                 .type = PERIGEE_SERVER_LOG, .level = (int)level, .text = {text, size}});
+}
+
+bool library_accept(void *data, const char *address, uint16_t port) {
+  perigee_server *self = data;
+  perigee_server_event event = {.type = PERIGEE_SERVER_ACCEPT,
+                                .address = {address, strlen(address)},
+                                .port = port};
+  return self->handlers.on_accept(self, &event, self->user_data) == PERIGEE_ACCEPT;
 }
 
 // --- Fields of events ---

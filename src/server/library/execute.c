@@ -70,6 +70,9 @@ static int queue(perigee_server *self, Order *order, const Command *command) {
     case ORDER_ANSWER:
       future_answer(self, command);
       return 0;
+    case ORDER_FAULT:
+      future_fault(self, command);
+      return 0;
     case ORDER_RELOAD:
       server_reload(self->server, order->request, command->flags);
       order->request = 0;  // orders_reloaded reports the outcome

@@ -150,6 +150,19 @@ void future_verdict(perigee_server *self, const Command *command) {
   free_future(future);
 }
 
+void future_fault(perigee_server *self, const Command *command) {
+  Future *future = take(self, command->key);
+  if (future == NULL) return;
+  const Event *event = &future->event;
+  Fault fault = {.code = command->name, .json = command->body};
+  bool matters = still_matters(self, event);
+  if (matters && event->type == EVENT_CONNECT)
+    relay_reject(relay_of(self), event->peer, CODE_REJECTED, fault.code.bytes);
+  else if (matters)
+    relay_fault(relay_of(self), event, &fault);
+  free_future(future);
+}
+
 void future_answer(perigee_server *self, const Command *command) {
   Future *future = take(self, command->key);
   if (future == NULL) return;

@@ -31,6 +31,7 @@
 
 enum {
   STOP_REASON_MAX = 128,
+  CAPACITY_MAX = 1000000,   // largest capacity of a room
   ORDERS_BYTES = 64 << 20,  // limit of bytes of waiting commands
 };
 
@@ -56,6 +57,7 @@ struct Order {
 enum OrderCommand {
   ORDER_VERDICT = 200,  // code: verdict, body: reason
   ORDER_ANSWER,         // body: answer
+  ORDER_FAULT,          // name: code, body: JSON
   ORDER_RELOAD,         // flags: 1 ignores the findings of a check
 };
 
@@ -160,6 +162,9 @@ static inline Relay *relay_of(const perigee_server *self) {
 /// Implements EngineEvents.event.
 void library_event(void *data, const Event *event);
 
+/// Implements RelayAccept with the host's on_accept.
+bool library_accept(void *data, const char *address, uint16_t port);
+
 /// Returns the hooks of the host's handlers.
 uint32_t library_hooks(const perigee_server *self);
 
@@ -190,8 +195,9 @@ void future_keep(perigee_server *self, uint64_t token, Text data);
 /// Frees a future that needs no verdict or answer any more. Does nothing for token 0.
 void future_forget(perigee_server *self, uint64_t token);
 
-/// Carry out ORDER_VERDICT and ORDER_ANSWER.
+/// Carry out ORDER_VERDICT, ORDER_ANSWER and ORDER_FAULT.
 void future_verdict(perigee_server *self, const Command *command);
+void future_fault(perigee_server *self, const Command *command);
 void future_answer(perigee_server *self, const Command *command);
 void futures_free(perigee_server *self);
 
@@ -256,7 +262,8 @@ void api_deinit(Api *api);
 int library_reload(perigee_server *self, bool is_forced);
 
 /// Implements perigee_server_room_create, for a room with settings of its own.
-int library_room_create(perigee_server *self, Text name, const RoomSettings *settings);
+int library_room_create(perigee_server *self, perigee_server_batch *batch, Text name,
+                        const RoomSettings *settings);
 
 /// Changes the settings of a room.
 int library_room_set(perigee_server *self, perigee_server_batch *batch, uint32_t room,

@@ -131,6 +131,8 @@ static void on_built(void *data, Server *server) {
   self->server = server;
   self->bell = bell_open(net_loop(server->engine.net), on_bell, self);
   relay_set_program_hooks(server->engine.relay, library_hooks(self));
+  if (self->handlers.on_accept != NULL)
+    relay_set_program_accept(server->engine.relay, library_accept, self);
 }
 
 static void on_stopping(void *data, const char *reason) {

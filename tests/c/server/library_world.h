@@ -35,6 +35,7 @@ typedef struct World {
   Told told[TOLD_MAX];
   int count;
   int verdict;  // what on_connect, on_join and on_broadcast return
+  int accept;   // what on_accept returns
 } World;
 
 static inline void copy_text(char out[TEXT_SIZE], perigee_server_text text) {
@@ -71,6 +72,14 @@ static inline int on_ask(perigee_server *server, const perigee_server_event *eve
   return world->verdict;
 }
 
+static inline int on_accept(perigee_server *server, const perigee_server_event *event,
+                            void *data) {
+  World *world = data;
+  (void)server;
+  note(world, event);
+  return world->accept;
+}
+
 static inline void on_tell(perigee_server *server, const perigee_server_event *event,
                            void *data) {
   (void)server;
@@ -79,6 +88,7 @@ static inline void on_tell(perigee_server *server, const perigee_server_event *e
 
 static inline perigee_server_handlers all_handlers(void) {
   return (perigee_server_handlers){.size = sizeof(perigee_server_handlers),
+                                   .on_accept = on_accept,
                                    .on_connect = on_ask,
                                    .on_disconnect = on_tell,
                                    .on_join = on_ask,
@@ -136,7 +146,7 @@ static inline PerigeeClient *new_client(uint16_t port, const char *name,
 /// A server with all handlers, in poll mode, and a client that begins to connect.
 static inline void world_init(World *world, const char *const *pairs) {
   perigee_server_handlers handlers = all_handlers();
-  *world = (World){.verdict = PERIGEE_ACCEPT};
+  *world = (World){.verdict = PERIGEE_ACCEPT, .accept = PERIGEE_ACCEPT};
   world->server = start(pairs, &handlers, world);
   world->client = new_client(perigee_server_port(world->server), "ada", "secret");
 }

@@ -79,7 +79,7 @@ static void the_host_hears_of_peers_and_judges_them(void **state) {
 
 static void handlers_of_ends_need_no_others(void **state) {
   (void)state;
-  World world = {.verdict = PERIGEE_ACCEPT};
+  World world = {.verdict = PERIGEE_ACCEPT, .accept = PERIGEE_ACCEPT};
   perigee_server_handlers handlers = {.size = sizeof handlers,
                                       .on_disconnect = on_tell,
                                       .on_room_delete = on_tell,
@@ -284,6 +284,56 @@ static void two_servers_live_beside_each_other(void **state) {
   world_deinit(&other);
 }
 
+static void a_host_closes_connections_before_their_first_byte(void **state) {
+  (void)state;
+  World world;
+  world_init(&world, NULL);
+  expect_client(&world, PERIGEE_CONNECTED);
+  const Told *told = expect_told(&world, PERIGEE_SERVER_ACCEPT);
+  assert_true(told->event.port > 0);
+  assert_int_equal(told->event.token, 0);
+  world.accept = PERIGEE_REJECT;
+  int from = world.count;
+  PerigeeClient *banned =
+      new_client(perigee_server_port(world.server), "eve", "secret");
+  expect_after(&world, from, PERIGEE_SERVER_ACCEPT);
+  for (uint64_t until = deadline();
+       perigee_state(banned) != PERIGEE_STATE_CLOSED && now_ms() < until; turn(&world))
+    perigee_poll(banned, 0);
+  assert_int_equal(perigee_state(banned), PERIGEE_STATE_CLOSED);
+  perigee_free(banned);
+  for (int i = from; i < world.count; i++)
+    assert_int_equal(world.told[i].event.type, PERIGEE_SERVER_ACCEPT);
+  world_deinit(&world);
+}
+
+static void a_host_answers_with_faults(void **state) {
+  (void)state;
+  World world;
+  world_init(&world, NULL);
+  expect_client(&world, PERIGEE_CONNECTED);
+  int from = world.count;
+  assert_true(perigee_ask(world.client, 0, "buy", "7", 5000) > 0);
+  uint64_t token = expect_after(&world, from, PERIGEE_SERVER_MESSAGE)->event.token;
+  assert_int_equal(perigee_server_fault(world.server, token, "", NULL),
+                   PERIGEE_SERVER_INVALID);
+  assert_int_equal(perigee_server_fault(world.server, token, "Poor", "{"),
+                   PERIGEE_SERVER_INVALID);
+  assert_int_equal(perigee_server_fault(world.server, token, "Poor", "{\"need\":3}"),
+                   0);
+  expect_client(&world, PERIGEE_FAILED);
+  assert_int_equal(world.client_event.code, PERIGEE_FAULT);
+  assert_string_equal(world.client_text, "Poor: {\"need\":3}");
+  world.verdict = PERIGEE_LATER;
+  create_room(&world, "duel");
+  perigee_join(world.client, "duel", 0);
+  token = expect_told(&world, PERIGEE_SERVER_JOIN)->event.token;
+  assert_int_equal(perigee_server_fault(world.server, token, "Banned", NULL), 0);
+  expect_client(&world, PERIGEE_FAILED);
+  assert_string_equal(world.client_text, "Banned");
+  world_deinit(&world);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(settings_are_checked_as_flags_are),
@@ -297,6 +347,8 @@ int main(void) {
       cmocka_unit_test(no_verdict_in_time_is_a_refusal),
       cmocka_unit_test(questions_are_answered),
       cmocka_unit_test(no_answer_in_time_is_an_error),
+      cmocka_unit_test(a_host_closes_connections_before_their_first_byte),
+      cmocka_unit_test(a_host_answers_with_faults),
       cmocka_unit_test(a_handler_cannot_run_the_server),
       cmocka_unit_test(a_stopped_server_says_so),
       cmocka_unit_test(it_runs_on_a_loop_of_the_host),

@@ -95,6 +95,41 @@ static void a_message_reaches_all_of_several_peers_or_none(void **state) {
   world_deinit(&world);
 }
 
+static void rooms_have_the_settings_that_the_host_gives(void **state) {
+  (void)state;
+  World world;
+  world_init(&world, NULL);
+  expect_client(&world, PERIGEE_CONNECTED);
+  perigee_server_room_settings settings = {
+      .size = sizeof settings, .hidden = 1, .locked = 1, .capacity = 2};
+  int from = world.count;
+  assert_true(
+      perigee_server_room_create_with(world.server, NULL, "duel", 4, &settings) > 0);
+  uint32_t room = expect_after(&world, from, PERIGEE_SERVER_RESULT)->event.room;
+  perigee_list_rooms(world.client, 0);
+  expect_client(&world, PERIGEE_ROOMS);
+  assert_int_equal(world.client_event.count, 1);  // the lobby
+  perigee_join(world.client, "duel", 0);
+  expect_client(&world, PERIGEE_FAILED);
+  assert_string_equal(world.client_text, "the room is locked");
+  settings = (perigee_server_room_settings){
+      .size = sizeof settings, .locked = -1, .password = "sesame"};
+  assert_int_equal(perigee_server_room_set(world.server, NULL, room, &settings), 0);
+  perigee_join(world.client, "duel", 0);
+  expect_client(&world, PERIGEE_FAILED);
+  perigee_join_with(world.client, "duel", "{\"password\":\"sesame\"}", 0);
+  expect_client(&world, PERIGEE_JOINED);
+  settings.size = 0;
+  assert_int_equal(perigee_server_room_set(world.server, NULL, room, &settings),
+                   PERIGEE_SERVER_INVALID);
+  settings =
+      (perigee_server_room_settings){.size = sizeof settings, .capacity = 2000000};
+  assert_int_equal(
+      perigee_server_room_create_with(world.server, NULL, "big", 3, &settings),
+      PERIGEE_SERVER_INVALID);
+  world_deinit(&world);
+}
+
 static void calls_that_cannot_succeed_fail_at_once(void **state) {
   (void)state;
   World world;
@@ -185,6 +220,7 @@ int main(void) {
       cmocka_unit_test(commands_reach_clients),
       cmocka_unit_test(a_batch_is_all_or_nothing),
       cmocka_unit_test(a_message_reaches_all_of_several_peers_or_none),
+      cmocka_unit_test(rooms_have_the_settings_that_the_host_gives),
       cmocka_unit_test(calls_that_cannot_succeed_fail_at_once),
       cmocka_unit_test(a_snapshot_has_rooms_members_and_meta),
       cmocka_unit_test(meta_has_a_limit),
