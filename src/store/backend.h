@@ -8,7 +8,6 @@
 #include "store/unit.h"
 
 typedef struct Backend Backend;
-typedef struct RequestList RequestList;
 
 enum { STORE_INDEXES_MAX = 16 };
 
@@ -64,6 +63,10 @@ typedef struct BackendOps {
   Backend *(*open)(const char *place, BackendUse use, StoreFault *fault);
   void (*close)(Backend *backend);
 
+  /// Makes the running call and all later ones fail soon, so that the thread can end.
+  /// Callable from any thread. NULL: no call waits for another server.
+  void (*interrupt)(Backend *backend);
+
   /// Creates or changes a collection's table and indexes. The collection is `index` from
   /// then on. Indexes that `collection` does not have are removed.
   StoreCode (*define)(Backend *backend, uint32_t index,
@@ -72,17 +75,20 @@ typedef struct BackendOps {
   /// Begins a transaction. Until its end, reads see what it has written.
   StoreCode (*begin)(Backend *backend, StoreFault *fault);
 
-  /// STORE_UNKNOWN: the transaction may come back after a crash; call `settle`.
+  /// STORE_UNKNOWN: the transaction may have been committed, or may come back after a
+  /// crash; call `settle`.
   StoreCode (*commit)(Backend *backend, StoreFault *fault);
   void (*rollback)(Backend *backend);
 
-  /// Makes sure that a commit that returned STORE_UNKNOWN has no effect. On failure it can
-  /// be called again later.
-  StoreCode (*settle)(Backend *backend, StoreFault *fault);
+  /// Finds out whether a commit that returned STORE_UNKNOWN has happened, and makes sure
+  /// that it stays so. On failure it can be called again later.
+  StoreCode (*settle)(Backend *backend, bool *has_happened, StoreFault *fault);
 
   /// Carries out a unit within the transaction: first its checks, then its writes. On
   /// failure, nothing of the unit is left, and the rest of the transaction stays, unless
-  /// store_is_of_disk(code). `*version` is the version of what it has written.
+  /// store_is_of_disk(code). A back end may learn of the failure of a unit without checks
+  /// later: then a later call fails, in the end `commit`. `*version` is the version of
+  /// what it has written.
   StoreCode (*apply)(Backend *backend, const StoreUnit *unit, int64_t *version,
                      StoreFault *fault);
 
@@ -114,16 +120,8 @@ typedef struct BackendOps {
   /// as JSON, a list of objects; at most STORE_ROWS_MAX rows and STORE_FOUND_MAX bytes.
   /// NULL: not possible.
   StoreCode (*sql)(Backend *backend, const StoreSql *sql, Buf *rows, StoreFault *fault);
-
-  /// For a back end with a pipeline, which then needs no begin, commit, rollback, settle,
-  /// apply, get, find, count and scan: carries out requests (request.h) in order, fills in
-  /// their answers, and moves them to `ended`; units have been committed, and a flush or a
-  /// REQUEST_SQL has all units before it on disk. NULL: the store
-  /// calls the functions above. If the connection is lost, leaves in `requests` those to
-  /// be repeated, and returns STORE_UNAVAILABLE; the store calls it again later.
-  StoreCode (*run)(Backend *backend, RequestList *requests, RequestList *ended,
-                   StoreFault *fault);
 } BackendOps;
 
 extern const BackendOps backend_sqlite;
 extern const BackendOps backend_memory;
+extern const BackendOps backend_postgres;

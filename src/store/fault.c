@@ -18,6 +18,7 @@ const char *store_code_name(StoreCode code) {
     case STORE_OK:
       return "";
     case STORE_CONFLICT:
+    case STORE_AGAIN:
       return "Conflict";
     case STORE_UNAVAILABLE:
     case STORE_FULL:

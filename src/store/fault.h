@@ -14,9 +14,11 @@ typedef enum StoreCode {
   STORE_SLOW,         // "SlowStore": too many writes wait
   STORE_INVALID,      // "Invalid": the statement of perigee.store.sql is wrong
   STORE_LATE,         // "Timeout": the statement took longer than its deadline
-  STORE_BUSY,     // "Unavailable": another program locks the file, or the other server
-                  // is gone; the store tries again
-  STORE_NEWER,    // "VersionMismatch": a later version of the game wrote the document
+  STORE_BUSY,   // "Unavailable": another program locks the file, or the other server
+                // is gone; the store tries again
+  STORE_AGAIN,  // "Conflict": another server wrote at the same time; the store repeats
+                // the transaction at once
+  STORE_NEWER,  // "VersionMismatch": a later version of the game wrote the document
   STORE_UNKNOWN,  // "Unavailable": nothing says whether the commit has happened
   STORE_CODES     // number of codes
 } StoreCode;
@@ -35,7 +37,7 @@ StoreCode store_fault(StoreFault *fault, StoreCode code, const char *format, ...
 /// transaction is lost.
 static inline bool store_is_of_disk(StoreCode code) {
   return code == STORE_UNAVAILABLE || code == STORE_FULL || code == STORE_DAMAGED ||
-         code == STORE_BUSY || code == STORE_UNKNOWN;
+         code == STORE_BUSY || code == STORE_AGAIN || code == STORE_UNKNOWN;
 }
 
 /// Returns the code's name for scripts; static.

@@ -127,7 +127,8 @@ static StoreCode commit(Backend *backend, StoreFault *fault) {
   return STORE_OK;
 }
 
-static StoreCode settle(Backend *backend, StoreFault *fault) {
+static StoreCode settle(Backend *backend, bool *has_happened, StoreFault *fault) {
+  *has_happened = false;
   changes_undo(&backend->changes, 0);
   return fail_on_request(backend, MEMORY_COMMITS, fault);
 }

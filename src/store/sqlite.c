@@ -185,7 +185,8 @@ static StoreCode commit(Backend *backend, StoreFault *fault) {
 
 // After a failed fsync, the log may or may not contain the transaction, and a crash might
 // bring it back. The next commit overwrites it there.
-static StoreCode settle(Backend *backend, StoreFault *fault) {
+static StoreCode settle(Backend *backend, bool *has_happened, StoreFault *fault) {
+  *has_happened = false;
   rollback(backend);
   if (begin(backend, fault)) return fault->code;
   backend->saved_version = -1;

@@ -9,7 +9,12 @@
 #include "base/mem.h"
 #include "store/found.h"
 
-enum { BACKOFF_MIN_MS = 100, BACKOFF_MAX_MS = 2000 };
+enum {
+  BACKOFF_MIN_MS = 100,
+  BACKOFF_MAX_MS = 2000,
+  REPEATS = 3,         // of a transaction of several units
+  REPEATS_ALONE = 10,  // of one of a single unit
+};
 
 struct Writer {
   WriterOptions options;
@@ -18,7 +23,8 @@ struct Writer {
   RequestList *ended;  // answered; of the caller
   bool is_open;        // a transaction is open
   bool is_awaited;     // a request of `held` waits for the commit
-  bool is_unsettled;   // the commit of `held` may come back after a crash
+  bool is_unsettled;   // it is not known whether the commit of `held` has happened
+  uint32_t repeats;    // of the transaction, because of other servers
   uint64_t due_ms;     // time of the commit
   uint64_t now_ms;     // time of the running call
   uint64_t retry_ms;   // time of the next attempt; 0: not waiting for one
@@ -120,13 +126,22 @@ static void requeue_held(Writer *writer) {
 
 // Ends a transaction in which the disk has failed.
 static void lose_held(Writer *writer, const StoreFault *fault) {
+  bool has_many = writer->held.first != writer->held.last;
   if (fault->code == STORE_BUSY) {
     requeue_held(writer);
     try_later(writer, fault);
     return;
   }
-  note_failure(writer, fault);
-  if (writer->held.first != writer->held.last) {
+  if (fault->code == STORE_AGAIN &&
+      writer->repeats < (has_many ? REPEATS : REPEATS_ALONE)) {
+    writer->repeats++;
+    requeue_held(writer);
+    return;
+  }
+  writer->repeats = 0;
+  if (store_is_of_disk(fault->code) && fault->code != STORE_AGAIN)
+    note_failure(writer, fault);
+  if (has_many) {
     for (Request *request = writer->held.first; request != NULL;
          request = request->next)
       request->is_alone = true;
@@ -157,22 +172,31 @@ static void expire(Writer *writer, RequestList *list) {
 // After a commit, a flush does not report earlier failures.
 static void answer_committed(Writer *writer) {
   const Request *next = writer->queue.first;
+  writer->repeats = 0;
   note_success(writer);
   answer_held(writer);
   if (next == NULL || !next->is_alone) writer->lost = (StoreFault){0};
 }
 
-// Makes sure that the last commit has no effect, and repeats its units.
+// Finds out whether the last commit has happened; if not, repeats its units.
 static void settle(Writer *writer) {
   StoreFault fault = {0};
-  if (writer->options.ops->settle(writer->options.backend, &fault)) {
+  bool has_happened = false;
+  if (writer->options.ops->settle(writer->options.backend, &has_happened, &fault)) {
     fault.code = STORE_UNKNOWN;
     try_later(writer, &fault);
     return;
   }
   writer->is_unsettled = false;
   writer->retry_ms = 0;
-  lose_held(writer, &writer->unsettled);
+  if (has_happened) {
+    answer_committed(writer);
+  } else if (writer->repeats < REPEATS) {
+    writer->repeats++;
+    requeue_held(writer);
+  } else {
+    lose_held(writer, &writer->unsettled);
+  }
 }
 
 static StoreCode commit(Writer *writer, StoreFault *fault) {
@@ -280,10 +304,13 @@ static StoreCode read(const Writer *writer, Request *request) {
 static void serve_read(Writer *writer, Request *request) {
   StoreFault *fault = &request->answer.fault;
   StoreCode code = read(writer, request);
-  if (code == STORE_BUSY) {
-    try_later(writer, fault);
+  bool is_lost =
+      code == STORE_BUSY || (code == STORE_AGAIN && writer->repeats < REPEATS_ALONE);
+  if (is_lost) {
+    StoreFault lost = *fault;
     *fault = (StoreFault){0};
     request_push_front(&writer->queue, request);
+    lose_held(writer, &lost);
     return;
   }
   if (code == STORE_DAMAGED && !writer->is_damaged) {
@@ -313,21 +340,6 @@ static void serve_first(Writer *writer) {
   }
 }
 
-// A back end with a pipeline commits, and settles, by itself.
-static void run(Writer *writer) {
-  StoreFault fault = {0};
-  RequestList ended = {0};
-  if (writer->queue.first == NULL) return;
-  StoreCode code =
-      writer->options.ops->run(writer->options.backend, &writer->queue, &ended, &fault);
-  for (Request *request; (request = request_pop(&ended)) != NULL;)
-    answer(writer, request);
-  if (code != STORE_OK)
-    try_later(writer, &fault);
-  else
-    note_success(writer);
-}
-
 static bool can_go_on(const Writer *writer) {
   return !writer->is_unsettled && writer->retry_ms <= writer->now_ms;
 }
@@ -349,10 +361,7 @@ uint64_t writer_serve(Writer *writer, RequestList *requests, RequestList *ended,
     request->since_ms = now_ms;
   request_append(&writer->queue, requests);
   if (writer->is_unsettled && now_ms >= writer->retry_ms) settle(writer);
-  if (can_go_on(writer) && writer->options.ops->run != NULL)
-    run(writer);
-  else if (can_go_on(writer))
-    carry_out(writer, is_closing);
+  if (can_go_on(writer)) carry_out(writer, is_closing);
   if (writer->retry_ms > now_ms) {
     expire(writer, &writer->held);
     expire(writer, &writer->queue);

@@ -1,0 +1,162 @@
+// perigee.store.sql in PostgreSQL. See postgres.h.
+#include <stdio.h>
+#include <string.h>
+
+#include "store/postgres.h"
+#include "wire/json.h"
+
+enum { FETCH = 20, GRACE_MS = 1000, SQL_SIZE = 128 };
+
+// Types whose text is a number of JSON, except for NaN and infinities.
+enum {
+  TYPE_BOOLEAN = 16,
+  TYPE_INT8 = 20,
+  TYPE_INT2 = 21,
+  TYPE_INT4 = 23,
+  TYPE_FLOAT4 = 700,
+  TYPE_FLOAT8 = 701,
+  TYPE_NUMERIC = 1700,
+};
+
+// Returns the end of what begins at `at` and may contain question marks that are no
+// parameters: a text, a name or a comment. Otherwise the next character.
+static uint32_t skip(Text text, uint32_t at) {
+  char c = text.bytes[at], next = at + 1 < text.size ? text.bytes[at + 1] : '\0';
+  const char *end = NULL;
+  const char *from = text.bytes + at + 1;
+  size_t left = text.size - at - 1;
+  if (c == '\'' || c == '"')
+    end = memchr(from, c, left);
+  else if (c == '-' && next == '-')
+    end = memchr(from, '\n', left);
+  else if (c == '/' && next == '*')
+    for (end = memchr(from + 1, '/', left - 1); end != NULL && end[-1] != '*';)
+      end = memchr(end + 1, '/', (size_t)(text.bytes + text.size - end - 1));
+  else
+    return at + 1;
+  return end != NULL ? (uint32_t)(end - text.bytes) + 1 : text.size;
+}
+
+// Writes the statement with $1 for the first `?`.
+static void put_statement(Buf *sql, Text text) {
+  uint32_t count = 0;
+  sql->size = 0;
+  buf_printf(sql, "DECLARE rows NO SCROLL CURSOR FOR ");
+  for (uint32_t at = 0, end; at < text.size; at = end) {
+    end = skip(text, at);
+    if (text.bytes[at] == '?')
+      buf_printf(sql, "$%u", ++count);
+    else
+      buf_append(sql, text.bytes + at, end - at);
+  }
+  buf_u8(sql, '\0');
+}
+
+// Parameters are text, so that PostgreSQL infers their types. `texts` gets those that need
+// an end.
+static void put_arguments(const StoreSql *sql, LinkParams *params, Buf *texts) {
+  size_t size = 0;
+  for (uint32_t i = 0; i < sql->count; i++) size += sql->arguments[i].text.size + 1;
+  buf_reserve(texts, size);  // the pointers stay
+  for (uint32_t i = 0; i < sql->count; i++) {
+    const StoreValue *value = &sql->arguments[i];
+    if (value->type == STORE_NUMBER) {
+      link_double(params, value->number);
+      continue;
+    }
+    const char *text = (const char *)texts->data + texts->size;
+    if (value->type == STORE_TEXT) {
+      buf_append(texts, value->text.bytes, value->text.size);
+      buf_u8(texts, '\0');
+    } else {
+      text = value->type == STORE_NONE ? NULL : value->number != 0 ? "t" : "f";
+    }
+    link_c_text(params, text);
+  }
+}
+
+static void put_value(Buf *out, const PostgresLink *link, const PqResult *rows, int row,
+                      int field) {
+  Text text = link_field(link, rows, row, field);
+  unsigned type = link->pq->ftype(rows, field);
+  bool is_number = type == TYPE_INT8 || type == TYPE_INT2 || type == TYPE_INT4 ||
+                   type == TYPE_FLOAT4 || type == TYPE_FLOAT8 || type == TYPE_NUMERIC;
+  bool is_finite = text.size > 0 && (text.bytes[text.size - 1] >= '0' &&
+                                     text.bytes[text.size - 1] <= '9');
+  if (link->pq->getisnull(rows, row, field) || (is_number && !is_finite))
+    buf_append(out, "null", 4);
+  else if (type == TYPE_BOOLEAN)
+    buf_printf(out, text.bytes[0] == 't' ? "true" : "false");
+  else if (is_number)
+    buf_append(out, text.bytes, text.size);
+  else
+    json_put_text(out, text);
+}
+
+static void put_row(Buf *out, const PostgresLink *link, const PqResult *rows, int row) {
+  int fields = link->pq->nfields(rows);
+  for (int field = 0; field < fields; field++) {
+    buf_u8(out, field == 0 ? '{' : ',');
+    json_put_text(out, text_from(link->pq->fname(rows, field)));
+    buf_u8(out, ':');
+    put_value(out, link, rows, row, field);
+  }
+  if (fields == 0) buf_u8(out, '{');
+  buf_u8(out, '}');
+}
+
+static StoreCode fetch(Backend *backend, Buf *out, StoreFault *fault) {
+  const PostgresLink *link = &backend->link;
+  char sql[SQL_SIZE];
+  size_t start = out->size;
+  int count = 0, got = FETCH;
+  snprintf(sql, sizeof sql, "FETCH %d FROM rows", FETCH);
+  buf_u8(out, '[');
+  while (got == FETCH) {
+    link_run(&backend->link, sql, NULL);
+    if (postgres_sync(backend, fault) != STORE_OK) return fault->code;
+    got = link->pq->ntuples(backend->rows);
+    for (int row = 0; row < got; row++) {
+      if (count++ > 0) buf_u8(out, ',');
+      put_row(out, link, backend->rows, row);
+      if (count > STORE_ROWS_MAX || out->size - start > STORE_FOUND_MAX)
+        return store_fault(fault, STORE_TOO_LARGE,
+                           "the statement gives more than %d rows or %d MiB",
+                           STORE_ROWS_MAX, STORE_FOUND_MAX >> 20);
+    }
+  }
+  buf_u8(out, ']');
+  return STORE_OK;
+}
+
+static StoreCode run(Backend *backend, const StoreSql *sql, Buf *rows,
+                     StoreFault *fault) {
+  PostgresLink *link = &backend->link;
+  char limit[SQL_SIZE];
+  LinkParams params = {0};
+  Buf texts = {0};
+  snprintf(limit, sizeof limit, "SET LOCAL statement_timeout = %u", sql->deadline_ms);
+  put_statement(&backend->sql, sql->text);
+  put_arguments(sql, &params, &texts);
+  link_run(link, "BEGIN READ ONLY", NULL);
+  link_run(link, limit, NULL);
+  link_run(link, (const char *)backend->sql.data, &params);
+  StoreCode code = postgres_sync(backend, fault);
+  buf_deinit(&texts);
+  return code == STORE_OK ? fetch(backend, rows, fault) : code;
+}
+
+StoreCode postgres_sql(Backend *backend, const StoreSql *sql, Buf *rows,
+                       StoreFault *fault) {
+  PostgresLink *link = &backend->link;
+  StoreFault ignored;
+  if (sql->count > LINK_PARAMS_MAX)
+    return store_fault(fault, STORE_INVALID, "at most %d values", LINK_PARAMS_MAX);
+  if (postgres_ensure(backend, fault) != STORE_OK) return fault->code;
+  uint32_t timeout_ms = link->timeout_ms;
+  link->timeout_ms = sql->deadline_ms + GRACE_MS;
+  StoreCode code = run(backend, sql, rows, fault);
+  if (link->connection != NULL) link_ask(link, "ROLLBACK", NULL, NULL, &ignored);
+  link->timeout_ms = timeout_ms;
+  return code;
+}
