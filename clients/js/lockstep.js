@@ -370,7 +370,7 @@ class Match {
   /** Sends a packet, but drops it if the queue is full, because the server requests missing packets again. */
   _send(type, fields, options = {}) {
     try {
-      this.room.game.sendPacket({ channel: CHANNEL, type, data: bytesOf(...fields), ...options });
+      this.room.game._sendPacket(CHANNEL, { channel: CHANNEL, type, data: bytesOf(...fields), ...options });
     } catch (error) {
       if (error.codeName !== "QueueFull") throw error;
     }
@@ -384,7 +384,7 @@ class Match {
       u32(isThere ? this.id : 0), u32(isThere ? this.turn : 0),
     );
     // ENTER is a request only so that an ERROR can name it. START is not its answer.
-    this.room.game.askPacket({ channel: CHANNEL, type: ENTER, data }).catch((error) => this._refused(error));
+    this.room.game._askPacket(CHANNEL, { channel: CHANNEL, type: ENTER, data }).catch((error) => this._refused(error));
   }
 
   _refused(error) {

@@ -33,7 +33,7 @@ const VERSION = 1;
 const DEFAULT_PORT = 7777;
 const HEADER_SIZE = 12;
 const PACKET_MAX = 64 * 1024 * 1024; // bytes; no server sends longer packets
-const FIRST_OF_GAMES = 3; // lower channels belong to the protocol
+const FIRST_OF_GAMES = 4; // lower channels belong to the protocol
 
 const RELIABLE = 1, REQUEST = 2, RESPONSE = 4;
 const CONTROL = 0, MESSAGES = 2;
@@ -1042,22 +1042,30 @@ class Game extends Emitter {
   /** Sends a packet on a channel of the game, or to the plugin that serves a channel. */
   sendPacket(fields) {
     checkOptions("sendPacket", fields, PACKET_FIELDS);
-    const { channel, type, data, ...options } = fields;
-    this._send(this._gameHeader(channel, type, options), [toBytes(data)], options);
+    this._sendPacket(FIRST_OF_GAMES, fields);
+  }
+
+  /** As sendPacket, on channels from `least` on. lockstep.js has a channel of the protocol. */
+  _sendPacket(least, { channel, type, data, ...options }) {
+    this._send(this._gameHeader(least, channel, type, options), [toBytes(data)], options);
   }
 
   /** Sends a packet as a request; resolves to the bytes of the answer. */
   async askPacket(fields, waiting = {}) {
     checkOptions("askPacket", fields, PACKET_FIELDS);
     checkOptions("askPacket", waiting, WAIT_OPTIONS);
-    const { channel, type, data, ...options } = fields;
-    const header = this._gameHeader(channel, type, options);
+    return this._askPacket(FIRST_OF_GAMES, fields, waiting);
+  }
+
+  /** As askPacket, on channels from `least` on. */
+  async _askPacket(least, { channel, type, data, ...options }, waiting) {
+    const header = this._gameHeader(least, channel, type, options);
     const answer = await this._request(header, [toBytes(data)], null, { ...options, ...waiting });
     return answer.payload;
   }
 
-  _gameHeader(channel, type, options) {
-    for (const [what, value, least] of [["channel", channel, FIRST_OF_GAMES], ["type", type, 0]]) {
+  _gameHeader(leastChannel, channel, type, options) {
+    for (const [what, value, least] of [["channel", channel, leastChannel], ["type", type, 0]]) {
       if (isU16(value) && value >= least) continue;
       throw new TypeError(`the ${what} of a packet is a number from ${least} to 65535`);
     }

@@ -137,7 +137,7 @@ function client.connect(where, given)
   local self = setmetatable({
     name = given.name or "guest", timeout = given.timeout or TIMEOUT, connected = false, udp = false,
     _line = given.line, _events = {}, _first = 1, _last = 0, _receivers = {}, _handlers = {},
-    _opening = loop.slot(), _ended = loop.slot(), _transport = given.udp == "alone" and "udp" or "tcp",
+    _opening = loop.future(), _ended = loop.future(), _transport = given.udp == "alone" and "udp" or "tcp",
   }, Client)
   calls.init(self, loop, known)
   for event_type, handler in pairs(given.on or {}) do self:on(event_type, handler) end
@@ -227,12 +227,12 @@ function Client:recv(timeout)
   if event then return event end
   if self._ended.is_filled then return nil, "closed" end
   if timeout == 0 then return nil, "timeout" end
-  local slot = loop.slot()
-  self._receivers[#self._receivers + 1] = slot
+  local future = loop.future()
+  self._receivers[#self._receivers + 1] = future
   local reason
-  event, reason = loop.wait(slot, timeout)
+  event, reason = loop.wait(future, timeout)
   for i = #self._receivers, 1, -1 do
-    if self._receivers[i] == slot then table.remove(self._receivers, i) end
+    if self._receivers[i] == future then table.remove(self._receivers, i) end
   end
   return event, reason
 end

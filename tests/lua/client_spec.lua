@@ -215,6 +215,16 @@ describe("messages", function()
     c:close()
   end)
 
+  it("say an empty list within a value by client.json", function()
+    local body
+    local c, server = with()
+    server.message = function(_, packet) body = packet.payload end
+    assert.is_true(c:send("found", { items = client.json "[]", rest = {} }))
+    server_gets(server, "message")
+    assert.equal('\0\0\0\0["found",{"items":[],"rest":{}}]', body)
+    c:close()
+  end)
+
   it("ask waits for the answer", function()
     local c, server = with { message = function(self, packet)
       self:answer(packet, 0, packet.payload:sub(1, 4) .. "[\"hp\",12]")

@@ -417,7 +417,7 @@ local PORT = tonumber(arg[1])
 
 
 client.run(function()
-  local input, is_over, unread = uv.new_tcp(), loop.slot(), ""
+  local input, is_over, unread = uv.new_tcp(), loop.future(), ""
   input:connect("127.0.0.1", PORT, function()
     input:read_start(function(_, data)
       if not data then return loop.fill(is_over) end

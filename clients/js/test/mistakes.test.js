@@ -58,6 +58,7 @@ test("an option that there is not is a TypeError that names the nearest", async 
     [() => game.ping([1]), "the options of ping are an object such as { timeout: ... }, not a list"],
     [() => game.channel("x", { reliable: true }), 'channel has no option "reliable"; there are timeout'],
     [() => game.sendPacket({ chanel: 3000, type: 1 }), 'sendPacket has no option "chanel"; did you mean "channel"?'],
+    [() => game.sendPacket({ channel: 3, type: 1 }), "the channel of a packet is a number from 4 to 65535"], // lockstep's
     [() => game.askPacket({ channel: 3000, type: 1, timeout: 1 }),
       'askPacket has no option "timeout"; there are channel, type, data, reliable, priority'],
     [() => game.askPacket({ channel: 3000, type: 1 }, { timeuot: 1 }), 'askPacket has no option "timeuot"; did you mean "timeout"?'],

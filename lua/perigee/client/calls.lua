@@ -26,7 +26,7 @@ calls.BAD_NAME = "names are 1 to 64 bytes of UTF-8 without control characters (U
 function calls.init(self, scheduler, known)
   self._scheduler, self._schema = scheduler, known
   self._rooms = {} -- rooms by number
-  self._slots = {} -- request -> future of the call that waits for the answer
+  self._futures = {} -- request -> future of the call that waits for the answer
   self._ask_handlers = {}
   self._channels = channels.table() -- channels that this client serves
 end
@@ -72,18 +72,18 @@ end
 function calls:_ask(method, ...)
   local request, message, code = self:_begin(method, ...)
   if not request then return nil, message, code end
-  local slot = self._scheduler.slot()
-  self._slots[request] = slot
+  local future = self._scheduler.future()
+  self._futures[request] = future
   self:_flush() -- may already receive the answer
-  return self._scheduler.wait(slot)
+  return self._scheduler.wait(future)
 end
 
 
 --- Fails all calls that wait for an answer.
 function calls:_fail_calls(message, code)
-  local slots = self._slots
-  self._slots = {}
-  for _, slot in pairs(slots) do self._scheduler.fill(slot, nil, message, code) end
+  local futures = self._futures
+  self._futures = {}
+  for _, future in pairs(futures) do self._scheduler.fill(future, nil, message, code) end
 end
 
 
@@ -94,10 +94,10 @@ function calls:_take(event)
   event.room = event.room_id and self._rooms[event.room_id]
   local take = events[event.type]
   if take and take(self, event) then return end
-  local slot = event.answers and self._slots[event.answers]
-  if slot then
-    self._slots[event.answers] = nil
-    return self._scheduler.fill(slot, event)
+  local future = event.answers and self._futures[event.answers]
+  if future then
+    self._futures[event.answers] = nil
+    return self._scheduler.fill(future, event)
   end
   if event.type ~= "answer" then self:_publish(event) end
 end

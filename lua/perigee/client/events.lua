@@ -31,11 +31,11 @@ end
 
 function events.failed(self, event)
   local own = not event.fault and codes[event.code]
-  local slot = self._slots[event.answers]
-  self._slots[event.answers] = nil
-  if read_fault(self, event) or not slot then return true end
-  if own then self._scheduler.fill(slot, nil, own[2], own[1]) end
-  self._scheduler.fill(slot, nil, event.message, event.code, event.value)
+  local future = self._futures[event.answers]
+  self._futures[event.answers] = nil
+  if read_fault(self, event) or not future then return true end
+  if own then self._scheduler.fill(future, nil, own[2], own[1]) end
+  self._scheduler.fill(future, nil, event.message, event.code, event.value)
   return true
 end
 

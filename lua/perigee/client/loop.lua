@@ -134,35 +134,35 @@ end
 
 
 -- Runs the loop until the future has its results, or nothing is left to wait for.
-local function drive(slot)
+local function drive(future)
   if is_running then
     error("this call waits, and the loop runs already: wrap the code in client.spawn", 0)
   end
-  while not slot.is_filled and not is_idle() do run_once(math.huge) end
+  while not future.is_filled and not is_idle() do run_once(math.huge) end
 end
 
 
 -- Waiting ---------------------------------------------------------------------------------------
 
----@class perigee.client.Slot
+---@class perigee.client.Future
 ---@field is_filled boolean
 
 --- Returns a future: `loop.fill` sets its results, `loop.wait` waits for them and returns them.
----@return perigee.client.Slot
-function loop.slot()
+---@return perigee.client.Future
+function loop.future()
   return { is_filled = false }
 end
 
 
 --- Sets the results of a future and resumes the coroutines that wait for it. Later calls for this future do
 --- nothing.
----@param slot perigee.client.Slot
-function loop.fill(slot, ...)
-  if slot.is_filled then return end
+---@param future perigee.client.Future
+function loop.fill(future, ...)
+  if future.is_filled then return end
   filled = filled + 1
-  slot.is_filled, slot.count = true, select("#", ...)
-  if slot.count > 0 then slot.results = { ... } end
-  for i = 1, #slot do resume(slot[i]) end
+  future.is_filled, future.count = true, select("#", ...)
+  if future.count > 0 then future.results = { ... } end
+  for i = 1, #future do resume(future[i]) end
 end
 
 
@@ -180,30 +180,30 @@ function loop.is_running()
 end
 
 
-local function time_out(slot)
-  loop.fill(slot, nil, "timeout")
+local function time_out(future)
+  loop.fill(future, nil, "timeout")
 end
 
 
 --- Waits for the results of a future and returns them. Returns nil, "timeout" if they do not arrive within
 --- `seconds` (nil: no limit), and nil, "closed" if nothing is left to wait for.
----@param slot perigee.client.Slot
+---@param future perigee.client.Future
 ---@param seconds? number
-function loop.wait(slot, seconds)
-  if not slot.is_filled then
-    local timer = seconds and timers:add(due_in(seconds), time_out, slot)
+function loop.wait(future, seconds)
+  if not future.is_filled then
+    local timer = seconds and timers:add(due_in(seconds), time_out, future)
     local ok, problem = true, nil
     if is_running and coroutine.running() then
-      slot[#slot + 1] = coroutine.running()
+      future[#future + 1] = coroutine.running()
       coroutine.yield()
     else
-      ok, problem = pcall(drive, slot)
-      slot.is_filled = true -- also after an error, because later results must not fill the future
+      ok, problem = pcall(drive, future)
+      future.is_filled = true -- also after an error, because later results must not fill the future
     end
     if timer then timers:cancel(timer) end
     if not ok then error(problem, 0) end
   end
-  return unpack(slot.results or { nil, "closed" }, 1, slot.count or 2)
+  return unpack(future.results or { nil, "closed" }, 1, future.count or 2)
 end
 
 
@@ -211,7 +211,7 @@ end
 ---@param seconds number
 function loop.sleep(seconds)
   checked.seconds("client.sleep", seconds)
-  loop.wait(loop.slot(), seconds)
+  loop.wait(loop.future(), seconds)
 end
 
 
@@ -219,13 +219,13 @@ end
 --- runs the loop until no work is left. Raises the error of any coroutine.
 ---@param fn? function
 function loop.run(fn, ...)
-  local slot = loop.slot()
+  local future = loop.future()
   if not fn then
-    drive(slot)
+    drive(future)
     return
   end
-  loop.spawn(function(...) loop.fill(slot, fn(...)) end, ...)
-  return loop.wait(slot)
+  loop.spawn(function(...) loop.fill(future, fn(...)) end, ...)
+  return loop.wait(future)
 end
 
 

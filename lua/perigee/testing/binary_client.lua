@@ -31,9 +31,9 @@ local binary_client = {}
 local function scheduler(clock)
   local function spawn(fn, ...) clock:spawn(fn, ...) end
   return {
-    slot = clocks.slot, spawn = spawn, enter = spawn,
-    fill = function(slot, ...) clock:fill(slot, ...) end,
-    wait = function(slot, seconds) return clock:wait(slot, (seconds or HUGE) * 1000) end,
+    future = clocks.future, spawn = spawn, enter = spawn,
+    fill = function(future, ...) clock:fill(future, ...) end,
+    wait = function(future, seconds) return clock:wait(future, (seconds or HUGE) * 1000) end,
   }
 end
 

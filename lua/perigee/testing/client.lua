@@ -49,7 +49,7 @@ end
 --- Attaches a new connection. From now on, the previous connection delivers nothing.
 function Client:_attach(server_end, network)
   local own
-  self._opening, self._ended = clocks.slot(), clocks.slot()
+  self._opening, self._ended = clocks.future(), clocks.future()
   own = link.new(self.server._clock, self.server:_new_random(), server_end, {
     on_bytes = function(data) return self._link == own and self:_on_bytes(data) end,
     on_end = function(ending) return self._link == own and self:_on_end(ending) end,
@@ -87,7 +87,7 @@ function Client:_tell()
     local waiter = waiters[i]
     local index = self._inbox:find(waiter.topic, waiter.accept, waiter.from)
     waiter.from = self._inbox.count + 1
-    if index then self._clock:fill(waiter.slot, index) end
+    if index then self._clock:fill(waiter.future, index) end
   end
 end
 
@@ -101,7 +101,7 @@ function Client:_finish(code, message)
   local event = { type = "closed", code = self.reason.code, message = self.reason.message }
   self._inbox:push(self._clock.now, event)
   self:_tell()
-  for _, waiter in ipairs(self._waiters) do self._clock:fill(waiter.slot, nil, "closed") end
+  for _, waiter in ipairs(self._waiters) do self._clock:fill(waiter.future, nil, "closed") end
   self._clock:fill(self._opening, nil, event.message, event.code)
   self._clock:fill(self._ended)
 end
@@ -128,9 +128,9 @@ function Client:_await(topic, accept, seconds)
   local index = inbox:find(topic, accept)
   if index then return index end
   if self._ended.is_filled then return nil, "closed" end
-  local waiter = { topic = topic, accept = accept, slot = clocks.slot(), from = inbox.count + 1 }
+  local waiter = { topic = topic, accept = accept, future = clocks.future(), from = inbox.count + 1 }
   table.insert(self._waiters, waiter)
-  local found, problem = self._clock:wait(waiter.slot, seconds * 1000)
+  local found, problem = self._clock:wait(waiter.future, seconds * 1000)
   for i, other in ipairs(self._waiters) do
     if other == waiter then table.remove(self._waiters, i) end
   end

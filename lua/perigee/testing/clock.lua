@@ -104,12 +104,12 @@ end
 
 -- Waiting ---------------------------------------------------------------------------------------
 
----@class perigee.testing.Slot
+---@class perigee.testing.Future
 ---@field is_filled boolean
 
 --- Returns a future for a result that a task waits for.
----@return perigee.testing.Slot
-function clock.slot()
+---@return perigee.testing.Future
+function clock.future()
   return { is_filled = false }
 end
 
@@ -128,18 +128,18 @@ end
 
 --- Sets the results of a future and resumes the task that waits for it. Later calls for this future do
 --- nothing.
----@param slot perigee.testing.Slot
-function Clock:fill(slot, ...)
-  if slot.is_filled then return end
-  slot.is_filled = true
-  slot.count, slot.results = select("#", ...), { ... }
-  if slot.entry then self:cancel(slot.entry) end
-  if slot.task then resume(self, slot.task) end
+---@param future perigee.testing.Future
+function Clock:fill(future, ...)
+  if future.is_filled then return end
+  future.is_filled = true
+  future.count, future.results = select("#", ...), { ... }
+  if future.entry then self:cancel(future.entry) end
+  if future.task then resume(self, future.task) end
 end
 
 
 local function time_out(argument)
-  argument.clock:fill(argument.slot, nil, "timeout")
+  argument.clock:fill(argument.future, nil, "timeout")
 end
 
 
@@ -149,27 +149,27 @@ end
 
 
 --- Waits for the results of a future and returns them. Returns nil, "timeout" if they do not arrive in time.
----@param slot perigee.testing.Slot
+---@param future perigee.testing.Future
 ---@param milliseconds number
-function Clock:wait(slot, milliseconds)
+function Clock:wait(future, milliseconds)
   local limit = self.now + milliseconds
   local co = coroutine.running()
   local task = co and self._tasks[co]
-  if task and not slot.is_filled then
-    slot.task = task
+  if task and not future.is_filled then
+    future.task = task
     if limit < HUGE then
-      slot.entry = self:at(limit, time_out, { clock = self, slot = slot })
+      future.entry = self:at(limit, time_out, { clock = self, future = future })
     end
     coroutine.yield()
   elseif not task then
     self._rounds = 0
-    while not slot.is_filled and self:step(limit) do end
+    while not future.is_filled and self:step(limit) do end
   end
-  if not slot.is_filled then
-    slot.is_filled = true -- later results must not fill the future
+  if not future.is_filled then
+    future.is_filled = true -- later results must not fill the future
     return nil, "timeout"
   end
-  return unpack(slot.results, 1, slot.count)
+  return unpack(future.results, 1, future.count)
 end
 
 
@@ -190,9 +190,9 @@ end
 
 --- Starts a task: runs `fn(...)` in a coroutine until it first waits.
 ---@param fn function
----@return perigee.testing.Slot ended future of the results of `fn`
+---@return perigee.testing.Future ended future of the results of `fn`
 function Clock:spawn(fn, ...)
-  local ended = clock.slot()
+  local ended = clock.future()
   local co = coroutine.create(function(...) self:fill(ended, fn(...)) end)
   local task = { co = co, clock = self }
   self._tasks[co] = task

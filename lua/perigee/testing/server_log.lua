@@ -31,9 +31,9 @@ local function await_log(self, pattern, seconds, level)
     local entry = find_log(self, pattern, from, level)
     if entry then return entry end
     from = #self.logs + 1
-    local slot = clocks.slot()
-    table.insert(self._waiters, slot)
-    local _, problem = self._clock:wait(slot, limit - self._clock.now)
+    local future = clocks.future()
+    table.insert(self._waiters, future)
+    local _, problem = self._clock:wait(future, limit - self._clock.now)
     if problem then return nil end
   end
 end

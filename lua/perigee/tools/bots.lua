@@ -89,25 +89,25 @@ end
 
 local function new_run(chosen, script)
   local run = {
-    script = script, is_over = false, ending = loop.slot(), done = loop.slot(), playing = 0,
+    script = script, is_over = false, ending = loop.future(), done = loop.future(), playing = 0,
     clients = {}, figures = figures.new(chosen.count, chosen.udp),
   }
   local waits = {} -- future -> client whose end also ends the wait, or true
   --- Lets time pass. Returns early if the run ends, or if client `c` is closed.
   function run.wait(seconds, c)
     if run.is_over then return end
-    local slot = loop.slot()
-    waits[slot] = c or true
-    loop.wait(slot, seconds)
-    waits[slot] = nil
+    local future = loop.future()
+    waits[future] = c or true
+    loop.wait(future, seconds)
+    waits[future] = nil
   end
   --- Ends the waits for a client, or all waits.
   function run.wake(c)
     local ended = {}
-    for slot, about in pairs(waits) do
-      if not c or about == c then ended[#ended + 1] = slot end
+    for future, about in pairs(waits) do
+      if not c or about == c then ended[#ended + 1] = future end
     end
-    for _, slot in ipairs(ended) do loop.fill(slot) end
+    for _, future in ipairs(ended) do loop.fill(future) end
   end
   local is_worse = chosen.latency > 0 or chosen.jitter > 0 or chosen.loss > 0
   --- Returns the line between a bot and the server, or nil.
@@ -177,7 +177,7 @@ end
 
 -- Closes the clients of all bots that are still connected.
 local function close_all(run)
-  local open, all_closed = 0, loop.slot()
+  local open, all_closed = 0, loop.future()
   for c in pairs(run.clients) do
     open = open + 1
     client.spawn(function()

@@ -207,7 +207,7 @@ local function session(chosen)
     questions = {},
     pending = 0,
     is_over = false,
-    udp_known = loop.slot(), -- whether UDP passes
+    udp_known = loop.future(), -- whether UDP passes
   }, Session)
   self.paint = show.painter(self.screen.has_colours)
   local ignore_signals = on_signals(function(code)

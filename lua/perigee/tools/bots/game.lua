@@ -49,7 +49,7 @@ end
 ---@param path string
 ---@return string? address, fun()|string stop
 function game.serve(path)
-  local out, ready, ended = uv.new_pipe(false), loop.slot(), loop.slot()
+  local out, ready, ended = uv.new_pipe(false), loop.future(), loop.future()
   local args = { "--child-of", tostring(uv.os_getpid()), "run", path } -- the server ends with this process
   for _, flag in ipairs(FLAGS) do args[#args + 1] = flag end
   -- Ctrl-C must not end the server before the bots have closed their connections, so the server gets its own

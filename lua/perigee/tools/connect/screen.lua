@@ -96,7 +96,7 @@ end
 function Screen:read_line()
   while #self._lines == 0 and not self._input_ended do
     if self._is_paused then self:_resume() end
-    self._waiting = loop.slot()
+    self._waiting = loop.future()
     loop.wait(self._waiting)
   end
   return table.remove(self._lines, 1)
