@@ -22,9 +22,10 @@ typedef struct Listener Listener;    // tcp.c
 typedef struct Sim Sim;              // sim.c
 
 enum {
-  READ_BUFFER_BYTES = 64 << 10
-};  // read buffer shared by all connections of a
-    // loop
+  READ_BUFFER_BYTES = 64 << 10,  // read buffer shared by all connections of a loop
+  ACCEPT_SLICE_US = 10000,       // time of events.accept in an iteration after which
+                                 // further connections wait for the next one
+};
 
 /// Sums for the limits that all connections share, whichever threads serve them.
 typedef struct NetTotals {
@@ -64,6 +65,7 @@ struct Net {
   List dropping;                   // Conns with dropped messages to report
   NetSent sent;                    // messages sent to all connections so far
   Listener *listeners;
+  uint64_t accept_us;  // time that events.accept has taken in this iteration
   uint64_t accept_warned_ms;
   uint64_t descriptors;  // descriptors that this process may open
   NetTotals own_totals,
@@ -119,8 +121,14 @@ uint16_t udp_port_to_attach(const Conn *conn);
 /// Destroys all connections, closing ones included.
 void tcp_destroy_all(Net *net);
 
+/// Accepts connections that wait because events.accept took too long. Returns whether
+/// others still wait.
+bool tcp_accept_waiting(Net *net);
+
 /// Returns whether a new connection may stay, before anything is read from it.
-static inline bool net_accepts(const Net *net, const ConnInfo *info) {
-  return info->framing == FRAMING_ADMIN || !net->events.accept ||
-         net->events.accept(net->data, info->address, info->port);
+bool net_accepts(Net *net, const ConnInfo *info);
+
+/// Returns whether events.accept has time left in this iteration.
+static inline bool net_may_accept(const Net *net) {
+  return net->accept_us < ACCEPT_SLICE_US;
 }

@@ -18,6 +18,14 @@ Loop *net_loop(Net *net) { return net->sim ? NULL : &net->loop; }
 
 // --- The iteration ---
 
+bool net_accepts(Net *net, const ConnInfo *info) {
+  if (info->framing == FRAMING_ADMIN || !net->events.accept) return true;
+  uint64_t began_us = net_clock_us(net);
+  bool is_in = net->events.accept(net->data, info->address, info->port);
+  net->accept_us += net_clock_us(net) - began_us;
+  return is_in;
+}
+
 bool net_end_iteration(Net *net) {
   void *data = net->events.iteration_data ? net->events.iteration_data : net->data;
   bool is_more = net->events.iteration(data, net_now_ms(net));
@@ -31,7 +39,8 @@ bool net_end_iteration(Net *net) {
   for (NetPart *part = net->parts; part; part = part->next)
     if (part->ops->end_iteration) is_more |= part->ops->end_iteration(part);
   if (net->events.flushed) net->events.flushed(net->data);
-  return is_more;
+  net->accept_us = 0;
+  return tcp_accept_waiting(net) || is_more;
 }
 
 // --- Figures of all connections ---

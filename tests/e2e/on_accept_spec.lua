@@ -14,6 +14,7 @@ local GAME = [[
     if banned == "fails" then error "on purpose" end
     if banned == "waits" then perigee.sleep(0.1) end
     if banned == "five" then return 5 end
+    while banned == "loops" do end
     if banned == "news" then perigee.send(perigee.to.all, "refused", port) end
     return not banned, "banned"
   end
@@ -77,6 +78,18 @@ for _, threads in ipairs { 0, 2 } do
       assert.equal(errors, perigee:count_log(function(line) return line.level == "error" end))
       ann:question(0, "ban", false)
       try(perigee):expect "WELCOME"
+    end)
+
+    it("that loops for ever does not hold the others for long", function()
+      local perigee = start()
+      local ann = perigee:client "ann"
+      ann:question(0, "ban", "loops")
+      local clients = {}
+      for i = 1, 20 do clients[i] = Client.connect(perigee.port) end
+      local seen = ann:question(0, "seen")
+      assert.is_true(seen < 20, seen)
+      for _, client in ipairs(clients) do client:expect "END" end
+      assert.equal(21, ann:question(0, "seen"))
     end)
 
     it("runs for a client by UDP alone, but not for one that attaches", function()

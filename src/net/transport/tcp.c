@@ -32,6 +32,7 @@ struct Listener {
   uv_tcp_t tcp;
   Net *net;
   Framing framing;
+  bool is_waiting;  // libuv has a connection that is not accepted yet
   Listener *next;
 };
 
@@ -244,15 +245,33 @@ static void accept_for_remote(Listener *listener) {
 
 // --- Listening ---
 
-static void on_connection(uv_stream_t *server, int status) {
-  Listener *listener = server->data;
-  Net *net = listener->net;
-  if (status != 0)
-    warn_accept(net, uv_strerror(status));
-  else if (net->remote_count > 0 && listener->framing != FRAMING_ADMIN)
+// If events.accept has no time left, leaves the connection to libuv, which stops to
+// listen until tcp_accept_waiting takes it.
+static void accept_next(Listener *listener) {
+  const Net *net = listener->net;
+  listener->is_waiting = !net_may_accept(net);
+  if (listener->is_waiting) return;
+  if (net->remote_count > 0 && listener->framing != FRAMING_ADMIN)
     accept_for_remote(listener);
   else
     accept_conn(listener);
+}
+
+bool tcp_accept_waiting(Net *net) {
+  bool is_any = false;
+  for (Listener *listener = net->listeners; listener; listener = listener->next) {
+    if (listener->is_waiting) accept_next(listener);
+    is_any |= listener->is_waiting;
+  }
+  return is_any;
+}
+
+static void on_connection(uv_stream_t *server, int status) {
+  Listener *listener = server->data;
+  if (status == 0)
+    accept_next(listener);
+  else
+    warn_accept(listener->net, uv_strerror(status));
 }
 
 static void on_listener_closed(uv_handle_t *handle) { mem_free(handle->data); }

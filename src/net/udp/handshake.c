@@ -241,14 +241,15 @@ static void come_alone(const Request *request) {
   ConnInfo info = {.framing = FRAMING_PACKETS};
   address_text(&request->from->remote, info.address);
   info.port = address_port(&request->from->remote);
-  if (!net_accepts(request->socket->server->net, &info)) return;
+  Net *net = request->socket->server->net;
+  if (!net_may_accept(net)) return;  // the client sends its request again
+  if (!net_accepts(net, &info)) return;
   const char *why = find_fault(request, info.address);
   if (why) {
     bool is_stopping = request->socket->server->is_stopping;
     reject(request, is_stopping ? CODE_UNAVAILABLE : CODE_SERVER_FULL, why);
     return;
   }
-  Net *net = request->socket->server->net;
   Secrets secrets;
   net_random(net, secrets.own, sizeof secrets.own);
   if (!udp_shared_secret(secrets.own, request->extension.client_key, secrets.shared)) {
