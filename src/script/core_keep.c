@@ -181,6 +181,47 @@ static int core_release(lua_State *L) {
   return 0;
 }
 
+// --- Documents ---
+
+// unix(): returns seconds since 1970, with their fraction
+static int core_unix(lua_State *L) {
+  lua_pushnumber(L, (double)net_unix_us(core_host(L)->net) / 1e6);
+  return 1;
+}
+
+// keep_settings(): returns save_interval, durable and version
+static int core_keep_settings(lua_State *L) {
+  const Host *host = core_host(L);
+  ScriptStore settings = host->events->config_store(host->events_data);
+  lua_pushnumber(L, settings.save_s);
+  lua_pushboolean(L, settings.is_durable);
+  lua_pushnumber(L, settings.version);
+  return 3;
+}
+
+static bool on_row(void *data, const BackendRow *row) {
+  lua_State *L = data;
+  lua_pushlstring(L, row->id.bytes, row->id.size);
+  lua_pushlstring(L, row->document.value.bytes, row->document.value.size);
+  lua_rawset(L, -3);
+  return true;
+}
+
+// kept_documents(index, name): makes the collection, and returns all its documents, JSON by
+// id; or nil and a sentence. Only while the game is loaded for the first time.
+static int core_kept_documents(lua_State *L) {
+  StoreFault fault;
+  const Host *host = core_host(L);
+  StoreCollection collection = {.name = luaL_checkstring(L, 2)};
+  lua_newtable(L);
+  if (host->store == NULL || store_read_all(host->store, core_id(L, 1), &collection,
+                                            on_row, L, &fault) == STORE_OK)
+    return 1;
+  lua_pushnil(L);
+  lua_pushstring(L, fault.text);
+  return 2;
+}
+
 // --- Rooms ---
 
 static void push_own_settings(lua_State *L, const RoomSettings *own) {
@@ -260,9 +301,16 @@ static int core_restore_member(lua_State *L) {
   return 1;
 }
 
-const luaL_Reg core_keep_functions[] = {
-    {"image_take", core_image_take},         {"image_read", core_image_read},
-    {"kept_session", core_kept_session},     {"restore_session", core_restore_session},
-    {"keep_sessions", core_keep_sessions},   {"release", core_release},
-    {"kept_room", core_kept_room},           {"restore_room", core_restore_room},
-    {"restore_member", core_restore_member}, {NULL, NULL}};
+const luaL_Reg core_keep_functions[] = {{"image_take", core_image_take},
+                                        {"image_read", core_image_read},
+                                        {"kept_session", core_kept_session},
+                                        {"restore_session", core_restore_session},
+                                        {"keep_sessions", core_keep_sessions},
+                                        {"release", core_release},
+                                        {"unix", core_unix},
+                                        {"keep_settings", core_keep_settings},
+                                        {"kept_documents", core_kept_documents},
+                                        {"kept_room", core_kept_room},
+                                        {"restore_room", core_restore_room},
+                                        {"restore_member", core_restore_member},
+                                        {NULL, NULL}};

@@ -31,13 +31,15 @@
 // Functions of the Lua half that do not handle an event. Their numbers follow the
 // numbers of SeamEvent.
 // X(constant, name)
-#define ENTRY_MAP(X)                                                                  \
-  X(ENTRY_LOAD, "load")       /* data: the game's path, "" for a reload */            \
-  X(ENTRY_UPGRADE, "upgrade") /* a step of a reload: on_upgrade of the next room */   \
-  X(ENTRY_FOLLOW_UP, "follow_up")     /* on_reload */                                 \
-  X(ENTRY_FORGET, "forget")           /* peer, which was rejected */                  \
-  X(ENTRY_FORGET_ROOM, "forget_room") /* room, whose on_create failed */              \
-  X(ENTRY_ACCEPT, "accept")           /* on_accept; data: the address, a: the port */ \
+#define ENTRY_MAP(X)                                                                   \
+  X(ENTRY_LOAD, "load")       /* data: the game's path, "" for a reload */             \
+  X(ENTRY_UPGRADE, "upgrade") /* a step of a reload: on_upgrade of the next room */    \
+  X(ENTRY_FOLLOW_UP, "follow_up")     /* on_reload */                                  \
+  X(ENTRY_FORGET, "forget")           /* peer, which was rejected */                   \
+  X(ENTRY_FORGET_ROOM, "forget_room") /* room, whose on_create failed */               \
+  X(ENTRY_ACCEPT, "accept")           /* on_accept; data: the address, a: the port */  \
+  X(ENTRY_RESTORE, "restore")         /* brings back what is kept, before the start */ \
+  X(ENTRY_SAVE, "save")               /* saves everything, because the server stops */ \
   X(ENTRY_LOOK, "look") /* checks states; peer, room, a: type of the last event */
 
 typedef enum Entry {

@@ -298,6 +298,13 @@ static void look_at_states(Host *host) {
 
 // --- Loading ---
 
+static bool restore(Host *host) {
+  if (host_call(host, &(Event){.type = ENTRY_RESTORE}) != HOST_ENDED) return false;
+  host_done(host);
+  host_commit(host);
+  return true;
+}
+
 const char *script_load(Script *script) {
   if (script->options.game == NULL) return NULL;
   script->is_loaded = host_init(script);
@@ -309,7 +316,13 @@ const char *script_load(Script *script) {
   host_done(script);
   host_commit(script);
   log_info("loaded", log_str("game", game));
-  return NULL;
+  return restore(script) ? NULL : (const char *)script->fault.data;
+}
+
+void script_save(Script *script) {
+  if (!script->is_loaded) return;
+  if (host_call(script, &(Event){.type = ENTRY_SAVE}) == HOST_ENDED) host_done(script);
+  host_commit(script);
 }
 
 void script_reload(Script *script, uint32_t token, bool is_forced) {

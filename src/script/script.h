@@ -55,6 +55,9 @@ typedef struct ScriptStore {
   uint32_t delay_ms;    // longest time between a write and its commit
   uint32_t timeout_ms;  // longest time that a call waits
   size_t cache;         // bytes of cached documents
+  double save_s;        // time in which everything durable is saved
+  uint32_t version;     // version of the game, as the game counts
+  bool is_durable;      // whether perigee.state survives the process
 } ScriptStore;
 
 /// Callbacks to the owner, called within script_load and script_handle. `data` is the
@@ -143,6 +146,9 @@ void script_start(Script *script);
 
 /// Makes the next drain run on_stop; `why` is the signal.
 void script_stop(Script *script, const char *why);
+
+/// Saves what survives the process. Nothing is saved after this call.
+void script_save(Script *script);
 
 /// Ends all ticks and timers, because the server has stopped.
 void script_set_over(Script *script);

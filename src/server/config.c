@@ -341,6 +341,9 @@ ScriptStore config_script_store(const Config *config) {
       .delay_ms = config_ms(config, KEY_STORE_DELAY),
       .timeout_ms = config_ms(config, KEY_STORE_TIMEOUT),
       .cache = (size_t)config_number(config, KEY_STORE_CACHE),
+      .save_s = config_number(config, KEY_SAVE_INTERVAL),
+      .version = (uint32_t)config_number(config, KEY_VERSION),
+      .is_durable = config_number(config, KEY_DURABLE) != 0,
   };
 }
 

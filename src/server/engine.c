@@ -178,6 +178,7 @@ static bool on_iteration(void *data, uint64_t now_ms) {
       engine->state = ENGINE_LEAVING;
       return true;
     case ENGINE_LEAVING:
+      script_save(engine->script);
       session_shutdown(engine->session);
       if (engine->options.events->leaving != NULL)
         engine->options.events->leaving(engine->options.data);

@@ -144,6 +144,15 @@
     "time that a call waits for a store that does not work", "", "")                   \
   X(KEY_STORE_CACHE, store_cache, BYTES, "16 MiB", 0, 1 << 30, START,                  \
     "memory for documents that were read or written last", "", "")                     \
+  X(KEY_SAVE_INTERVAL, save_interval, SECONDS, "5", 0.1, 3600, LIVE,                   \
+    "time in which the rooms and peers that have changed are saved", "",               \
+    "See [durable rooms](durable.md). A crash loses the changes of this time at "      \
+    "most.")                                                                           \
+  X(KEY_DURABLE, durable, SWITCH, "false", 0, 1, LIVE,                                 \
+    "whether perigee.state survives the end of the server", "", "")                    \
+  X(KEY_VERSION, version, WHOLE, "0", 0, 1000000000, LIVE,                             \
+    "version of the game's states, which on_upgrade gets after a start", "",           \
+    "The game increases it. States of a newer version are set aside.")                 \
   X(KEY_ADMIN, admin, ADDRESS, "127.0.0.1:7778", 0, 0, START,                          \
     "address for operators and tools: the control API under /api, MCP under /mcp", "", \
     "`false` switches it off. Where another server has the port and the address "      \

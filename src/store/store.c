@@ -25,6 +25,7 @@ struct Store {
   size_t bytes;    // bytes of the steps that are not committed, without those of `open`
   RequestList written;
   StoreStats stats;
+  bool has_posted;
 };
 
 // --- The thread ---
@@ -175,10 +176,52 @@ Backend *store_backend(const Store *store) {
   return store->backend;
 }
 
+// A page of store_read_all.
+typedef struct Page {
+  BackendOnRow *on_row;
+  void *data;
+  uint32_t count;
+  Buf last;  // id of the last document
+} Page;
+
+static bool on_page_row(void *data, const BackendRow *row) {
+  Page *page = data;
+  page->count++;
+  page->last.size = 0;
+  buf_append(&page->last, row->id.bytes, row->id.size);
+  return page->on_row(page->data, row);
+}
+
+// The thread has got no request yet, so it does not use the back end.
+StoreCode store_read_all(Store *store, uint32_t index,
+                         const StoreCollection *collection, BackendOnRow *on_row,
+                         void *data, StoreFault *fault) {
+  enum { PAGE = 100 };
+  const BackendOps *ops = writer_ops(store->writer);
+  assert(!store->has_posted && "the thread uses the back end");
+  Page page = {.on_row = on_row, .data = data};
+  StoreCode code = ops->define(store->backend, index, collection, fault);
+  for (bool is_over = false; code == STORE_OK && !is_over;) {
+    StoreScan scan = {
+        .collection = index,
+        .schema_below = UINT32_MAX,
+        .limit = PAGE,
+        .after = {(const char *)page.last.data, (uint32_t)page.last.size}};
+    Buf after = page.last;
+    page.last = (Buf){0};
+    page.count = 0;
+    code = ops->scan(store->backend, &scan, on_page_row, &page, fault);
+    buf_deinit(&after);
+    is_over = page.count == 0;
+  }
+  buf_deinit(&page.last);
+  return code;
+}
+
 // --- The open unit ---
 
 StoreCode store_step(Store *store, const StoreStep *step) {
-  if (step->value.size > STORE_VALUE_MAX) return STORE_TOO_LARGE;
+  if (step->value.size > STORE_STEP_MAX) return STORE_TOO_LARGE;
   if (store->stats.waiting + store->steps >= STORE_WRITES_MAX ||
       store->bytes + store->open.size >= STORE_WRITES_BYTES_MAX)
     return STORE_SLOW;
@@ -283,7 +326,9 @@ void store_define_board(Store *store, uint32_t token, uint32_t index,
 }
 
 void store_post(Store *store) {
-  if (store->service != NULL) service_post(store->service, &store->written);
+  if (store->service == NULL || store->written.first == NULL) return;
+  store->has_posted = true;
+  service_post(store->service, &store->written);
 }
 
 StoreStats store_stats(const Store *store) {

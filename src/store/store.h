@@ -77,6 +77,12 @@ Backend *store_backend(const Store *store);
 /// Commits what was posted, without answers, and ends the thread. NULL is allowed.
 void store_close(Store *store);
 
+/// Defines a collection, and reads all its documents, within the call: at the start, before
+/// the first store_post.
+StoreCode store_read_all(Store *store, uint32_t index,
+                         const StoreCollection *collection, BackendOnRow *on_row,
+                         void *data, StoreFault *fault);
+
 /// Adds a step to the open unit. Returns STORE_SLOW if too many writes wait.
 StoreCode store_step(Store *store, const StoreStep *step);
 

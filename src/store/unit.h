@@ -11,8 +11,9 @@
 #include "wire/reader.h"
 
 enum {
-  STORE_ID_MAX = 255,        // bytes of a document's key
-  STORE_VALUE_MAX = 1 << 20  // bytes of a document's JSON
+  STORE_ID_MAX = 255,         // bytes of a document's key
+  STORE_VALUE_MAX = 1 << 20,  // bytes of a document's JSON
+  STORE_STEP_MAX = 2 << 20    // bytes of the value of a step; a room's image is Base64
 };
 
 typedef enum StoreStepType {

@@ -267,7 +267,7 @@ local FIELDS = {
     e.received = r:u32()
     e.udp_port = r:u16()
     e.udp_key = r:bytes(32)
-    if e.resumed > 1 then error("a boolean is 0 or 1", 0) end
+    if e.resumed > 2 then error("`resumed` is 0, 1 or 2", 0) end
   end,
   TOOL_ADD = function() end,
   TOOL_REMOVE = function() end,

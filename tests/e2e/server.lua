@@ -239,6 +239,15 @@ function Server:stop()
 end
 
 
+--- Ends the server without warning: SIGKILL.
+function Server:crash()
+  unsettled[self] = nil
+  self:kill "sigkill"
+  self:wait_exit()
+  self:check_log(2)
+end
+
+
 --- Standard error has only log lines so far, and none of a fault in the server itself.
 function Server:check_log(level)
   level = (level or 1) + 1

@@ -298,6 +298,10 @@ local function calls(core)
   end
   function core.config_protocol() return core.config.protocol or "" end
   function core.config_take() core.config_taken = true end
+
+  -- Nothing is durable.
+  function core.keep_settings() return 5, false, 0 end
+  function core.keep_sessions(is_on) assert(not is_on) end
   -- Of reloads: inputs that were given, by name; delays; how the last one ended.
   core.reload_inputs = {
     [0] = "request", "force", "change", "checked", "again", "expire", "rollback", "ended", "failed",

@@ -2,6 +2,7 @@
 
 local class = require "perigee.util.class"
 local core = require "perigee.core"
+local durable = require "perigee.host.durable"
 local fault = require "perigee.util.fault"
 local replacements = require "perigee.api.replacements"
 local add_bot = require "perigee.api.bot"
@@ -12,6 +13,7 @@ local options = require "perigee.api.options"
 local registry = require "perigee.host.registry"
 local room_settings = require "perigee.host.room_settings"
 local targets = require "perigee.api.targets"
+local tasks = require "perigee.host.tasks"
 local timers = require "perigee.host.timers"
 
 local TO_ROOM, TO_PEER = core.targets.room, core.targets.peer
@@ -50,6 +52,15 @@ end
 
 function getters.lockstep(self)
   return lockstep.object(self)
+end
+
+
+function Room:save()
+  tasks.check_may_wait "room:save"
+  if not durable.is_kind(self._kind) then
+    fault.raise("room:save is for rooms of a kind with durable = true, and %s is none", self._kind)
+  end
+  return durable.save(self)
 end
 
 

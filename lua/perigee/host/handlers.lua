@@ -18,7 +18,7 @@ local handlers = {}
 
 local KIND_HANDLERS = {
   "on_create", "on_delete", "on_join", "on_leave", "on_message", "on_broadcast",
-  "on_backpressure", "on_resume", "on_tick", "on_upgrade", "on_error", "on_turn", "on_desync",
+  "on_backpressure", "on_resume", "on_restore", "on_tick", "on_upgrade", "on_error", "on_turn", "on_desync",
   "on_snapshot",
 }
 

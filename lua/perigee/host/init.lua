@@ -18,6 +18,7 @@ local PARTS = {
   require "perigee.host.game", require "perigee.host.peers", require "perigee.host.packets",
   require "perigee.host.rooms", require "perigee.host.time", require "perigee.host.admin",
   require("perigee.host.fetches").on, require("perigee.host.stores").on,
+  require("perigee.host.durable").on, require("perigee.host.durable_restore").on,
   require("perigee.host.bots").events,
 }
 

@@ -3,6 +3,7 @@
 local bots = require("perigee.host.bots").api
 local core = require "perigee.core"
 local declared = require "perigee.world.declared"
+local durable = require "perigee.host.durable"
 local events = require "perigee.api.events"
 local fault = require "perigee.util.fault"
 local live = require "perigee.host.live"
@@ -101,6 +102,9 @@ function on.disconnect(peer, _, _, code)
   local handler = not is_bot and live.game.on_disconnect or nil
   ran[1] = handler
   local object = rawget(peers, peer)
+  if object then
+    durable.forget_peer(object)
+  end
   if handler or events.recording or object or declared.is_used then
     object = peer_host.keep(peer)
   end
@@ -127,13 +131,14 @@ function on.suspend(peer, _, _, code)
 end
 
 
-function on.resume(peer, room, _, away_ms, lost, _, resent)
+function on.resume(peer, room, _, away_ms, lost, restored, resent)
   live.task = nil
   local handler = of_room[room].on_resume
   ran[1] = handler
   if handler then
     handler(room_objects[room], peers[peer], {
-      seconds = away_ms / 1e3, lost = lost, resent = resent,
+      seconds = away_ms / 1e3, lost = restored == 0 and lost or nil, resent = resent,
+      restored = restored == 1 or nil,
     })
   end
 end

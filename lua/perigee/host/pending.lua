@@ -86,6 +86,24 @@ function pending.cancel(entry)
 end
 
 
+--- Returns the entries of a room, or those without a room.
+---@param room perigee.Room?
+---@return table<integer, perigee.TimerEntry>
+function pending.of_room(room)
+  local found = {}
+  if room then
+    for id in next, by_room[room.id] or {} do
+      found[id] = timers[id]
+    end
+    return found
+  end
+  for id, entry in next, timers do
+    found[id] = not entry.room and entry or nil
+  end
+  return found
+end
+
+
 --- Returns the ids of the entries that end with a room, and forgets this set of ids.
 ---@param room integer
 ---@return table<integer, true>? ids

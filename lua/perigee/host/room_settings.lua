@@ -5,7 +5,7 @@ local fault = require "perigee.util.fault"
 local room_settings = {}
 
 --- Settings that only kinds have.
-room_settings.OF_KINDS = { "tick_rate", "auto_create", "resume" }
+room_settings.OF_KINDS = { "tick_rate", "auto_create", "resume", "durable" }
 --- Settings that a single room may override.
 room_settings.OF_ROOMS = { "capacity", "auto_delete", "hidden", "locked", "password", "permanent" }
 
@@ -21,6 +21,7 @@ local RULES = {
   password = { "string", 1, 64 },
   permanent = { "boolean" },
   resume = { "boolean" },
+  durable = { "boolean" },
 }
 
 local function describe_rule(name)

@@ -1,6 +1,7 @@
 --- Events of rooms: creation and deletion, joins, leaves and broadcasts.
 
 local core = require "perigee.core"
+local durable = require "perigee.host.durable"
 local fault = require "perigee.util.fault"
 local joins = require "perigee.host.joins"
 local live = require "perigee.host.live"
@@ -127,6 +128,7 @@ end
 
 -- Ends everything that belongs to a deleted room, except its object, to which handlers may still refer.
 local function forget(room, object)
+  durable.forget_room(object)
   room_host.keep(object)
   rooms.host.take_options(room)
   registry.forget_room(room)

@@ -45,6 +45,28 @@ function stores.begin(version)
 end
 
 
+-- Returns the index of a collection in this process.
+local function index_of(name)
+  if not numbers[name] then
+    names[#names + 1] = name
+    numbers[name] = #names
+  end
+  return numbers[name] - 1
+end
+
+
+--- Declares a collection of the host's own, for a version that has been run.
+---@param version perigee.Version
+---@param name string
+---@return integer index
+function stores.declare_own(version, name)
+  local index = index_of(name)
+  version.collections[name] = { name = name, index = index, fields = {}, schema = 1,
+    where = version.main .. ": " }
+  return index
+end
+
+
 --- Declares a collection of the version that is being loaded; fills in `index` and `where`.
 ---@param options perigee.CollectionOptions
 function stores.declare(options)
@@ -54,11 +76,7 @@ function stores.declare(options)
     fault.raise("the collection %s is declared twice; require it from the file that declares it",
       options.name)
   end
-  if not numbers[options.name] then
-    names[#names + 1] = options.name
-    numbers[options.name] = #names
-  end
-  options.index, options.where = numbers[options.name] - 1, fault.where()
+  options.index, options.where = index_of(options.name), fault.where()
   loading[options.name] = options
 end
 

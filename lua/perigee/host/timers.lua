@@ -142,6 +142,50 @@ function timers.begin(entry, seconds)
 end
 
 
+--- Returns the named timers of a room, or the game's own, as data.
+---@param room perigee.Room?
+---@return table[]?
+function timers.kept(room)
+  local list
+  for id, entry in next, pending.of_room(room) do
+    if entry.what == "timer" and type(entry.fn) == "string" and not entry.co then
+      if entry.kept_for ~= entry.due then
+        entry.kept_for, entry.kept_due = entry.due, core.unix() + entry.due - core.now()
+      end
+      list = list or {}
+      list[#list + 1] = { id = id, fn = entry.fn, due = entry.kept_due, interval = entry.interval,
+        args = entry.args }
+    end
+  end
+  return list
+end
+
+
+--- Returns a timer object for timers.restore.
+---@return perigee.Timer
+function timers.blank()
+  local timer = setmetatable({ id = 0 }, timer_class)
+  registry.named_timers[timer] = true
+  return timer
+end
+
+
+--- Sets timers of timers.kept again, with the time that they had left.
+---@param room perigee.Room?
+---@param list table[]?
+---@param objects table<integer, perigee.Timer> objects of timers that the state contains, by id
+function timers.restore(room, list, objects)
+  for _, kept in ipairs(list or {}) do
+    local entry = { fn = kept.fn, room = room, args = kept.args, what = "timer",
+      label = "timer " .. kept.fn, interval = kept.interval }
+    timers.begin(entry, math.max(0, kept.due - core.unix()))
+    local timer = objects[kept.id] or timers.blank()
+    timer.id = entry.id
+    held[timer] = entry
+  end
+end
+
+
 --- Cancels an entry that is due later, or whose task waits. Returns false for any other entry.
 ---@param entry table
 ---@return boolean

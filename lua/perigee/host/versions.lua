@@ -3,6 +3,7 @@
 local bots = require("perigee.host.bots").api
 local core = require "perigee.core"
 local declared = require "perigee.world.declared"
+local durable = require "perigee.host.durable"
 local events = require "perigee.api.events"
 local fault = require "perigee.util.fault"
 local handlers = require "perigee.host.handlers"
@@ -118,6 +119,7 @@ function versions.check(version)
     error(("%sschema.perigee: %s"):format(version.root, problem), 0)
   end
   world.check()
+  durable.declare(version)
   stores.finish(version)
 end
 
@@ -132,6 +134,7 @@ function versions.put_in_place(version)
   bots.take()
   core.config_take()
   stores.take(version)
+  durable.take(version)
   live_schema.take(version.protocol)
   lockstep.take()
   mcp_registry.take(version.number)

@@ -114,6 +114,9 @@
 --- Whether a member whose connection is lost stays in the room, suspended, until it comes back or its session ends. If false, the
 --- member leaves at once, and `on_leave` runs. Default: true.
 ---@field resume? boolean
+--- Whether rooms of this kind come back after the end of the server, with their `state`, meta and named timers, and
+--- with the members whose clients return in time. Default: false.
+---@field durable? boolean
 --- Calls of `on_tick` a second, for each room. Default: `tick_rate` of the game.
 ---@field tick_rate? number
 --- Runs when a room is made. `options` is the argument of `perigee.rooms.create` or `peer:join`, or an empty table. The handler
@@ -139,6 +142,9 @@
 ---@field on_backpressure? fun(room: perigee.Room, peer: perigee.Peer, info: perigee.Backpressure)
 --- Runs when a member whose connection was lost has come back.
 ---@field on_resume? fun(room: perigee.Room, peer: perigee.Peer, gap: perigee.Gap)
+--- Runs after `on_start` for each durable room that has come back, instead of `on_create`. `seconds` have passed since
+--- the last sign of the server before. The handler may wait.
+---@field on_restore? fun(room: perigee.Room, seconds: number)
 --- Runs `tick_rate` times a second for each room, as `on_tick` of the game does.
 ---@field on_tick? fun(room: perigee.Room, dt: number)
 --- Runs for each room at a reload, to bring `room.state` into the form that the new code needs, before the other
@@ -258,6 +264,10 @@
 ---@field store_timeout? number
 --- Memory for documents that were read or written last. In bytes, or as "64 KiB". Default: "16 MiB".
 ---@field store_cache? integer|string
+--- Time in which the rooms and peers that have changed are saved. In seconds. Default: 5.
+---@field save_interval? number
+---@field durable? boolean Whether perigee.state survives the end of the server. Default: false.
+---@field version? integer Version of the game's states, which on_upgrade gets after a start. Default: 0.
 --- Address for operators and tools: the control API under /api, MCP under /mcp. Default: "127.0.0.1:7778".
 ---@field admin? string|false
 --- Secret that its requests must carry; needed where others can reach it. Default: none.
@@ -310,8 +320,9 @@
 --- The losses of a suspended session, for `on_resume`.
 ---@class perigee.Gap
 ---@field seconds number Time since the server found the connection lost.
----@field lost integer Messages of this room that were not reliable and were sent meanwhile.
+---@field lost? integer Messages of this room that were not reliable and were sent meanwhile. With `restored`: nil.
 ---@field resent integer Reliable packets, of all rooms, that are sent again.
+---@field restored? true Whether the server has ended meanwhile, so that all packets on their way are lost.
 
 --- An event, in the poll style.
 ---@class perigee.Event

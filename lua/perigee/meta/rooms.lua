@@ -232,6 +232,13 @@ function Room:get_meta(key) end
 ---@return perigee.Code? code
 function Room:delete() end
 
+--- Saves this room, which must be durable, and waits until it is on disk. An error if its state is not data or is larger
+--- than 1 MiB.
+---@return true? ok
+---@return string? message Reason of the failure.
+---@return perigee.StoreCode? code
+function Room:save() end
+
 --- Calls `fn(room, ...)` once, after a time. The timer ends with the room. If `fn` is a name, it names a function in
 --- the table of the room's kind (in the game's table if the game does not declare the kind), and its arguments must be
 --- data, as in a state.

@@ -1,0 +1,325 @@
+--- What survives the end of the server: durable rooms, the sessions of their members, and perigee.state. This
+--- module saves it as documents of four collections of the store; durable_restore.lua brings it back.
+---
+--- perigee_rooms: by name; { id, version, room, image }. perigee_sessions: by session; what core.kept_session
+--- returns, and the image of peer.state. perigee_game: "alive" (the time of the last sign of the server) and
+--- "state". perigee_aside: documents that could not be restored.
+
+local core = require "perigee.core"
+local errors = require "perigee.host.errors"
+local images = require "perigee.host.images"
+local live = require "perigee.host.live"
+local pending = require "perigee.host.pending"
+local registry = require "perigee.host.registry"
+local state = require "perigee.host.state"
+local stores = require "perigee.host.stores"
+local timers = require "perigee.host.timers"
+
+local NAMES = { rooms = "perigee_rooms", sessions = "perigee_sessions", game = "perigee_game",
+  aside = "perigee_aside" }
+local SLICES = 50 -- times within save_interval at which rooms and peers are saved
+local HASTE = 0.9 -- part of save_interval after which something is saved again
+local SPREAD = 0.618 -- golden ratio: spreads the first times of many rooms evenly
+local SIGN_EVERY = 1 -- seconds between two signs of the server
+local IMAGE_MAX = "1 MiB"
+
+local ran = core.ran() -- the running handler, see host/init.lua
+
+local durable = { on = {}, names = NAMES }
+
+local is_on = false -- whether anything is kept
+local kinds = {} ---@type table<string, true> durable kinds of the live version
+local indexes = {} ---@type table<string, integer> numbers of the collections
+local saved = {} ---@type table<any, { hash: string, rest: string?, due: number }> by object, or "state"
+local reported = {} ---@type table<any, string> last problem of an object, so that it is logged once
+local spread = 0
+local next_sign = 0 -- time of the next sign of the server
+local saver -- entry of the timer that saves
+local has_left = false -- the server stops, and has saved everything
+
+-- Collections --------------------------------------------------------------------------------
+
+local function durable_kinds(version)
+  local found = {}
+  for name, settings in next, version.settings do
+    found[name] = settings.durable
+  end
+  return found
+end
+
+
+--- Declares the collections if a checked version keeps anything.
+---@param version perigee.Version
+function durable.declare(version)
+  local _, is_state_kept = core.keep_settings()
+  version.is_durable = is_state_kept or next(durable_kinds(version)) ~= nil
+  for key, name in next, version.is_durable and NAMES or {} do
+    indexes[key] = stores.declare_own(version, name)
+  end
+end
+
+
+--- Returns the number and the name of a collection.
+---@param key string
+---@return integer index, string name
+function durable.collection(key)
+  return indexes[key], NAMES[key]
+end
+
+local function put(key, id, json)
+  return core.store_step(core.store_steps.put, indexes[key], id, json, 1)
+end
+
+local function delete(key, id)
+  return core.store_step(core.store_steps.delete, indexes[key], id, nil, 1)
+end
+
+durable.put, durable.delete = put, delete
+
+-- Images -------------------------------------------------------------------------------------
+
+-- Logs a problem of a state once, until that state can be saved again.
+local function report(object, problem)
+  if problem and reported[object] ~= problem then
+    live.log(core.levels.error, problem .. "; it is not saved")
+  end
+  reported[object] = problem
+end
+
+-- Returns hash and image (nil: it has not changed) of a value; or nil and a sentence.
+local function take(name, value, hash)
+  local new, image = core.image_take(value, images.name, hash)
+  if new then
+    return new, image
+  elseif image then
+    return nil, ("%s is larger than %s"):format(name, IMAGE_MAX)
+  end
+  local _, problem = pcall(state.check_value, name, value.state)
+  return nil, problem or name .. " holds something that is not data"
+end
+
+local function state_name(room)
+  return ("room.state of room %q"):format(room.name)
+end
+
+-- Returns the document of a room, or nil if it has not changed since it was saved; or nil and a sentence.
+local function room_document(room, kept, before)
+  local rest = core.store_json(kept)
+  local value = { state = rawget(room, "state"), timers = timers.kept(room) }
+  local hash, image = take(state_name(room), value, before and before.rest == rest and before.hash or nil)
+  if not hash then
+    return nil, image
+  elseif not image then
+    return nil
+  end
+  local _, _, version = core.keep_settings()
+  return ('{"id":%d,"version":%d,"saved_at":%d,"room":%s,"image":"%s"}'):format(room.id, version, core.unix(),
+    rest, image), nil, { hash = hash, rest = rest }
+end
+
+-- Keeps the time of the next save of an object.
+local function keep(object, record)
+  local interval = core.keep_settings() * HASTE
+  local before = saved[object]
+  record = record or before or {}
+  if not before then
+    spread = (spread + SPREAD) % 1
+    interval = interval * spread
+  end
+  record.due = core.now() + interval
+  saved[object] = record
+end
+
+-- Saves a room. Returns true, or nil and a sentence.
+local function save_room(room)
+  local kept = core.kept_room(room.id)
+  if not kept then
+    return true
+  end
+  local json, problem, record = room_document(room, kept, saved[room])
+  report(room, problem)
+  if json and put("rooms", room.name, json) or not json then
+    keep(room, record)
+  end
+  return not problem or nil, problem
+end
+
+-- Returns the document of a session; nil if it has ended. With `before`, also nil if peer.state has not
+-- changed.
+local function session_document(peer, session, before)
+  local kept = core.kept_session(peer, session)
+  local object = rawget(registry.peers, peer)
+  if not kept then
+    return nil
+  elseif object and rawget(object, "state") then
+    local value = { state = object.state }
+    local hash, image = take(("peer.state of peer %d (%s)"):format(peer, kept.name), value, before)
+    report(object, not hash and image or nil)
+    if before and not image then
+      return nil
+    end
+    kept.image = hash and image or nil
+    keep(object, hash and { hash = hash })
+  elseif before then
+    return nil
+  end
+  return core.store_json(kept), kept.session
+end
+
+-- The session's document is written whole, so an unchanged peer.state is written again.
+local function save_peer(id, object)
+  local record = saved[object]
+  local json, session = session_document(id, nil, record and record.hash or "")
+  if json then
+    put("sessions", session, json)
+  elseif record then
+    keep(object)
+  end
+end
+
+local function save_game()
+  local _, is_state_kept, version = core.keep_settings()
+  if not is_state_kept then
+    return
+  end
+  local value = { state = rawget(live.version.api, "state"), timers = timers.kept() }
+  local hash, image = take("perigee.state", value, saved.state and saved.state.hash)
+  report("state", not hash and image or nil)
+  if hash and image then
+    put("game", "state", ('{"version":%d,"image":"%s"}'):format(version, image))
+  end
+  keep("state", hash and { hash = hash })
+end
+
+-- Saving -------------------------------------------------------------------------------------
+
+local function save_all(now)
+  local function is_due(object)
+    return not saved[object] or not saved[object].due or saved[object].due <= now
+  end
+  for _, id in ipairs(core.rooms()) do
+    local room = registry.rooms[id]
+    if kinds[room.kind] and is_due(room) then
+      save_room(room)
+    end
+  end
+  for id, object in next, registry.peers do
+    if rawget(object, "state") and is_due(object) then
+      save_peer(id, object)
+    end
+  end
+  if is_due "state" then
+    save_game()
+  end
+end
+
+local function tick()
+  local now = core.now()
+  if now >= next_sign then
+    next_sign = now + SIGN_EVERY
+    put("game", "alive", ('{"at":%.3f}'):format(core.unix()))
+  end
+  save_all(now)
+end
+
+
+--- Begins or ends saving for a version that becomes live.
+---@param version perigee.Version
+function durable.take(version)
+  kinds, is_on = durable_kinds(version), version.is_durable
+  core.keep_sessions(is_on)
+  if saver then
+    pending.cancel(saver)
+    saver = nil
+  end
+  if is_on then
+    local every = core.keep_settings() / SLICES
+    saver = { fn = tick, label = "the saving of durable rooms", interval = every, is_host = true }
+    pending.set(saver, every)
+  end
+end
+
+
+--- Saves a room at once, and waits until it is on disk.
+---@param room perigee.Room
+---@return true?, string? message, string? code
+function durable.save(room)
+  local ok, problem = save_room(room)
+  if not ok then
+    error(problem, 0)
+  end
+  local text, message, code = stores.wait(core.store_flush)
+  if not text then
+    return nil, message, code
+  end
+  return true
+end
+
+
+--- Returns whether rooms of a kind survive.
+---@param kind string
+function durable.is_kind(kind)
+  return kinds[kind] == true
+end
+
+
+--- Forgets a room that is deleted.
+---@param room perigee.Room
+function durable.forget_room(room)
+  if is_on and not has_left and kinds[room.kind] then
+    delete("rooms", room.name)
+  end
+  saved[room], reported[room] = nil, nil
+end
+
+
+--- Forgets the object of a peer.
+function durable.forget_peer(object)
+  saved[object], reported[object] = nil, nil
+end
+
+
+-- A session has begun, has been resumed, has ended, or its durable rooms have changed. C holds back the
+-- output of the connection until the document is on disk.
+function durable.on.keep(_, _, session, peer, conn)
+  live.task, ran[1] = nil, nil
+  local json = session_document(peer, session)
+  local id = session:gsub(".", function(byte)
+    return ("%02x"):format(byte:byte())
+  end)
+  local step = json and core.store_steps.put or core.store_steps.delete
+  if conn == 0 then
+    core.store_step(step, indexes.sessions, id, json, 1)
+    return
+  end
+  core.store_begin_unit()
+  core.store_unit_step(step, indexes.sessions, id, json, 1)
+  local text, problem = stores.wait(core.store_end_unit)
+  report("session", not text and "a session cannot be stored: " .. tostring(problem) or nil)
+  core.release(conn)
+end
+
+
+--- Saves everything, because the server stops.
+function durable.on.save()
+  live.task, ran[1] = nil, nil
+  if not is_on then
+    return
+  end
+  for _, record in next, saved do
+    record.due = 0
+  end
+  next_sign = 0
+  tick()
+  core.keep_sessions(false)
+  pending.cancel(saver)
+  saver, has_left = nil, true
+end
+
+
+--- Reports a problem of the restore.
+function durable.warn(text)
+  errors.log(core.levels.warn, text)
+end
+
+return durable
