@@ -242,7 +242,7 @@ bool host_init(Host *host) {
 
 void host_deinit(Host *host) {
   fetcher_close(host->fetcher);
-  store_close(host->store);
+  host_store_close(host);
   if (host->L != NULL) {
     deadline_deinit(host);
     pages_stop(&host->memory.pages, host->memory.allocate, host->memory.arena);

@@ -92,10 +92,11 @@ struct Host {
   uint64_t handlers;  // events passed to the script
   Deadline deadline;  // deadline of the running call
   Memory memory;
-  Parser parser;     // parser of the game's files
-  Fetcher *fetcher;  // requests to other servers; NULL before the first one; owned
-  Store *store;      // documents; NULL before a version of the game uses them; owned
-  StoreUnit unit;    // unit that a request will carry, see core_store.c
+  Parser parser;      // parser of the game's files
+  Fetcher *fetcher;   // requests to other servers; NULL before the first one; owned
+  Store *store;       // documents; NULL before a version of the game uses them; owned
+  Timer store_timer;  // the store's next commit, in a simulation
+  StoreUnit unit;     // unit that a request will carry, see core_store.c
   Reload reload;
   Costs costs;
   Busiest busiest;

@@ -11,6 +11,7 @@
 #include "script/call_cost.h"
 #include "script/host.h"
 #include "script/reload.h"
+#include "script/store.h"
 #include "script/timer.h"
 
 // Implements RelayAccept. A handler that fails or raises a fault refuses the
@@ -370,6 +371,6 @@ void script_handle(Script *script, const Event *event) {
 }
 
 void script_end_drain(Script *script) {
-  if (script->store != NULL) store_post(script->store);
+  host_store_post(script);
   if (script->is_loaded) memory_settle(script, script->deadline.now_us);
 }

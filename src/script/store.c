@@ -55,13 +55,20 @@ static void on_end(void *data, const StoreAnswer *given, const StoreUnit *unit) 
          (Text){0}, given->document.value);
 }
 
+// --- Opening ---
+
+static const BackendOps *choose(const Host *host, const char *place) {
+  bool is_memory = net_is_simulated(host->net) || strcmp(place, ":memory:") == 0;
+  return is_memory ? &backend_memory : &backend_sqlite;
+}
+
 const char *host_store_open(Host *host, const char *place) {
   static StoreFault fault;
-  if (host->store != NULL || net_is_simulated(host->net)) return NULL;
+  if (host->store != NULL) return NULL;
   ScriptStore settings = host->events->config_store(host->events_data);
   host->store = store_open(net_loop(host->net),
                            &(StoreOptions){
-                               .ops = &backend_sqlite,
+                               .ops = choose(host, place),
                                .place = place,
                                .delay_ms = settings.delay_ms,
                                .timeout_ms = settings.timeout_ms,
@@ -71,6 +78,34 @@ const char *host_store_open(Host *host, const char *place) {
                            },
                            &fault);
   return host->store == NULL ? fault.text : NULL;
+}
+
+void host_store_close(Host *host) {
+  timers_stop(net_timers(host->net), &host->store_timer);
+  store_close(host->store);
+}
+
+// --- Units and requests ---
+
+static void serve(Host *host, uint64_t now_ms);
+
+static void on_timer(void *data, uint64_t now_ms) { serve(data, now_ms); }
+
+// Does the work of the thread, in a simulation.
+static void serve(Host *host, uint64_t now_ms) {
+  uint64_t next_ms = store_serve(host->store, now_ms);
+  if (next_ms == UINT64_MAX)
+    timers_stop(net_timers(host->net), &host->store_timer);
+  else
+    timers_set(net_timers(host->net), &host->store_timer, next_ms, on_timer, host);
+}
+
+void host_store_post(Host *host) {
+  if (host->store == NULL) return;
+  if (net_is_simulated(host->net))
+    serve(host, net_now_ms(host->net));
+  else
+    store_post(host->store);
 }
 
 size_t host_store_mark(const Host *host) {

@@ -24,6 +24,12 @@ typedef enum StoreRequest {
 /// failure, valid until the next call.
 const char *host_store_open(Host *host, const char *place);
 
+/// Ends the store, which writes what it has got so far.
+void host_store_close(Host *host);
+
+/// Hands all units and requests so far to the store. Call it at the end of each iteration.
+void host_store_post(Host *host);
+
 size_t host_store_mark(const Host *host);
 void host_store_cut(Host *host, size_t mark);
 
