@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "relay/internal.h"
 
 static const Peer *find_peer(const Relay *relay, uint32_t id) {
@@ -316,12 +317,20 @@ static void discard_bot(Relay *relay, const Command *command) {
   session_drop_bot(relay->session, session_find(relay->session, command->id));
 }
 
-void handler_claim_rooms(Relay *relay) {
+// Changes the state of the rooms that the commands create, unless they were deleted.
+static void set_new_rooms(Relay *relay, const Handler *handler, RoomState from,
+                          RoomState to) {
   Command command;
-  if (!relay->handler.has_new_room) return;
-  for (size_t at = 0; commands_next(&relay->handler.commands, &at, &command);)
-    if (command.type == COMMAND_ROOM_CREATE)
-      relay_room(relay, command.id)->state = ROOM_CREATING;
+  if (!handler->has_new_room) return;
+  for (size_t at = 0; commands_next(&handler->commands, &at, &command);) {
+    if (command.type != COMMAND_ROOM_CREATE) continue;
+    Room *room = relay_room(relay, command.id);
+    if (room->state == from) room->state = to;
+  }
+}
+
+void handler_claim_rooms(Relay *relay) {
+  set_new_rooms(relay, &relay->handler, ROOM_RESERVED, ROOM_CREATING);
 }
 
 void handler_clear(Handler *handler) {
@@ -335,10 +344,9 @@ RelayMark relay_mark(const Relay *relay) {
   return (RelayMark){relay->handler.commands.size, relay->handler.names.size};
 }
 
-void relay_forget(Relay *relay, RelayMark mark) {
+static void forget(Relay *relay, Handler *handler, RelayMark mark) {
   Command command;
-  for (size_t at = mark.commands;
-       commands_next(&relay->handler.commands, &at, &command);)
+  for (size_t at = mark.commands; commands_next(&handler->commands, &at, &command);)
     if (command.type >= COMMAND_TYPE_COUNT)
       relay->host->discard(relay->host_data, &command);
     else if (command.type == COMMAND_ROOM_CREATE)
@@ -349,11 +357,46 @@ void relay_forget(Relay *relay, RelayMark mark) {
       name_release(relay, &command);
     else if (command.type == COMMAND_ROOM_META)
       handler_unqueue_meta(relay, &command);
-  relay->handler.names.size = mark.names;
-  commands_cut(&relay->handler.commands, mark.commands);
+  handler->names.size = mark.names;
+  commands_cut(&handler->commands, mark.commands);
+}
+
+void relay_forget(Relay *relay, RelayMark mark) {
+  forget(relay, &relay->handler, mark);
 }
 
 void relay_rollback(Relay *relay, RelayMark mark) {
   relay_forget(relay, mark);
   relay->stats.errors++;
+}
+
+// --- Stashes ---
+
+struct RelayStash {
+  Handler handler;
+};
+
+RelayStash *relay_stash(Relay *relay) {
+  RelayStash *stash = mem_alloc(sizeof *stash);
+  handler_claim_rooms(relay);
+  stash->handler = relay->handler;
+  relay->handler = (Handler){0};
+  return stash;
+}
+
+void relay_unstash(Relay *relay, RelayStash *stash) {
+  assert(relay->handler.commands.size == 0 && "a handler has commands");
+  set_new_rooms(relay, &stash->handler, ROOM_CREATING, ROOM_RESERVED);
+  buf_deinit(&relay->handler.commands);
+  buf_deinit(&relay->handler.names);
+  relay->handler = stash->handler;
+  mem_free(stash);
+}
+
+void relay_drop_stash(Relay *relay, RelayStash *stash) {
+  set_new_rooms(relay, &stash->handler, ROOM_CREATING, ROOM_RESERVED);
+  forget(relay, &stash->handler, (RelayMark){0});
+  buf_deinit(&stash->handler.commands);
+  buf_deinit(&stash->handler.names);
+  mem_free(stash);
 }

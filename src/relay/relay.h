@@ -368,6 +368,19 @@ RelayMark relay_mark(const Relay *relay);
 /// Discards the commands behind the mark, and releases their reservations.
 void relay_forget(Relay *relay, RelayMark mark);
 
+/// The commands and reservations of a handler that waits within a transaction.
+typedef struct RelayStash RelayStash;
+
+/// Sets those of the running handler aside. The caller passes them to relay_unstash or
+/// relay_drop_stash.
+RelayStash *relay_stash(Relay *relay);
+
+/// Makes them those of the running handler, which must have none.
+void relay_unstash(Relay *relay, RelayStash *stash);
+
+/// Discards the commands, and releases the reservations.
+void relay_drop_stash(Relay *relay, RelayStash *stash);
+
 /// Does what relay_forget does, and counts a failed handler.
 void relay_rollback(Relay *relay, RelayMark mark);
 

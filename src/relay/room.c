@@ -52,12 +52,6 @@ void room_free(Relay *relay, Room *room) {
   mem_free(room);
 }
 
-void room_unreserve(Relay *relay, Room *room) {
-  assert(room->state == ROOM_RESERVED);
-  names_remove(&relay->room_names, room->name, room->name_size);
-  room_free(relay, room);
-}
-
 // Queues the joins that waited for the end of on_create, before other events.
 static void requeue_joins(Relay *relay, Room *room) {
   for (Event join; events_next(&room->waiting_joins, &join);) {
@@ -67,6 +61,14 @@ static void requeue_joins(Relay *relay, Room *room) {
     relay_emit(relay, &join);
   }
   events_deinit(&room->waiting_joins);
+}
+
+// Peers may wait to join the room if its creator waits within a transaction.
+void room_unreserve(Relay *relay, Room *room) {
+  assert(room->state == ROOM_RESERVED);
+  names_remove(&relay->room_names, room->name, room->name_size);
+  requeue_joins(relay, room);
+  room_free(relay, room);
 }
 
 // Ends a deleted room that has no players, and ends its bots. A script can read the

@@ -5,6 +5,7 @@
 #include "script/document.h"
 #include "script/guard/deadline.h"
 #include "script/store.h"
+#include "script/transaction.h"
 
 enum { STEPS_PER_BYTE = 1 };
 
@@ -143,7 +144,30 @@ static int core_store_flush(lua_State *L) {
   return request(L, (Command){.flags = STORE_REQUEST_FLUSH});
 }
 
-const luaL_Reg core_store_functions[] = {{"store_place", core_store_place},
+// store_stash(): sets the handler's commands aside; returns the id of the stash
+static int core_store_stash(lua_State *L) {
+  uint32_t id = transaction_stash(core_host(L));
+  if (id == 0) return luaL_error(L, "there are too many transactions");
+  lua_pushnumber(L, id);
+  return 1;
+}
+
+// store_unstash(id): makes the commands of a stash those of the handler
+static int core_store_unstash(lua_State *L) {
+  transaction_unstash(core_host(L), core_id(L, 1));
+  return 0;
+}
+
+// store_drop(id): discards the commands of a stash, if it exists
+static int core_store_drop(lua_State *L) {
+  transaction_drop(core_host(L), core_id(L, 1));
+  return 0;
+}
+
+const luaL_Reg core_store_functions[] = {{"store_stash", core_store_stash},
+                                         {"store_unstash", core_store_unstash},
+                                         {"store_drop", core_store_drop},
+                                         {"store_place", core_store_place},
                                          {"store_timeout", core_store_timeout},
                                          {"store_open", core_store_open},
                                          {"store_define", core_store_define},

@@ -19,6 +19,7 @@
 #include "script/failure.h"
 #include "script/library.h"
 #include "script/store.h"
+#include "script/transaction.h"
 
 // The Lua half wakes a coroutine by returning the coroutine, its event (see core_wait),
 // and the results of its wait. These are the indexes of event and results.
@@ -243,6 +244,7 @@ bool host_init(Host *host) {
 void host_deinit(Host *host) {
   fetcher_close(host->fetcher);
   host_store_close(host);
+  transactions_drop_all(host);
   if (host->L != NULL) {
     deadline_deinit(host);
     pages_stop(&host->memory.pages, host->memory.allocate, host->memory.arena);

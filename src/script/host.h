@@ -95,6 +95,7 @@ struct Host {
   Parser parser;      // parser of the game's files
   Fetcher *fetcher;   // requests to other servers; NULL before the first one; owned
   Store *store;       // documents; NULL before a version of the game uses them; owned
+  Slots stashes;      // RelayStash by id, of transactions that wait; owned
   Timer store_timer;  // the store's next commit, in a simulation
   StoreUnit unit;     // unit that a request will carry, see core_store.c
   Reload reload;

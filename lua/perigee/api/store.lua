@@ -3,9 +3,11 @@
 local class = require "perigee.util.class"
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
+local live = require "perigee.host.live"
 local messages = require "perigee.host.messages"
 local stores = require "perigee.host.stores"
 local tasks = require "perigee.host.tasks"
+local transactions = require "perigee.host.transactions"
 
 local NAME_MAX, FIELDS_MAX = 48, 16
 local KEY_MAX = 255 -- bytes
@@ -134,24 +136,20 @@ end
 
 local methods = {}
 
--- Writes a document if it still has the version. Returns the new version; or nil, message and code.
-local function write_if(version, step, index, id, json, schema)
-  core.store_begin_unit()
-  core.store_unit_step(CHECK, index, id, nil, 0, version)
-  core.store_unit_step(step, index, id, json, schema)
-  local text, problem, code = stores.wait(core.store_end_unit)
-  if not text then
-    return nil, problem, code
+-- Returns the JSON of a document, with version and schema; or nil, message and code.
+local function read(index, id)
+  if live.transaction then
+    return transactions.get(index, id)
   end
-  return problem
+  tasks.check_may_wait "get"
+  return stores.wait({}, core.store_get, index, id)
 end
 
 
 function methods:get(id)
   check_key(id)
-  tasks.check_may_wait "get"
   local options = self._options
-  local json, version, schema = stores.wait(core.store_get, options.index, id)
+  local json, version, schema = read(options.index, id)
   if not json then
     return nil, version, schema
   elseif json == "" then
@@ -164,34 +162,83 @@ function methods:get(id)
   return value, version
 end
 
+-- Writes a document if it still has the version. Returns the new version; or nil, message and code.
+local function write_if(what, version, step, options, id, json)
+  if live.transaction then
+    fault.raise("%s has no if_version in a transaction, which checks by itself what it has read", what)
+  end
+  tasks.check_may_wait(what .. " with if_version")
+  core.store_begin_unit()
+  core.store_unit_step(CHECK, options.index, id, nil, 0, version)
+  core.store_unit_step(step, options.index, id, json, options.schema)
+  local text, new_version, code = stores.wait({}, core.store_end_unit)
+  if not text then
+    return nil, new_version, code
+  end
+  return new_version
+end
+
+-- Writes a document, or deletes it (`json` nil).
+local function write(what, self, id, json, if_options)
+  local version = expected(what, if_options)
+  local options, step = self._options, json and PUT or DELETE
+  if version then
+    return write_if(what, version, step, options, id, json)
+  elseif live.transaction then
+    transactions.write(options, id, json)
+    return true
+  end
+  return core.store_step(step, options.index, id, json, options.schema)
+end
+
 
 function methods:put(id, value, options)
   check_key(id)
-  local version = expected("put", options)
-  local own = self._options
   local json, problem, code = json_of(value)
   if not json then
     return nil, problem, code
-  elseif not version then
-    return core.store_step(PUT, own.index, id, json, own.schema)
   end
-  tasks.check_may_wait "put with if_version"
-  return write_if(version, PUT, own.index, id, json, own.schema)
+  return write("put", self, id, json, options)
 end
 
 
 function methods:delete(id, options)
   check_key(id)
-  local version = expected("delete", options)
-  if not version then
-    return core.store_step(DELETE, self._options.index, id, nil, self._options.schema)
-  end
-  tasks.check_may_wait "delete with if_version"
-  local done, problem, code = write_if(version, DELETE, self._options.index, id, nil, self._options.schema)
+  local done, problem, code = write("delete", self, id, nil, options)
   if not done then
     return nil, problem, code
   end
   return true
+end
+
+-- Returns the results of a transaction; or nil, message and code.
+local function results_of(ok, ...)
+  if not ok then
+    return nil, ...
+  elseif select("#", ...) == 0 then
+    return true
+  end
+  return ...
+end
+
+
+function methods:update(id, fn)
+  check_key(id)
+  fault.check("what update calls", fn, "function")
+  return results_of(transactions.run("update", function(run)
+    local value, problem, code = self:get(id)
+    if not code then
+      run.is_closed = true
+      value = fn(value)
+      if value == nil then
+        fault.raise "the function of update returns the new value; it has returned nil"
+      end
+      run.problem, run.code = select(2, self:put(id, value))
+    else
+      run.problem, run.code = problem, code
+    end
+    return value
+  end))
 end
 
 local getters = {}
@@ -211,11 +258,20 @@ store.api = {}
 --- Waits until everything written so far is on disk.
 function store.api.commit()
   tasks.check_may_wait "perigee.store.commit"
-  local text, problem, code = stores.wait(core.store_flush)
+  local text, problem, code = stores.wait({}, core.store_flush)
   if not text then
     return nil, problem, code
   end
   return true
+end
+
+
+--- Runs a function whose reads, writes and commands take effect together or not at all.
+function store.api.transaction(fn)
+  fault.check("what perigee.store.transaction calls", fn, "function")
+  return results_of(transactions.run("perigee.store.transaction", function()
+    return fn()
+  end))
 end
 
 return store

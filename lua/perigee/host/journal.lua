@@ -51,15 +51,45 @@ function journal.hold()
 end
 
 
+local function undo(list, last, first)
+  for i = last, first, -1 do
+    local entry = list[i]
+    list[i] = nil
+    entry[1](entry[2], entry[3], entry[4])
+  end
+end
+
+
 --- Rolls back the changes of the running handler, which has failed.
 function journal.run()
   renew()
-  for i = count, held + 1, -1 do
-    local entry = steps[i]
-    steps[i] = nil
-    entry[1](entry[2], entry[3], entry[4])
-  end
+  undo(steps, count, held + 1)
   count = held
+end
+
+
+--- Returns the steps of the running handler, which waits within a transaction, and forgets them.
+---@return table taken
+function journal.take()
+  renew()
+  local taken = steps
+  steps, count = {}, 0
+  return taken
+end
+
+
+--- Makes these steps those of the running handler.
+---@param taken table
+function journal.give(taken)
+  renew()
+  steps, count = taken, #taken
+end
+
+
+--- Rolls back the changes that these steps record.
+---@param taken table
+function journal.undo(taken)
+  undo(taken, #taken, 1)
 end
 
 

@@ -21,6 +21,8 @@ local REF_MAX = 65535
 ---@field args table? arguments of fn, with their number in n
 ---@field co thread? waiting coroutine; such an entry also has the results of core.wait as fields
 ---@field is_awaited boolean? whether it waits for values, not only for a time
+---@field drop function? drops the effects of the transaction within which it waits
+---@field is_bound boolean? whether it must continue, because its transaction is being written
 ---@field requested integer? the peer whose answer it waits for
 ---@field request_ref integer? the number of the request
 
@@ -78,11 +80,15 @@ function pending.set(entry, delay)
 end
 
 
---- Cancels the timer of an entry, and removes the entry.
+--- Cancels the timer of an entry, and removes the entry. If its coroutine waits within a transaction, the effects
+--- of the transaction are dropped.
 ---@param entry perigee.TimerEntry
 function pending.cancel(entry)
   core.timer_cancel(entry.id)
   pending.remove(entry)
+  if entry.drop then
+    entry.drop()
+  end
 end
 
 

@@ -138,13 +138,14 @@ end
 
 
 --- Makes a request, and waits for its answer.
+---@param entry table of tasks.wait
 ---@param request fun(token: integer, ...): boolean?, string?, string? function of the core
 ---@param ... any its arguments
 ---@return string? text JSON of a document, or "" for none; nil: the request has failed
 ---@return integer|string version, or a sentence
 ---@return integer|string? schema, or a code
-function stores.wait(request, ...)
-  local token, entry = next_token(), {}
+function stores.wait(entry, request, ...)
+  local token = next_token()
   local ok, problem, code = request(token, ...)
   if not ok then
     return nil, problem, code

@@ -22,7 +22,9 @@ local tasks = { ticking = {} } ---@type { ticking: table<integer, true> }
 --- Raises an error if waiting is impossible here.
 ---@param what string name of the function that wants to wait
 function tasks.check_may_wait(what)
-  if live.loading then
+  if live.transaction then
+    fault.raise("%s cannot wait within %s", what, live.transaction.what)
+  elseif live.loading then
     fault.raise("%s cannot wait while the game is being loaded", what)
   elseif live.upgrading then
     fault.raise("%s cannot wait in on_upgrade: all rooms are upgraded in one step; what takes "
@@ -54,6 +56,9 @@ local function park(entry, seconds)
     entry.packet_type, entry.owned, entry.data, entry.number = core.wait()
   -- A room's timers and tasks end with the room, even while they wait; its handlers continue.
   entry.room = task.room
+  if entry.is_bound then
+    entry.room, entry.was_owned, entry.owned = nil, entry.owned, false
+  end
   if entry.type == TICK then
     tasks.ticking[entry.room_id] = true
   end
@@ -139,6 +144,19 @@ function tasks.drop_room(room)
     pending.cancel(entries[id])
   end
   core.commit()
+end
+
+
+--- Ends the running handler here, if it is a task that ended while its entry was bound.
+---@param entry table
+function tasks.unbind(entry)
+  local room = entry.task.room
+  local is_old = entry.was_owned and entry.version ~= live.number
+  core.adopt(entry.room_id, entry.was_owned)
+  if is_old or room and rawget(registry.rooms, room.id) ~= room then
+    core.wait()
+    yield() -- nothing resumes it
+  end
 end
 
 

@@ -185,6 +185,15 @@ function timers.restore(room, list, objects)
   end
 end
 
+-- Adds an entry again. If it was cancelled in a transaction, its timer may have fired meanwhile.
+local function restore(entry)
+  if entry.interval or entry.due > core.now() then
+    pending.add(entry)
+  else
+    pending.set(entry, 0)
+  end
+end
+
 
 --- Cancels an entry that is due later, or whose task waits. Returns false for any other entry.
 ---@param entry table
@@ -194,7 +203,7 @@ function timers.cancel(entry)
     return false
   end
   pending.cancel(entry)
-  journal.push(pending.add, entry)
+  journal.push(restore, entry)
   return true
 end
 

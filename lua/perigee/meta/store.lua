@@ -58,6 +58,17 @@ function Collection:put(id, value, options) end
 ---@return perigee.StoreCode? code
 function Collection:delete(id, options) end
 
+--- Reads a document, calls `fn` with its value (nil if there is none), and writes what `fn` returns. If another write
+--- comes first, `fn` runs again, at most 10 times. `fn` cannot wait. Its commands take effect when the document is on disk;
+--- those of a run that is repeated are dropped.
+---@async
+---@param id string
+---@param fn fun(value: any): any
+---@return any value What was written; nil after a failure.
+---@return string? message
+---@return perigee.StoreCode? code
+function Collection:update(id, fn) end
+
 --- The store. Call it at the top level to declare a collection: `local players = perigee.store "players"`. A name has
 --- at most 48 of a-z, 0-9 and _.
 ---@class perigee.Store
@@ -70,3 +81,14 @@ local Store = {}
 ---@return string? message
 ---@return perigee.StoreCode? code Unavailable.
 function Store.commit() end
+
+--- Runs a function whose reads, writes and commands, sends included, take effect together, or not at all. They take effect
+--- when the disk has the writes. If another write comes first to a document that it has read, the function runs again, at
+--- most 10 times. It cannot wait for anything but the store. Changes of Lua tables are not undone. If the function raises
+--- an error, nothing takes effect, and the call raises the error again.
+---@async
+---@param fn fun(): any
+---@return any result What the function returns, or true if it returns nothing; nil after a failure.
+---@return any message
+---@return any code Conflict, TooLarge, SlowStore or Unavailable.
+function Store.transaction(fn) end

@@ -33,3 +33,179 @@ describe("the store of a simulated server", function()
     assert.is_true(ann:ask("commit").ok)
   end)
 end)
+
+-- All events of one instant are handled before the store answers, so handlers that begin together run in
+-- between two steps of a transaction.
+local TRADE = [[
+local perigee = require "perigee"
+local players = perigee.store "players"
+local game = { on_message = {}, rooms = { duel = { on_message = {} } } }
+local M = game.on_message
+local runs = 0
+
+local function result(ok, problem, code) return { ok = ok, problem = problem, code = code, runs = runs } end
+
+function M.get(peer, id) return players:get(id) end
+function M.put(peer, p) return players:put(p.id, p.value) end
+function M.update(peer, p)
+  runs = 0
+  return result(players:update(p.id, function(value)
+    runs = runs + 1
+    value = value or { coins = 0 }
+    value.coins = value.coins + p.coins
+    return value
+  end))
+end
+function M.trade(peer, p)
+  runs = 0
+  return result(perigee.store.transaction(function()
+    runs = runs + 1
+    peer:send("run", runs)
+    local from, to = players:get(p.from), players:get(p.to)
+    if from.coins < p.coins then
+      error("no coins", 0)
+    end
+    from.coins, to.coins = from.coins - p.coins, to.coins + p.coins
+    players:put(p.from, from)
+    players:put(p.to, to)
+    perigee.send(perigee.to.all, "traded", players:get(p.to).coins)
+  end))
+end
+function M.caught(peer)
+  local ok, problem = pcall(perigee.store.transaction, function()
+    players:put("caught", 1)
+    peer:send "never"
+    perigee.rooms.create("duel:never")
+    error("stop", 0)
+  end)
+  players:put("after", { problem = problem, room = perigee.rooms.get "duel:never" ~= nil })
+  return true
+end
+function M.waits()
+  local ok, problem = pcall(perigee.store.transaction, function() perigee.sleep(1) end)
+  local _, in_update = pcall(players.update, players, "x", function() players:get "y" return 1 end)
+  local _, twice = pcall(perigee.store.transaction, function() perigee.store.transaction(function() end) end)
+  return { problem, in_update, twice }
+end
+function M.create(peer)
+  return result(perigee.store.transaction(function()
+    players:put("room", { n = 1 })
+    local room = perigee.rooms.create "duel:1"
+    room.state.n = 1
+    peer:join(room)
+  end))
+end
+function M.find(peer) return perigee.rooms.get "duel:1" ~= nil end
+function M.cancel(peer)
+  local fired = 0
+  local timer = perigee.after(0.01, function() fired = fired + 1 end)
+  pcall(perigee.store.transaction, function()
+    players:get "x"
+    timer:cancel()
+    players:get "y"
+    perigee.store.transaction(function() end)
+  end)
+  perigee.sleep(0.05)
+  return fired
+end
+function M.spawn(peer)
+  local room = perigee.rooms.create "duel:task"
+  room:spawn(function()
+    perigee.store.transaction(function()
+      players:put("task", { n = 1 })
+      perigee.send(perigee.to.all, "committed", 1)
+    end)
+    perigee.send(perigee.to.all, "after", 1)
+  end)
+  room:spawn(function()
+    perigee.store.transaction(function()
+      players:get "task"
+      players:put("read", { n = 1 })
+      perigee.send(perigee.to.all, "never", 1)
+    end)
+  end)
+  perigee.spawn(function() room:delete() end)
+  return true
+end
+return game
+]]
+
+describe("a transaction", function()
+  local server, ann, bob
+
+  before_each(function()
+    server = testing.server { source = TRADE, fuzz = false }
+    ann, bob = server:client "ann", server:client "bob"
+    ann:ask("put", { id = "a", value = { coins = 10 } })
+    ann:ask("put", { id = "b", value = { coins = 0 } })
+  end)
+
+  it("writes several documents, and sends after the commit", function()
+    assert.same({ ok = true, runs = 1 }, ann:ask("trade", { from = "a", to = "b", coins = 3 }))
+    assert.same({ { coins = 7 }, { coins = 3 } }, { ann:ask("get", "a"), ann:ask("get", "b") })
+    bob:expect("traded", 3)
+  end)
+
+  it("runs again when another write came first, and drops the commands of the earlier run", function()
+    ann:send("trade", { from = "a", to = "b", coins = 3 })
+    bob:send("update", { id = "b", coins = 100 })
+    ann:expect("run", 2)
+    bob:expect("traded", 103)
+    assert.same({ 2 }, ann:received "run")
+    assert.same({ coins = 103 }, ann:ask("get", "b"))
+  end)
+
+  it("has no effect when its function fails", function()
+    assert.is_nil((ann:ask("trade", { from = "a", to = "b", coins = 30 })))
+    server:expect_error "no coins"
+    assert.same({ { coins = 10 }, { coins = 0 } }, { ann:ask("get", "a"), ann:ask("get", "b") })
+    ann:expect_nothing "run"
+    assert.is_true(ann:ask "caught")
+    assert.same({ problem = "stop", room = false }, ann:ask("get", "after"))
+    assert.is_nil(ann:ask("get", "caught"))
+    ann:expect_nothing "never"
+  end)
+
+  it("loses no update", function()
+    for _ = 1, 5 do
+      ann:send("update", { id = "a", coins = 1 })
+      bob:send("update", { id = "a", coins = 1 })
+    end
+    server:advance(1)
+    assert.same({ coins = 20 }, ann:ask("get", "a"))
+  end)
+
+  it("refuses other waits, and another transaction within it", function()
+    local problems = ann:ask "waits"
+    assert.matches("perigee.sleep cannot wait within perigee.store.transaction", problems[1])
+    assert.matches("the function of update cannot wait", problems[2])
+    assert.matches("perigee.store.transaction within a transaction", problems[3])
+  end)
+
+  it("hides its new rooms until the commit", function()
+    ann:send "create"
+    assert.is_false(bob:ask "find")
+    ann:expect_event "joined"
+    assert.is_true(bob:ask "find")
+  end)
+
+  it("brings back a cancelled timer that was due while it waited", function()
+    assert.equal(1, ann:ask "cancel")
+  end)
+
+  it("is written as a whole when its peer leaves", function()
+    ann:send("trade", { from = "a", to = "b", coins = 3 })
+    ann:kill()
+    bob:expect("traded", 3)
+    assert.same({ { coins = 7 }, { coins = 3 } }, { bob:ask("get", "a"), bob:ask("get", "b") })
+  end)
+
+  it("of a deleted room's task is written as a whole, or not begun", function()
+    ann:ask "spawn"
+    bob:expect("committed", 1)
+    assert.same({ n = 1 }, ann:ask("get", "task"))
+    assert.is_nil(ann:ask("get", "read"))
+    bob:expect_nothing "after"
+    bob:expect_nothing "never"
+  end)
+end)

@@ -1,0 +1,219 @@
+--- Transactions. A transaction remembers the documents that it reads. Its unit repeats these reads as checks,
+--- and the store refuses the unit if another write came first; the function then runs again. While it waits
+--- for the store, the handler's commands and the steps of its journal are set aside, because other handlers
+--- run.
+
+local core = require "perigee.core"
+local fault = require "perigee.util.fault"
+local journal = require "perigee.host.journal"
+local live = require "perigee.host.live"
+local stores = require "perigee.host.stores"
+local tasks = require "perigee.host.tasks"
+
+local RUNS_MAX = 10
+local PUT, DELETE, CHECK = core.store_steps.put, core.store_steps.delete, core.store_steps.check
+
+--- One run of a transaction's function. The documents are by collection and key.
+---@class perigee.Run
+---@field what string name of the function that runs it, for errors
+---@field reads table<integer, table<string, table>> documents that were read: { json, version, schema }
+---@field checks table[] steps that repeat the reads
+---@field writes table<integer, table<string, table>> newest write of each document
+---@field steps table[] these writes, in the order of their first occurrence
+---@field is_closed boolean? whether no further call of the store may follow
+---@field stash integer? commands that are set aside
+---@field problem string? why a document could not be read
+---@field code string?
+---@field journal table? steps of the journal that are set aside
+
+local transactions = {}
+
+local function forget_run()
+  live.transaction = nil
+end
+
+local function begin(what)
+  local run = { what = what, reads = {}, checks = {}, writes = {}, steps = {} }
+  live.transaction = run
+  journal.push(forget_run)
+  return run
+end
+
+-- Discards the effects of a run that are set aside.
+local function drop_stash(run)
+  local stash, steps = run.stash, run.journal
+  run.stash, run.journal = nil, nil
+  if stash then
+    core.store_drop(stash)
+    journal.undo(steps)
+  end
+end
+
+-- Discards the effects of a run on the server.
+local function drop(run)
+  live.transaction = nil
+  if run.stash then
+    drop_stash(run)
+  else
+    core.forget()
+    journal.run()
+  end
+end
+
+-- Waits for a request, with the handler's effects set aside. Returns what stores.wait does.
+local function wait(run, entry, ...)
+  run.stash, run.journal = core.store_stash(), journal.take()
+  live.transaction = nil
+  journal.push(drop_stash, run)
+  tasks.check_may_wait(run.what)
+  function entry.drop()
+    drop_stash(run)
+  end
+  return stores.wait(entry, ...)
+end
+
+-- Gives the handler its effects back. Returns false if they were dropped meanwhile.
+local function resume(run)
+  if not run.stash then
+    return false
+  end
+  core.commit() -- what woke the handler
+  core.store_unstash(run.stash)
+  journal.give(run.journal)
+  run.stash, run.journal = nil, nil
+  live.transaction = run
+  return true
+end
+
+-- Calls within a run ---------------------------------------------------------------------------
+
+local function find(documents, index, id)
+  return documents[index] and documents[index][id]
+end
+
+local function keep(documents, index, id, document)
+  documents[index] = documents[index] or {}
+  documents[index][id] = document
+end
+
+
+--- Returns the JSON of a document within the running transaction: what it has written or read before, or what
+--- the store has now.
+---@param index integer
+---@param id string
+---@return string? json "" for none; nil: the store has failed
+---@return integer|string|nil version
+---@return integer|string? schema
+function transactions.get(index, id)
+  local run = live.transaction
+  local known = find(run.writes, index, id) or find(run.reads, index, id)
+  if known then
+    return known.json, known.version, known.schema
+  elseif run.is_closed then
+    fault.raise("the function of %s cannot wait", run.what)
+  end
+  local json, version, schema = wait(run, {}, core.store_get, index, id)
+  if not resume(run) then
+    fault.raise("%s was interrupted", run.what)
+  elseif not json then
+    run.problem, run.code = version, schema
+    return nil, version, schema
+  end
+  keep(run.reads, index, id, { json = json, version = version, schema = schema })
+  run.checks[#run.checks + 1] = { index = index, id = id, version = version }
+  return json, version, schema
+end
+
+local function write(step)
+  local run = live.transaction
+  local known = find(run.writes, step.index, step.id)
+  if known then
+    known.type, known.json, known.schema = step.type, step.json, step.schema
+  else
+    keep(run.writes, step.index, step.id, step)
+    run.steps[#run.steps + 1] = step
+  end
+end
+
+
+--- Writes a document within the running transaction.
+---@param options perigee.CollectionOptions
+---@param id string
+---@param json string? nil: deletes the document
+function transactions.write(options, id, json)
+  write {
+    type = json and PUT or DELETE, index = options.index, id = id, json = json or "", schema = options.schema,
+  }
+end
+
+-- The end of a run -----------------------------------------------------------------------------
+
+local function is_write_needed(run)
+  return #run.steps > 0 or #run.checks > 1
+end
+
+-- Writes the unit of a run. Returns the unit's version; or nil, message and code.
+local function commit(run)
+  if not is_write_needed(run) then
+    live.transaction = nil
+    core.commit()
+    return 0
+  end
+  core.store_begin_unit()
+  for _, check in ipairs(run.checks) do
+    core.store_unit_step(CHECK, check.index, check.id, nil, 0, check.version)
+  end
+  for _, step in ipairs(run.steps) do
+    core.store_unit_step(step.type, step.index, step.id, step.type == PUT and step.json or nil, step.schema)
+  end
+  local entry = { is_bound = true }
+  local text, version, code = wait(run, entry, core.store_end_unit)
+  if text and resume(run) then
+    live.transaction = nil
+    core.commit()
+    tasks.unbind(entry)
+    return version
+  end
+  drop(run)
+  return nil, version, code
+end
+
+local function pack(...)
+  return { n = select("#", ...), ... }
+end
+
+
+--- Runs a function as a transaction. It runs again if another write comes first.
+---@param what string name of the calling function, for errors
+---@param fn fun(run: perigee.Run): ...
+---@return boolean ok
+---@return ... results of the function; or message and code
+function transactions.run(what, fn)
+  if live.transaction then
+    fault.raise("%s within a transaction", what)
+  end
+  tasks.check_may_wait(what)
+  core.commit() -- as at every wait
+  for _ = 1, RUNS_MAX do
+    local run = begin(what)
+    local results = pack(pcall(fn, run))
+    if not results[1] then
+      drop(run)
+      error(results[2], 0)
+    end
+    local version, problem, code = nil, run.problem, run.code
+    if code then
+      drop(run)
+    else
+      version, problem, code = commit(run)
+    end
+    if version then
+      return unpack(results, 1, results.n)
+    elseif code ~= "Conflict" then
+      return false, problem, code
+    end
+  end
+  return false, ("other writes came first %d times"):format(RUNS_MAX), "Conflict"
+end
+
+return transactions
