@@ -59,8 +59,7 @@ static void on_end(void *data, const StoreAnswer *given, const StoreUnit *unit) 
 
 static const BackendOps *choose(const Host *host, const char *place) {
   bool is_memory = net_is_simulated(host->net) || strcmp(place, ":memory:") == 0;
-  if (is_memory) return &backend_memory;
-  return strncmp(place, "postgres", 8) == 0 ? &backend_postgres : &backend_sqlite;
+  return is_memory ? &backend_memory : &backend_sqlite;
 }
 
 const char *host_store_open(Host *host, const char *place) {
