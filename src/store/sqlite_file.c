@@ -166,9 +166,10 @@ StoreCode sqlite_file_check(const char *path, SqliteFinding *on_finding, void *d
 
 // --- Backup ---
 
-// Copies what one reading transaction sees.
+// Copies what one reading transaction sees. SQLite takes the copy for a write.
 static StoreCode copy_to(sqlite3 *from, const char *path, StoreFault *fault) {
   sqlite3_stmt *statement;
+  if (sqlite_run_text(from, "PRAGMA query_only = OFF", fault)) return fault->code;
   if (sqlite_prepare(from, "VACUUM INTO ?1", &statement, fault)) return fault->code;
   sqlite_bind(statement, 1, text_from(path));
   StoreCode code = sqlite_run(from, statement, fault);
