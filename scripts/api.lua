@@ -10,7 +10,7 @@ local PAGES = {
   {
     path = "docs/api.md",
     files = {
-      "perigee", "rooms", "bots", "sending", "commands", "game", "world", "lockstep", "mcp", "services", "store",
+      "perigee", "rooms", "bots", "sending", "commands", "game", "world", "lockstep", "mcp", "services", "store", "leaderboards",
       "figures", "sandbox",
     },
     head = [[

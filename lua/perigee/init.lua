@@ -11,6 +11,7 @@ local fault = require "perigee.util.fault"
 local faults = require "perigee.host.faults"
 local fixed = require "perigee.fixed"
 local http = require "perigee.api.http"
+local leaderboard = require "perigee.api.leaderboard"
 local live_schema = require "perigee.host.live_schema"
 local mcp = require "perigee.mcp"
 local pending = require "perigee.host.pending"
@@ -45,6 +46,7 @@ local perigee = {
   protocol = protocol.declare,
   http = http,
   store = store.api,
+  leaderboard = leaderboard,
 }
 
 

@@ -73,6 +73,11 @@ static const Constant CHANNELS[] = {{"control", CHANNEL_CONTROL},
 static const Constant STORE_STEPS[] = {
     {"put", STORE_PUT}, {"delete", STORE_DELETE}, {"check", STORE_CHECK}, {NULL, 0}};
 
+static const Constant BOARD[] = {{"data_max", BOARD_DATA_MAX},
+                                 {"rows_max", BOARD_ROWS_MAX},
+                                 {"past", BOARD_PAST},
+                                 {NULL, 0}};
+
 static const Constant LEVELS[] = {{"debug", LOG_DEBUG},
                                   {"info", LOG_INFO},
                                   {"warn", LOG_WARN},
@@ -187,6 +192,7 @@ void core_push(lua_State *L, Host *host) {
   set_functions(L, host, core_bytes_functions);
   set_functions(L, host, core_fetch_functions);
   set_functions(L, host, core_store_functions);
+  set_functions(L, host, core_board_functions);
   set_functions(L, host, core_reload_functions);
   set_functions(L, host, core_peer_functions);
   set_functions(L, host, core_room_functions);
@@ -209,6 +215,7 @@ void core_push(lua_State *L, Host *host) {
   set_constants(L, "targets", TARGETS);
   set_constants(L, "channels", CHANNELS);
   set_constants(L, "store_steps", STORE_STEPS);
+  set_constants(L, "board", BOARD);
   set_constants(L, "levels", LEVELS);
   set_names(L, "code_names", CODES);
   set_names(L, "reload_inputs", RELOAD_INPUTS);

@@ -52,12 +52,21 @@ RoomSettings core_room_settings(lua_State *L, int at);
 int core_peer_result(lua_State *L, int result);
 int core_room_result(lua_State *L, int result);
 
+/// Adds a write of the running handler. Returns the number of results: true, or those of
+/// core_fail.
+int core_store_write(lua_State *L, const StoreStep *step);
+
+/// Queues a COMMAND_STORE, whose token is argument 1. Returns the number of results, as
+/// core_store_write.
+int core_store_request(lua_State *L, Command command);
+
 // The functions, by file.
 extern const luaL_Reg core_send_functions[];
 extern const luaL_Reg core_parse_functions[];
 extern const luaL_Reg core_bytes_functions[];
 extern const luaL_Reg core_fetch_functions[];
 extern const luaL_Reg core_store_functions[];
+extern const luaL_Reg core_board_functions[];
 extern const luaL_Reg core_reload_functions[];
 extern const luaL_Reg core_peer_functions[];
 extern const luaL_Reg core_room_functions[];

@@ -83,19 +83,23 @@ static StoreStep read_step(lua_State *L) {
   return step;
 }
 
-// store_step(type, index, id, json, schema, version): adds a write of the running
-// handler. Returns true, or nil, message, code.
-static int core_store_step(lua_State *L) {
+int core_store_write(lua_State *L, const StoreStep *step) {
   const Host *host = core_host(L);
-  StoreStep step = read_step(L);
   StoreCode code = STORE_UNAVAILABLE;
-  if (host->store != NULL) code = store_step(host->store, &step);
+  if (host->store != NULL) code = store_step(host->store, step);
   if (code == STORE_SLOW)
     return core_fail(L, "the store is too slow", store_code_name(code));
   if (code != STORE_OK)
     return core_fail(L, "the store is closed", store_code_name(code));
   lua_pushboolean(L, 1);
   return 1;
+}
+
+// store_step(type, index, id, json, schema, version): adds a write of the running
+// handler. Returns true, or nil, message, code.
+static int core_store_step(lua_State *L) {
+  StoreStep step = read_step(L);
+  return core_store_write(L, &step);
 }
 
 // store_begin_unit(): begins the unit of a request, apart from the handler's own
@@ -111,7 +115,7 @@ static int core_store_unit_step(lua_State *L) {
   return 0;
 }
 
-static int request(lua_State *L, Command command) {
+int core_store_request(lua_State *L, Command command) {
   command.type = COMMAND_STORE;
   command.id = core_id(L, 1);
   int err = relay_command(core_host(L)->relay, &command);
@@ -124,9 +128,9 @@ static int request(lua_State *L, Command command) {
 // or nil, message, code.
 static int core_store_end_unit(lua_State *L) {
   Buf *unit = &core_host(L)->unit;
-  int count =
-      request(L, (Command){.flags = STORE_REQUEST_UNIT,
-                           .body = {(const char *)unit->data, (uint32_t)unit->size}});
+  int count = core_store_request(
+      L, (Command){.flags = STORE_REQUEST_UNIT,
+                   .body = {(const char *)unit->data, (uint32_t)unit->size}});
   unit->size = 0;
   buf_trim(unit);
   return count;
@@ -134,14 +138,14 @@ static int core_store_end_unit(lua_State *L) {
 
 // store_get(token, index, id): requests a document, when the handler waits
 static int core_store_get(lua_State *L) {
-  return request(L, (Command){.flags = STORE_REQUEST_GET,
-                              .room = core_id(L, 2),
-                              .name = core_text(L, 3)});
+  return core_store_request(L, (Command){.flags = STORE_REQUEST_GET,
+                                         .room = core_id(L, 2),
+                                         .name = core_text(L, 3)});
 }
 
 // store_flush(token): requests an answer when all writes so far are on disk
 static int core_store_flush(lua_State *L) {
-  return request(L, (Command){.flags = STORE_REQUEST_FLUSH});
+  return core_store_request(L, (Command){.flags = STORE_REQUEST_FLUSH});
 }
 
 // store_stash(): sets the handler's commands aside; returns the id of the stash

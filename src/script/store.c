@@ -33,7 +33,7 @@ static void answer(Host *host, uint32_t token, StoreCode code, const char *text)
 static void report_unit(Host *host, const StoreFault *fault, const StoreUnit *unit) {
   StoreStep step;
   for (size_t at = 0; unit_next(unit, &at, &step);)
-    if (step.type == STORE_PUT || step.type == STORE_DELETE)
+    if (step.type != STORE_CHECK && step.type != STORE_CHECK_FOUND)
       emit(host,
            (Event){.type = EVENT_STORE_FAILED, .a = step.collection, .b = fault->code},
            (StoreHead){0}, step.id, text_from(fault->text));
@@ -146,6 +146,13 @@ void host_store_request(Host *host, const Command *command) {
       break;
     case STORE_REQUEST_UNIT:
       request_unit(host, command);
+      break;
+    case STORE_REQUEST_BOARD:
+      store_read_board(host->store, command->id,
+                       &(BoardQuery){.board = command->room,
+                                     .period = (int64_t)command->key,
+                                     .id = command->name,
+                                     .count = command->code});
       break;
     case STORE_REQUEST_FLUSH:
       store_flush(host->store, command->id);

@@ -17,6 +17,7 @@ typedef struct Host Host;
 typedef enum StoreRequest {
   STORE_REQUEST_GET,    // room: collection, name: id
   STORE_REQUEST_UNIT,   // body: a StoreUnit
+  STORE_REQUEST_BOARD,  // room: board, name: id, key: period, code: number of entries
   STORE_REQUEST_FLUSH,  // answers when everything before is on disk
 } StoreRequest;
 

@@ -206,15 +206,27 @@ describe("the annotations", function()
     end
   end)
 
-  it("have all of the store", function()
-    local store = require "perigee.api.store"
-    same_functions("store.", store.api, API.classes["perigee.Store"].methods)
-    local meta = upvalue(store.collection, "collection_class")
+  local function methods_of(meta)
     local methods = {}
     for method, checked in pairs(upvalue(meta.__index, "checked_methods")) do
       methods[method] = upvalue(checked, "method")
     end
-    same_functions("collection:", methods, API.classes["perigee.Collection"].methods)
+    return methods
+  end
+
+  it("have all of leaderboards", function()
+    local leaderboard = require "perigee.api.leaderboard"
+    local methods = methods_of(upvalue(leaderboard, "board_class"))
+    same_functions("leaderboard:", methods, API.classes["perigee.Leaderboard"].methods)
+    local options = API.classes["perigee.LeaderboardOptions"].fields
+    assert.same(keys(upvalue(leaderboard, "CHECKED")), keys(options))
+  end)
+
+  it("have all of the store", function()
+    local store = require "perigee.api.store"
+    same_functions("store.", store.api, API.classes["perigee.Store"].methods)
+    local meta = upvalue(store.collection, "collection_class")
+    same_functions("collection:", methods_of(meta), API.classes["perigee.Collection"].methods)
     assert.same(keys(upvalue(meta.__index, "getters")), keys(API.classes["perigee.Collection"].fields))
     assert.same(keys(upvalue(store.collection, "OPTIONS")), keys(API.classes["perigee.StoreOptions"].fields))
   end)

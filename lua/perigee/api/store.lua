@@ -25,11 +25,15 @@ local collection_class = { __metatable = "collection" }
 
 -- Declarations -------------------------------------------------------------------------------
 
-local function check_name(name)
-  fault.check("the name of a collection", name, "string")
+
+--- Raises an error if something cannot have the name.
+---@param what string "a collection"
+---@param name any
+function store.check_name(what, name)
+  fault.check("the name of " .. what, name, "string")
   if not name:find "^%l[%l%d_]*$" or #name > NAME_MAX then
-    fault.raise("%s cannot be the name of a collection, which has at most %d of a-z, 0-9 and _",
-      fault.quote(name), NAME_MAX)
+    fault.raise("%s cannot be the name of %s, which has at most %d of a-z, 0-9 and _",
+      fault.quote(name), what, NAME_MAX)
   elseif name:find "^perigee_" or name:find "^sqlite_" or name:find "^pg_" then
     fault.raise("the name %s is reserved, as all that begin with perigee_, sqlite_ or pg_", name)
   end
@@ -60,7 +64,7 @@ end
 ---@param options table?
 ---@return perigee.Collection
 function store.collection(name, options)
-  check_name(name)
+  store.check_name("a collection", name)
   options = options or {}
   fault.check("the options of perigee.store", options, "table")
   for key, value in next, options do
@@ -81,7 +85,10 @@ end
 
 -- Keys, values and options -------------------------------------------------------------------
 
-local function check_key(id)
+
+--- Raises an error if a value is no key.
+---@param id any
+function store.check_key(id)
   fault.check("a key", id, "string")
   if #id < 1 or #id > KEY_MAX then
     fault.raise("a key has 1 to %d bytes, not %d", KEY_MAX, #id)
@@ -147,7 +154,7 @@ end
 
 
 function methods:get(id)
-  check_key(id)
+  store.check_key(id)
   local options = self._options
   local json, version, schema = read(options.index, id)
   if not json then
@@ -193,7 +200,7 @@ end
 
 
 function methods:put(id, value, options)
-  check_key(id)
+  store.check_key(id)
   local json, problem, code = json_of(value)
   if not json then
     return nil, problem, code
@@ -203,7 +210,7 @@ end
 
 
 function methods:delete(id, options)
-  check_key(id)
+  store.check_key(id)
   local done, problem, code = write("delete", self, id, nil, options)
   if not done then
     return nil, problem, code
@@ -223,7 +230,7 @@ end
 
 
 function methods:update(id, fn)
-  check_key(id)
+  store.check_key(id)
   fault.check("what update calls", fn, "function")
   return results_of(transactions.run("update", function(run)
     local value, problem, code = self:get(id)

@@ -23,9 +23,20 @@ local ran = core.ran() -- the running handler, see host/init.lua
 ---@field migrate? fun(id: string, value: any, from: integer): any
 ---@field where string place of the declaration
 
+--- What a version declares about a leaderboard.
+---@class perigee.BoardOptions
+---@field is_board true
+---@field name string
+---@field index integer as of a collection
+---@field is_low boolean the lowest score ranks first
+---@field keep integer BoardKeep
+---@field period fun(seconds: number): integer number of the period at a time
+---@field where string
+
 local stores = { on = {} }
 
-local loading = nil ---@type table<string, perigee.CollectionOptions>? collections of the version that loads
+---@alias perigee.Declared perigee.CollectionOptions|perigee.BoardOptions
+local loading = nil ---@type table<string, perigee.Declared>? of the version that loads
 local names = {} ---@type string[] names of all collections so far
 local numbers = {} ---@type table<string, integer> their numbers, by name
 local defined = {} ---@type table<integer, string> fields that the store knows of, by number
@@ -67,14 +78,14 @@ function stores.declare_own(version, name)
 end
 
 
---- Declares a collection of the version that is being loaded; fills in `index` and `where`.
----@param options perigee.CollectionOptions
+--- Declares a collection or leaderboard of the version that is being loaded; fills in `index` and `where`.
+---@param options perigee.CollectionOptions|perigee.BoardOptions
 function stores.declare(options)
   if not live.loading then
-    fault.raise("perigee.store(%q) belongs to the top level of the game, not into a handler", options.name)
+    fault.raise("perigee.%s(%q) belongs to the top level of the game, not into a handler",
+      options.is_board and "leaderboard" or "store", options.name)
   elseif loading[options.name] then
-    fault.raise("the collection %s is declared twice; require it from the file that declares it",
-      options.name)
+    fault.raise("the name %s is declared twice; require it from the file that declares it", options.name)
   end
   options.index, options.where = index_of(options.name), fault.where()
   loading[options.name] = options
@@ -124,12 +135,17 @@ end
 function stores.take(version)
   for _, name in ipairs(sorted_keys(version.collections)) do
     local options = version.collections[name]
-    local fields = table.concat(options.fields, " ")
-    if defined[options.index] ~= fields then
-      defined[options.index] = fields
+    local form = options.is_board and ("board %s %d"):format(options.is_low, options.keep)
+      or table.concat(options.fields, " ")
+    if defined[options.index] ~= form then
+      defined[options.index] = form
       local token = next_token()
       defining[token] = name
-      core.store_define(token, options.index, name, options.fields)
+      if options.is_board then
+        core.board_define(token, options.index, name, options.is_low, options.keep)
+      else
+        core.store_define(token, options.index, name, options.fields)
+      end
     end
   end
 end
@@ -165,7 +181,7 @@ function stores.on.store(_, _, text, token, code, version, schema)
   local entry, name = waiting[token], defining[token]
   waiting[token], defining[token] = nil, nil
   if name and code then
-    live.log(core.levels.error, ("the collection %s cannot be made: %s"):format(name, text))
+    live.log(core.levels.error, ("%s cannot be made in the store: %s"):format(name, text))
   end
   if not entry or pending.timers[entry.id] ~= entry then
     return

@@ -20,6 +20,7 @@ local PUT, DELETE, CHECK = core.store_steps.put, core.store_steps.delete, core.s
 ---@field checks table[] steps that repeat the reads
 ---@field writes table<integer, table<string, table>> newest write of each document
 ---@field steps table[] these writes, in the order of their first occurrence
+---@field scores table[] scores for leaderboards: function of the core, and its arguments
 ---@field is_closed boolean? whether no further call of the store may follow
 ---@field stash integer? commands that are set aside
 ---@field problem string? why a document could not be read
@@ -33,7 +34,7 @@ local function forget_run()
 end
 
 local function begin(what)
-  local run = { what = what, reads = {}, checks = {}, writes = {}, steps = {} }
+  local run = { what = what, reads = {}, checks = {}, writes = {}, steps = {}, scores = {} }
   live.transaction = run
   journal.push(forget_run)
   return run
@@ -146,10 +147,18 @@ function transactions.write(options, id, json)
   }
 end
 
+
+--- Adds a score within the running transaction.
+---@param score { add: function, index: integer, id: string, period: integer, score: number?, json: string? }
+function transactions.score(score)
+  local scores = live.transaction.scores
+  scores[#scores + 1] = score
+end
+
 -- The end of a run -----------------------------------------------------------------------------
 
 local function is_write_needed(run)
-  return #run.steps > 0 or #run.checks > 1
+  return #run.steps + #run.scores > 0 or #run.checks > 1
 end
 
 -- Writes the unit of a run. Returns the unit's version; or nil, message and code.
@@ -165,6 +174,9 @@ local function commit(run)
   end
   for _, step in ipairs(run.steps) do
     core.store_unit_step(step.type, step.index, step.id, step.type == PUT and step.json or nil, step.schema)
+  end
+  for _, score in ipairs(run.scores) do
+    score.add(score.index, score.id, score.period, score.score, score.json, true)
   end
   local entry = { is_bound = true }
   local text, version, code = wait(run, entry, core.store_end_unit)

@@ -137,6 +137,12 @@ function perigee.protocol(name, value) end
 ---@return string
 function perigee.hash(text, key) end
 
+--- Declares a leaderboard, at the top level. Its name is as that of a collection, and no collection has the same.
+---@param name string
+---@param options? perigee.LeaderboardOptions
+---@return perigee.Leaderboard
+function perigee.leaderboard(name, options) end
+
 --- Returns random bytes that nobody can predict, for codes and tokens. In a simulated server they follow from its seed.
 ---@param count integer From 1 to 65536.
 ---@return string

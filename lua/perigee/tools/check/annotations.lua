@@ -6,7 +6,7 @@ local tool = require "perigee.tool"
 
 local META = "perigee/meta/"
 local FILES = {
-  "perigee", "rooms", "bots", "sending", "commands", "services", "store", "figures", "game",
+  "perigee", "rooms", "bots", "sending", "commands", "services", "store", "leaderboards", "figures", "game",
   "lockstep", "mcp", "world",
 }
 
