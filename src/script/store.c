@@ -57,26 +57,22 @@ static void on_end(void *data, const StoreAnswer *given, const StoreUnit *unit) 
 
 // --- Opening ---
 
-static const BackendOps *choose(const Host *host, const char *place) {
-  bool is_memory = net_is_simulated(host->net) || strcmp(place, ":memory:") == 0;
-  return is_memory ? &backend_memory : &backend_sqlite;
-}
-
 const char *host_store_open(Host *host, const char *place) {
   static StoreFault fault;
   if (host->store != NULL) return NULL;
   ScriptStore settings = host->events->config_store(host->events_data);
-  host->store = store_open(net_loop(host->net),
-                           &(StoreOptions){
-                               .ops = choose(host, place),
-                               .place = place,
-                               .delay_ms = settings.delay_ms,
-                               .timeout_ms = settings.timeout_ms,
-                               .cache_bytes = settings.cache,
-                               .on_end = on_end,
-                               .data = host,
-                           },
-                           &fault);
+  host->store = store_open(
+      net_loop(host->net),
+      &(StoreOptions){
+          .ops = net_is_simulated(host->net) ? &backend_memory : backend_of(place),
+          .place = place,
+          .delay_ms = settings.delay_ms,
+          .timeout_ms = settings.timeout_ms,
+          .cache_bytes = settings.cache,
+          .on_end = on_end,
+          .data = host,
+      },
+      &fault);
   return host->store == NULL ? fault.text : NULL;
 }
 

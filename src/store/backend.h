@@ -63,8 +63,12 @@ typedef struct BackendOps {
   Backend *(*open)(const char *place, BackendUse use, StoreFault *fault);
   void (*close)(Backend *backend);
 
-  /// Makes the running call and all later ones fail soon, so that the thread can end.
-  /// Callable from any thread. NULL: no call waits for another server.
+  /// For back ends that wait for another server; NULL for others. Sets the longest time
+  /// that a call waits.
+  void (*set_timeout)(Backend *backend, uint32_t timeout_ms);
+
+  /// For the same back ends: makes the running call and later ones end soon, so that the
+  /// thread can end. Callable from any thread.
   void (*interrupt)(Backend *backend);
 
   /// Creates or changes a collection's table and indexes. The collection is `index` from
@@ -125,3 +129,7 @@ typedef struct BackendOps {
 extern const BackendOps backend_sqlite;
 extern const BackendOps backend_memory;
 extern const BackendOps backend_postgres;
+
+/// Returns the back end of a place: the path of a file, ":memory:", or a URL of
+/// PostgreSQL.
+const BackendOps *backend_of(const char *place);

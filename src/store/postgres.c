@@ -16,12 +16,12 @@ static StoreCode check(Backend *backend, const StoreUnit *unit, StoreFault *faul
   StoreStep step;
   char name[STATEMENT_NAME_SIZE];
   for (size_t at = 0; unit_next(unit, &at, &step);) {
-    LinkParams params = {0};
+    PgParams params = {0};
     if (step.type != STORE_CHECK) continue;
-    link_text(&params, step.id);
-    link_number(&params, step.version);
-    link_run_prepared(&backend->link, postgres_statement(name, 'c', step.collection),
-                      &params);
+    pg_text(&params, step.id);
+    pg_number(&params, step.version);
+    pg_run_prepared(&backend->link, postgres_statement(name, 'c', step.collection),
+                    &params);
   }
   for (size_t at = 0; unit_next(unit, &at, &step);)
     if (step.type == STORE_CHECK_FOUND &&
@@ -37,7 +37,7 @@ static StoreCode undo(Backend *backend, StoreFault *fault) {
   if (!is_own) return fault->code;
   backend->is_broken = false;
   backend->units--;
-  link_run_prepared(&backend->link, "undo", NULL);
+  pg_run_prepared(&backend->link, "undo", NULL);
   return fault->code;
 }
 
@@ -53,10 +53,10 @@ static StoreCode apply(Backend *backend, const StoreUnit *unit, int64_t *version
     postgres_send_writes(backend, unit, *version);
     return STORE_OK;
   }
-  link_run_prepared(&backend->link, "savepoint", NULL);
+  pg_run_prepared(&backend->link, "savepoint", NULL);
   if (check(backend, unit, fault) != STORE_OK) return undo(backend, fault);
   postgres_send_writes(backend, unit, *version);
-  link_run_prepared(&backend->link, "release", NULL);
+  pg_run_prepared(&backend->link, "release", NULL);
   return postgres_sync(backend, fault) == STORE_OK ? STORE_OK : undo(backend, fault);
 }
 
@@ -64,29 +64,34 @@ static StoreCode apply(Backend *backend, const StoreUnit *unit, int64_t *version
 
 static StoreCode get(Backend *backend, uint32_t collection, Text id,
                      StoreDocument *document, StoreFault *fault) {
-  const PostgresLink *link = &backend->link;
+  const Pg *link = &backend->link;
   char name[STATEMENT_NAME_SIZE];
-  LinkParams params = {0};
+  PgParams params = {0};
   *document = (StoreDocument){0};
   if (postgres_begin_read(backend, fault) != STORE_OK) return fault->code;
-  link_text(&params, id);
-  link_run_prepared(&backend->link, postgres_statement(name, 'g', collection), &params);
+  pg_text(&params, id);
+  pg_run_prepared(&backend->link, postgres_statement(name, 'g', collection), &params);
   if (postgres_sync(backend, fault) != STORE_OK) return fault->code;
   if (link->pq->ntuples(backend->rows) == 0) return STORE_OK;
   *document = (StoreDocument){
-      .version = link_field_number(link, backend->rows, 0, 1),
-      .schema = (uint32_t)link_field_number(link, backend->rows, 0, 2),
-      .value = link_field(link, backend->rows, 0, 0),
+      .version = pg_field_number(link, backend->rows, 0, 1),
+      .schema = (uint32_t)pg_field_number(link, backend->rows, 0, 2),
+      .value = pg_field(link, backend->rows, 0, 0),
   };
   return STORE_OK;
 }
 
-static void interrupt(Backend *backend) { link_interrupt(&backend->link); }
+static void set_timeout(Backend *backend, uint32_t timeout_ms) {
+  pg_set_timeout(&backend->link, timeout_ms);
+}
+
+static void interrupt(Backend *backend) { pg_interrupt(&backend->link); }
 
 const BackendOps backend_postgres = {
     .is_shared = true,
     .open = postgres_open,
     .close = postgres_close,
+    .set_timeout = set_timeout,
     .interrupt = interrupt,
     .define = postgres_define,
     .begin = postgres_begin,

@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "store/backend.h"
-#include "store/postgres_link.h"
+#include "store/pg.h"
 
 enum { WRITER_SIZE = 37 };  // a UUID as text, with its end
 
@@ -18,7 +18,7 @@ typedef struct PostgresTable {
 } PostgresTable;
 
 struct Backend {
-  PostgresLink link;
+  Pg link;
   BackendUse use;
   PostgresTable *tables;  // by index of the collection; owned
   uint32_t capacity;

@@ -139,26 +139,26 @@ static const Statement SESSION[] = {
 
 void postgres_create_boards(Backend *backend) {
   for (size_t i = 0; i < sizeof CREATE / sizeof *CREATE; i++)
-    link_run(&backend->link, CREATE[i], NULL);
+    pg_run(&backend->link, CREATE[i], NULL);
 }
 
 void postgres_prepare_boards(Backend *backend) {
   for (size_t i = 0; i < sizeof SESSION / sizeof *SESSION; i++)
-    link_prepare(&backend->link, SESSION[i].name, SESSION[i].sql);
+    pg_prepare(&backend->link, SESSION[i].name, SESSION[i].sql);
 }
 
 // The order of a board is part of the stored keys, so it cannot change.
 static StoreCode register_order(Backend *backend, const Board *board,
                                 StoreFault *fault) {
-  LinkParams params = {0};
-  link_text(&params, text_from(board->name));
-  link_text(&params, text_from(board->is_low ? "t" : "f"));
-  link_run(&backend->link,
-           "INSERT INTO perigee_boards VALUES ($1::text, $2::text::boolean)"
-           " ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING is_low",
-           &params);
+  PgParams params = {0};
+  pg_text(&params, text_from(board->name));
+  pg_text(&params, text_from(board->is_low ? "t" : "f"));
+  pg_run(&backend->link,
+         "INSERT INTO perigee_boards VALUES ($1::text, $2::text::boolean)"
+         " ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING is_low",
+         &params);
   if (postgres_sync(backend, fault) != STORE_OK) return fault->code;
-  bool is_low = link_field(&backend->link, backend->rows, 0, 0).bytes[0] == 't';
+  bool is_low = pg_field(&backend->link, backend->rows, 0, 0).bytes[0] == 't';
   if (is_low == board->is_low) return STORE_OK;
   return store_fault(fault, STORE_INVALID,
                      "the leaderboard %s exists with order = \"%s\"; give the new one"
@@ -183,40 +183,40 @@ StoreCode postgres_define_board(Backend *backend, uint32_t index, const Board *b
 
 void postgres_send_score(Backend *backend, const StoreStep *step) {
   const Board *board = &backend->boards[step->collection];
-  LinkParams params = {0};
-  link_text(&params, text_from(board->name));
-  link_number(&params, step->version);
-  link_text(&params, step->id);
+  PgParams params = {0};
+  pg_text(&params, text_from(board->name));
+  pg_number(&params, step->version);
+  pg_text(&params, step->id);
   if (step->type == STORE_REMOVE_SCORE) {
-    link_run_prepared(&backend->link, "remove", &params);
+    pg_run_prepared(&backend->link, "remove", &params);
     return;
   }
-  link_double(&params, board_key(board, step->score));
-  link_number(&params, board->keep);
-  link_text(&params, step->value);
-  link_number(&params, BOARD_PAST);
-  link_run_prepared(&backend->link, "submit", &params);
+  pg_double(&params, board_key(board, step->score));
+  pg_number(&params, board->keep);
+  pg_text(&params, step->value);
+  pg_number(&params, BOARD_PAST);
+  pg_run_prepared(&backend->link, "submit", &params);
 }
 
 StoreCode postgres_read_board(Backend *backend, const BoardQuery *query, Buf *out,
                               StoreFault *fault) {
   const Board *board = &backend->boards[query->board];
-  const PostgresLink *link = &backend->link;
-  LinkParams params = {0};
+  const Pg *link = &backend->link;
+  PgParams params = {0};
   if (postgres_begin_read(backend, fault) != STORE_OK) return fault->code;
-  link_text(&params, text_from(board->name));
-  link_number(&params, query->period);
-  link_text(&params, query->id);
-  link_number(&params, query->count);
-  link_run_prepared(&backend->link, "rows", &params);
+  pg_text(&params, text_from(board->name));
+  pg_number(&params, query->period);
+  pg_text(&params, query->id);
+  pg_number(&params, query->count);
+  pg_run_prepared(&backend->link, "rows", &params);
   if (postgres_sync(backend, fault) != STORE_OK) return fault->code;
   buf_u8(out, '[');
   for (int row = 0; row < link->pq->ntuples(backend->rows); row++) {
-    double key = strtod(link_field(link, backend->rows, row, 2).bytes, NULL);
-    const BoardEntry entry = {.rank = link_field_number(link, backend->rows, row, 0),
-                              .id = link_field(link, backend->rows, row, 1),
+    double key = strtod(pg_field(link, backend->rows, row, 2).bytes, NULL);
+    const BoardEntry entry = {.rank = pg_field_number(link, backend->rows, row, 0),
+                              .id = pg_field(link, backend->rows, row, 1),
                               .score = board_key(board, key),
-                              .data = link_field(link, backend->rows, row, 3)};
+                              .data = pg_field(link, backend->rows, row, 3)};
     board_put_entry(out, &entry);
   }
   buf_u8(out, ']');

@@ -27,16 +27,16 @@ typedef struct Find {
   const char *field;  // by which the query orders; NULL: by id
   bool is_descending;
   StorePosition after;
-  LinkParams params;
+  PgParams params;
 } Find;
 
-static void add_value(LinkParams *params, const StoreValue *value) {
+static void add_value(PgParams *params, const StoreValue *value) {
   if (value->type == STORE_NUMBER)
-    link_double(params, value->number);
+    pg_double(params, value->number);
   else if (value->type == STORE_BOOLEAN)
-    link_text(params, text_from(value->number != 0 ? "t" : "f"));
+    pg_text(params, text_from(value->number != 0 ? "t" : "f"));
   else
-    link_text(params, value->text);
+    pg_text(params, value->text);
 }
 
 // Writes the parameter that was added last. A boolean is a text in all senses.
@@ -64,13 +64,13 @@ static void put_after(Find *find, uint8_t type) {
   bool is_here = find->field == NULL || type == find->after.value.type;
   if (find->after.id.size == 0 || !is_here) return;
   if (find->field == NULL || type == STORE_NONE) {
-    link_text(&find->params, find->after.id);
+    pg_text(&find->params, find->after.id);
     buf_printf(sql, " AND id %c $%d::text", sign, find->params.count);
   } else {
     add_value(&find->params, &find->after.value);
     buf_printf(sql, " AND (\"i_%s_%c\", id) %c (", find->field, SUFFIX[type], sign);
     put_param(find, type);
-    link_text(&find->params, find->after.id);
+    pg_text(&find->params, find->after.id);
     buf_printf(sql, ", $%d::text)", find->params.count);
   }
 }
@@ -137,9 +137,9 @@ static void put_find(Find *find) {
 }
 
 static StoreValue read_order(const Find *find, const PqResult *rows, int row) {
-  const PostgresLink *link = &find->backend->link;
-  StoreValue value = {.type = (uint8_t)link_field_number(link, rows, row, 0)};
-  Text text = link_field(link, rows, row, ROW_FIELDS - 1);
+  const Pg *link = &find->backend->link;
+  StoreValue value = {.type = (uint8_t)pg_field_number(link, rows, row, 0)};
+  Text text = pg_field(link, rows, row, ROW_FIELDS - 1);
   if (value.type == STORE_TEXT)
     value.text = text;
   else if (value.type == STORE_NUMBER)
@@ -150,14 +150,14 @@ static StoreValue read_order(const Find *find, const PqResult *rows, int row) {
 }
 
 static void give_rows(const Find *find, BackendOnRow *on_row, void *data) {
-  const PostgresLink *link = &find->backend->link;
+  const Pg *link = &find->backend->link;
   const PqResult *rows = find->backend->rows;
   for (int row = 0; row < link->pq->ntuples(rows); row++) {
     BackendRow found = {
-        .id = link_field(link, rows, row, 1),
-        .document = {.version = link_field_number(link, rows, row, 3),
-                     .schema = (uint32_t)link_field_number(link, rows, row, 4),
-                     .value = link_field(link, rows, row, 2)},
+        .id = pg_field(link, rows, row, 1),
+        .document = {.version = pg_field_number(link, rows, row, 3),
+                     .schema = (uint32_t)pg_field_number(link, rows, row, 4),
+                     .value = pg_field(link, rows, row, 2)},
         .order = read_order(find, rows, row),
     };
     if (!on_row(data, &found)) return;
@@ -171,7 +171,7 @@ static StoreCode begin_writes(Backend *backend, const StoreQuery *query, bool *i
   if (*is_own && postgres_begin(backend, fault) != STORE_OK) return fault->code;
   if (postgres_begin_read(backend, fault) != STORE_OK) return fault->code;
   if (query->writes == NULL) return STORE_OK;
-  link_run_prepared(&backend->link, "savepoint", NULL);
+  pg_run_prepared(&backend->link, "savepoint", NULL);
   postgres_send_writes(backend, query->writes, 0);
   return STORE_OK;
 }
@@ -192,13 +192,13 @@ static StoreCode ask(Find *find, StoreFault *fault) {
   bool is_own;
   StoreCode code = begin_writes(backend, find->query, &is_own, fault);
   if (code == STORE_OK) {
-    link_run(&backend->link, (const char *)backend->sql.data, &find->params);
+    pg_run(&backend->link, (const char *)backend->sql.data, &find->params);
     code = postgres_sync(backend, fault);
   }
   if (is_own)
     postgres_rollback(backend);
   else if (find->query->writes != NULL && !backend->is_broken)
-    link_run_prepared(&backend->link, "undo", NULL);
+    pg_run_prepared(&backend->link, "undo", NULL);
   return code;
 }
 
@@ -223,7 +223,7 @@ StoreCode postgres_count(Backend *backend, const StoreQuery *query, uint64_t *co
   buf_printf(&backend->sql, "SELECT count(*)");
   put_conditions(&find);
   if (ask(&find, fault) != STORE_OK) return fault->code;
-  *count = (uint64_t)link_field_number(&backend->link, backend->rows, 0, 0);
+  *count = (uint64_t)pg_field_number(&backend->link, backend->rows, 0, 0);
   return STORE_OK;
 }
 
@@ -232,8 +232,8 @@ StoreCode postgres_scan(Backend *backend, const StoreScan *scan, BackendOnRow *o
   const StoreQuery query = {.collection = scan->collection, .limit = scan->limit};
   Find find = find_of(backend, &query);
   Buf *sql = &backend->sql;
-  link_text(&find.params, scan->after);
-  link_number(&find.params, scan->schema_below);
+  pg_text(&find.params, scan->after);
+  pg_number(&find.params, scan->schema_below);
   sql->size = 0;
   buf_printf(sql,
              "SELECT %d, id, value::text, version, schema, '' FROM \"%s\""

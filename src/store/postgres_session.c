@@ -27,13 +27,13 @@ static uint64_t now_ms(void) {
 
 // Registers a writer, and prepares the statements.
 static StoreCode begin_session(Backend *backend, StoreFault *fault) {
-  PostgresLink *link = &backend->link;
+  Pg *link = &backend->link;
   if (backend->use == BACKEND_SERVE) {
     PqResult *row;
-    if (link_ask(link,
-                 "INSERT INTO perigee_writers (writer, number, seen_at)"
-                 " VALUES (gen_random_uuid(), 0, now()) RETURNING writer",
-                 NULL, &row, fault) != STORE_OK)
+    if (pg_ask(link,
+               "INSERT INTO perigee_writers (writer, number, seen_at)"
+               " VALUES (gen_random_uuid(), 0, now()) RETURNING writer",
+               NULL, &row, fault) != STORE_OK)
       return fault->code;
     snprintf(backend->writer, sizeof backend->writer, "%s",
              link->pq->getvalue(row, 0, 0));
@@ -42,26 +42,26 @@ static StoreCode begin_session(Backend *backend, StoreFault *fault) {
     backend->writer_ms = now_ms();
   }
   postgres_prepare(backend);
-  return link_sync(link, NULL, fault);
+  return pg_sync(link, NULL, fault);
 }
 
 StoreCode postgres_ensure(Backend *backend, StoreFault *fault) {
-  PostgresLink *link = &backend->link;
+  Pg *link = &backend->link;
   bool is_stale =
       backend->use == BACKEND_SERVE && now_ms() > backend->writer_ms + WRITER_MAX_MS;
-  if (link_is_connected(link) && !is_stale) return STORE_OK;
-  StoreCode code = link_connect(link, fault);
+  if (pg_is_connected(link) && !is_stale) return STORE_OK;
+  StoreCode code = pg_connect(link, fault);
   if (code == STORE_OK && begin_session(backend, fault) == STORE_OK) return STORE_OK;
-  if (link->connection != NULL) link_fail(link, fault);
-  fault->code = STORE_BUSY;
-  return STORE_BUSY;
+  if (link->connection != NULL) pg_fail(link, fault);
+  fault->code = link->is_ending ? STORE_UNAVAILABLE : STORE_BUSY;
+  return fault->code;
 }
 
 StoreCode postgres_sync(Backend *backend, StoreFault *fault) {
-  PostgresLink *link = &backend->link;
+  Pg *link = &backend->link;
   link->pq->clear(backend->rows);
   backend->rows = NULL;
-  StoreCode code = link_sync(link, &backend->rows, fault);
+  StoreCode code = pg_sync(link, &backend->rows, fault);
   if (code == STORE_OK) return STORE_OK;
   if (link->connection == NULL) code = fault->code = STORE_BUSY;
   if (!backend->is_open) return code;
@@ -75,7 +75,7 @@ StoreCode postgres_sync(Backend *backend, StoreFault *fault) {
 
 // Waits before another attempt of `open`. Returns false if it would be too late.
 static bool wait_for_retry(const Backend *backend, uint64_t end_ms) {
-  const PostgresLink *link = &backend->link;
+  const Pg *link = &backend->link;
   uint64_t now = now_ms();
   if (link->is_permanent || link->retry_ms >= end_ms) return false;
   struct pollfd wake = {.fd = link->wake, .events = POLLIN};
@@ -84,17 +84,17 @@ static bool wait_for_retry(const Backend *backend, uint64_t end_ms) {
 }
 
 void postgres_close(Backend *backend) {
-  PostgresLink *link = &backend->link;
+  Pg *link = &backend->link;
   if (backend->use == BACKEND_SERVE && link->connection != NULL &&
       backend->writer[0] != '\0') {
     StoreFault ignored;
-    LinkParams params = {0};
-    link_text(&params, text_from(backend->writer));
-    link_ask(link, "DELETE FROM perigee_writers WHERE writer = $1::text::uuid", &params,
-             NULL, &ignored);
+    PgParams params = {0};
+    pg_text(&params, text_from(backend->writer));
+    pg_ask(link, "DELETE FROM perigee_writers WHERE writer = $1::text::uuid", &params,
+           NULL, &ignored);
   }
   if (link->pq != NULL) link->pq->clear(backend->rows);
-  link_deinit(link);
+  pg_deinit(link);
   postgres_free_tables(backend);
   buf_deinit(&backend->sql);
   mem_free(backend);
@@ -106,10 +106,10 @@ Backend *postgres_open(const char *place, BackendUse use, StoreFault *fault) {
   backend->use = use;
   backend->link.is_reader = use == BACKEND_READ;
   backend->link.timeout_ms = TIMEOUT_MS;
-  uint64_t end_ms = now_ms() + TIMEOUT_MS;
-  StoreCode code = link_init(&backend->link, place, fault);
+  uint64_t end_ms = use == BACKEND_SERVE ? now_ms() + TIMEOUT_MS : 0;
+  StoreCode code = pg_init(&backend->link, place, fault);
   if (code == STORE_OK) {
-    do code = link_connect(&backend->link, fault);
+    do code = pg_connect(&backend->link, fault);
     while (code != STORE_OK && wait_for_retry(backend, end_ms));
   }
   if (code == STORE_OK) code = postgres_set_up(backend, fault);
@@ -123,7 +123,7 @@ Backend *postgres_open(const char *place, BackendUse use, StoreFault *fault) {
 
 StoreCode postgres_begin(Backend *backend, StoreFault *fault) {
   if (postgres_ensure(backend, fault) != STORE_OK) return fault->code;
-  link_run_prepared(&backend->link, "begin", NULL);
+  pg_run_prepared(&backend->link, "begin", NULL);
   backend->is_open = true;
   backend->is_broken = false;
   backend->units = 0;
@@ -136,25 +136,25 @@ void postgres_rollback(Backend *backend) {
   if (!backend->is_open) return;
   backend->is_open = false;
   if (backend->link.connection == NULL) return;
-  link_sync(&backend->link, NULL, &ignored);
-  link_run_prepared(&backend->link, "rollback", NULL);
-  link_sync(&backend->link, NULL, &ignored);
+  pg_sync(&backend->link, NULL, &ignored);
+  pg_run_prepared(&backend->link, "rollback", NULL);
+  pg_sync(&backend->link, NULL, &ignored);
 }
 
 // Returns whether the loss of the connection leaves open whether the commit has happened.
 StoreCode postgres_commit(Backend *backend, StoreFault *fault) {
-  PostgresLink *link = &backend->link;
-  LinkParams params = {0};
+  Pg *link = &backend->link;
+  PgParams params = {0};
   if (backend->is_broken) {
     *fault = backend->broken;
     return fault->code;
   }
   backend->number++;
   backend->writer_ms = now_ms();
-  link_text(&params, text_from(backend->writer));
-  link_number(&params, backend->number);
-  link_run_prepared(link, "write", &params);
-  link_run_prepared(link, "commit", NULL);
+  pg_text(&params, text_from(backend->writer));
+  pg_number(&params, backend->number);
+  pg_run_prepared(link, "write", &params);
+  pg_run_prepared(link, "commit", NULL);
   StoreCode code = postgres_sync(backend, fault);
   if (code == STORE_OK) {
     backend->is_open = false;
@@ -164,7 +164,7 @@ StoreCode postgres_commit(Backend *backend, StoreFault *fault) {
     backend->unsettled_number = backend->number;
     code = fault->code = STORE_UNKNOWN;
   } else if (code == STORE_CONFLICT) {  // the writer's row has gone: be another one
-    link_lose(link, fault);
+    pg_lose(link, fault);
     code = fault->code = STORE_BUSY;
   }
   return code;
@@ -173,17 +173,17 @@ StoreCode postgres_commit(Backend *backend, StoreFault *fault) {
 // The update waits for a transaction that PostgreSQL still carries out, and makes one that
 // it has not yet begun fail.
 StoreCode postgres_settle(Backend *backend, bool *has_happened, StoreFault *fault) {
-  LinkParams params = {0};
+  PgParams params = {0};
   if (postgres_ensure(backend, fault) != STORE_OK) return fault->code;
-  link_text(&params, text_from(backend->unsettled_writer));
-  link_run(&backend->link,
-           "UPDATE perigee_writers SET is_over = true WHERE writer = $1::text::uuid"
-           " RETURNING number",
-           &params);
+  pg_text(&params, text_from(backend->unsettled_writer));
+  pg_run(&backend->link,
+         "UPDATE perigee_writers SET is_over = true WHERE writer = $1::text::uuid"
+         " RETURNING number",
+         &params);
   if (postgres_sync(backend, fault) != STORE_OK) return fault->code;
-  *has_happened = backend->link.pq->ntuples(backend->rows) == 1 &&
-                  link_field_number(&backend->link, backend->rows, 0, 0) ==
-                      backend->unsettled_number;
+  *has_happened =
+      backend->link.pq->ntuples(backend->rows) == 1 &&
+      pg_field_number(&backend->link, backend->rows, 0, 0) == backend->unsettled_number;
   return STORE_OK;
 }
 
@@ -191,9 +191,9 @@ StoreCode postgres_settle(Backend *backend, bool *has_happened, StoreFault *faul
 
 StoreCode postgres_next_version(Backend *backend, int64_t *version, StoreFault *fault) {
   if (backend->version == backend->version_end) {
-    link_run_prepared(&backend->link, "version", NULL);
+    pg_run_prepared(&backend->link, "version", NULL);
     if (postgres_sync(backend, fault) != STORE_OK) return fault->code;
-    backend->version = link_field_number(&backend->link, backend->rows, 0, 0);
+    backend->version = pg_field_number(&backend->link, backend->rows, 0, 0);
     backend->version_end = backend->version + VERSIONS;
   }
   *version = backend->version++;
@@ -202,16 +202,16 @@ StoreCode postgres_next_version(Backend *backend, int64_t *version, StoreFault *
 
 static void send_write(Backend *backend, const StoreStep *step, int64_t version) {
   char name[STATEMENT_NAME_SIZE];
-  LinkParams params = {0};
-  link_text(&params, step->id);
+  PgParams params = {0};
+  pg_text(&params, step->id);
   if (step->type == STORE_PUT) {
-    link_text(&params, step->value);
-    link_number(&params, version);
-    link_number(&params, step->schema);
+    pg_text(&params, step->value);
+    pg_number(&params, version);
+    pg_number(&params, step->schema);
   }
   char kind = step->type == STORE_PUT ? 'p' : 'd';
-  link_run_prepared(&backend->link, postgres_statement(name, kind, step->collection),
-                    &params);
+  pg_run_prepared(&backend->link, postgres_statement(name, kind, step->collection),
+                  &params);
 }
 
 void postgres_send_writes(Backend *backend, const StoreUnit *unit, int64_t version) {

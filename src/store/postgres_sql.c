@@ -54,14 +54,14 @@ static void put_statement(Buf *sql, Text text) {
 
 // Parameters are text, so that PostgreSQL infers their types. `texts` gets those that need
 // an end.
-static void put_arguments(const StoreSql *sql, LinkParams *params, Buf *texts) {
+static void put_arguments(const StoreSql *sql, PgParams *params, Buf *texts) {
   size_t size = 0;
   for (uint32_t i = 0; i < sql->count; i++) size += sql->arguments[i].text.size + 1;
   buf_reserve(texts, size);  // the pointers stay
   for (uint32_t i = 0; i < sql->count; i++) {
     const StoreValue *value = &sql->arguments[i];
     if (value->type == STORE_NUMBER) {
-      link_double(params, value->number);
+      pg_double(params, value->number);
       continue;
     }
     const char *text = (const char *)texts->data + texts->size;
@@ -71,13 +71,13 @@ static void put_arguments(const StoreSql *sql, LinkParams *params, Buf *texts) {
     } else {
       text = value->type == STORE_NONE ? NULL : value->number != 0 ? "t" : "f";
     }
-    link_c_text(params, text);
+    pg_c_text(params, text);
   }
 }
 
-static void put_value(Buf *out, const PostgresLink *link, const PqResult *rows, int row,
+static void put_value(Buf *out, const Pg *link, const PqResult *rows, int row,
                       int field) {
-  Text text = link_field(link, rows, row, field);
+  Text text = pg_field(link, rows, row, field);
   unsigned type = link->pq->ftype(rows, field);
   bool is_number = type == TYPE_INT8 || type == TYPE_INT2 || type == TYPE_INT4 ||
                    type == TYPE_FLOAT4 || type == TYPE_FLOAT8 || type == TYPE_NUMERIC;
@@ -93,7 +93,7 @@ static void put_value(Buf *out, const PostgresLink *link, const PqResult *rows, 
     json_put_text(out, text);
 }
 
-static void put_row(Buf *out, const PostgresLink *link, const PqResult *rows, int row) {
+static void put_row(Buf *out, const Pg *link, const PqResult *rows, int row) {
   int fields = link->pq->nfields(rows);
   for (int field = 0; field < fields; field++) {
     buf_u8(out, field == 0 ? '{' : ',');
@@ -106,14 +106,14 @@ static void put_row(Buf *out, const PostgresLink *link, const PqResult *rows, in
 }
 
 static StoreCode fetch(Backend *backend, Buf *out, StoreFault *fault) {
-  const PostgresLink *link = &backend->link;
+  const Pg *link = &backend->link;
   char sql[SQL_SIZE];
   size_t start = out->size;
   int count = 0, got = FETCH;
   snprintf(sql, sizeof sql, "FETCH %d FROM rows", FETCH);
   buf_u8(out, '[');
   while (got == FETCH) {
-    link_run(&backend->link, sql, NULL);
+    pg_run(&backend->link, sql, NULL);
     if (postgres_sync(backend, fault) != STORE_OK) return fault->code;
     got = link->pq->ntuples(backend->rows);
     for (int row = 0; row < got; row++) {
@@ -131,16 +131,16 @@ static StoreCode fetch(Backend *backend, Buf *out, StoreFault *fault) {
 
 static StoreCode run(Backend *backend, const StoreSql *sql, Buf *rows,
                      StoreFault *fault) {
-  PostgresLink *link = &backend->link;
+  Pg *link = &backend->link;
   char limit[SQL_SIZE];
-  LinkParams params = {0};
+  PgParams params = {0};
   Buf texts = {0};
   snprintf(limit, sizeof limit, "SET LOCAL statement_timeout = %u", sql->deadline_ms);
   put_statement(&backend->sql, sql->text);
   put_arguments(sql, &params, &texts);
-  link_run(link, "BEGIN READ ONLY", NULL);
-  link_run(link, limit, NULL);
-  link_run(link, (const char *)backend->sql.data, &params);
+  pg_run(link, "BEGIN READ ONLY", NULL);
+  pg_run(link, limit, NULL);
+  pg_run(link, (const char *)backend->sql.data, &params);
   StoreCode code = postgres_sync(backend, fault);
   buf_deinit(&texts);
   return code == STORE_OK ? fetch(backend, rows, fault) : code;
@@ -148,15 +148,15 @@ static StoreCode run(Backend *backend, const StoreSql *sql, Buf *rows,
 
 StoreCode postgres_sql(Backend *backend, const StoreSql *sql, Buf *rows,
                        StoreFault *fault) {
-  PostgresLink *link = &backend->link;
+  Pg *link = &backend->link;
   StoreFault ignored;
-  if (sql->count > LINK_PARAMS_MAX)
-    return store_fault(fault, STORE_INVALID, "at most %d values", LINK_PARAMS_MAX);
+  if (sql->count > PG_PARAMS_MAX)
+    return store_fault(fault, STORE_INVALID, "at most %d values", PG_PARAMS_MAX);
   if (postgres_ensure(backend, fault) != STORE_OK) return fault->code;
   uint32_t timeout_ms = link->timeout_ms;
   link->timeout_ms = sql->deadline_ms + GRACE_MS;
   StoreCode code = run(backend, sql, rows, fault);
-  if (link->connection != NULL) link_ask(link, "ROLLBACK", NULL, NULL, &ignored);
+  if (link->connection != NULL) pg_ask(link, "ROLLBACK", NULL, NULL, &ignored);
   link->timeout_ms = timeout_ms;
   return code;
 }

@@ -126,17 +126,16 @@ static void prepare_table(Backend *backend, uint32_t index) {
   for (int i = 0; i < TABLES; i++) {
     sql->size = 0;
     postgres_put(sql, TABLE[i].sql, backend->tables[index].name, "");
-    link_prepare(&backend->link, postgres_statement(name, *TABLE[i].name, index),
-                 (const char *)sql->data);
+    pg_prepare(&backend->link, postgres_statement(name, *TABLE[i].name, index),
+               (const char *)sql->data);
   }
 }
 
 void postgres_prepare(Backend *backend) {
-  PostgresLink *link = &backend->link;
-  for (int i = 0; i < SESSIONS; i++)
-    link_prepare(link, SESSION[i].name, SESSION[i].sql);
+  Pg *link = &backend->link;
+  for (int i = 0; i < SESSIONS; i++) pg_prepare(link, SESSION[i].name, SESSION[i].sql);
   for (int i = 0; i < WRITERS && backend->use == BACKEND_SERVE; i++)
-    link_prepare(link, WRITER[i].name, WRITER[i].sql);
+    pg_prepare(link, WRITER[i].name, WRITER[i].sql);
   for (uint32_t i = 0; i < backend->capacity; i++)
     if (backend->tables[i].name != NULL) prepare_table(backend, i);
   postgres_prepare_boards(backend);
@@ -145,39 +144,39 @@ void postgres_prepare(Backend *backend) {
 // --- What the store itself needs ---
 
 static StoreCode create(Backend *backend, StoreFault *fault) {
-  PostgresLink *link = &backend->link;
-  link_run(link, "BEGIN", NULL);
-  link_run(link, LOCK, NULL);
-  for (int i = 0; i < CREATES; i++) link_run(link, CREATE[i], NULL);
+  Pg *link = &backend->link;
+  pg_run(link, "BEGIN", NULL);
+  pg_run(link, LOCK, NULL);
+  for (int i = 0; i < CREATES; i++) pg_run(link, CREATE[i], NULL);
   postgres_create_boards(backend);
-  link_run(link, "COMMIT", NULL);
+  pg_run(link, "COMMIT", NULL);
   StoreFault ignored;
-  StoreCode code = link_sync(link, NULL, fault);
-  if (code != STORE_OK) link_ask(link, "ROLLBACK", NULL, NULL, &ignored);
+  StoreCode code = pg_sync(link, NULL, fault);
+  if (code != STORE_OK) pg_ask(link, "ROLLBACK", NULL, NULL, &ignored);
   return code;
 }
 
 StoreCode postgres_set_up(Backend *backend, StoreFault *fault) {
-  PostgresLink *link = &backend->link;
-  if (link_ask(link, "SELECT to_regclass('perigee_store') IS NOT NULL", NULL,
-               &backend->rows, fault) != STORE_OK)
+  Pg *link = &backend->link;
+  if (pg_ask(link, "SELECT to_regclass('perigee_store') IS NOT NULL", NULL,
+             &backend->rows, fault) != STORE_OK)
     return fault->code;
-  bool exists = link_field(link, backend->rows, 0, 0).bytes[0] == 't';
+  bool exists = pg_field(link, backend->rows, 0, 0).bytes[0] == 't';
   if (!exists && backend->use == BACKEND_READ)
     return store_fault(fault, STORE_UNAVAILABLE,
                        "the PostgreSQL database has no store of perigee");
   if (!exists && create(backend, fault) != STORE_OK) return fault->code;
   link->pq->clear(backend->rows);
   backend->rows = NULL;
-  if (link_ask(link, "SELECT format FROM perigee_store", NULL, &backend->rows, fault) !=
+  if (pg_ask(link, "SELECT format FROM perigee_store", NULL, &backend->rows, fault) !=
       STORE_OK)
     return fault->code;
-  if (link_field_number(link, backend->rows, 0, 0) > FORMAT)
+  if (pg_field_number(link, backend->rows, 0, 0) > FORMAT)
     return store_fault(fault, STORE_UNAVAILABLE,
                        "the PostgreSQL database was written by a later version of"
                        " perigee");
   if (backend->use == BACKEND_READ) return STORE_OK;
-  return link_ask(link, CLEAN, NULL, NULL, fault);
+  return pg_ask(link, CLEAN, NULL, NULL, fault);
 }
 
 // --- Collections ---
@@ -198,20 +197,20 @@ void postgres_free_tables(Backend *backend) {
 
 // Fields of a table that have columns: those for numbers are looked for.
 static void ask_fields(Backend *backend, const char *name) {
-  LinkParams params = {0};
-  link_text(&params, text_from(name));
-  link_run(&backend->link,
-           "SELECT substr(attname, 3, length(attname) - 4) FROM pg_attribute"
-           " WHERE attrelid = quote_ident($1::text)::regclass AND NOT attisdropped"
-           " AND attname ~ '^i_.*_n$' AND attgenerated = 's'",
-           &params);
+  PgParams params = {0};
+  pg_text(&params, text_from(name));
+  pg_run(&backend->link,
+         "SELECT substr(attname, 3, length(attname) - 4) FROM pg_attribute"
+         " WHERE attrelid = quote_ident($1::text)::regclass AND NOT attisdropped"
+         " AND attname ~ '^i_.*_n$' AND attgenerated = 's'",
+         &params);
 }
 
 static void change_field(Backend *backend, const char *pattern, const char *table,
                          const char *field) {
   backend->sql.size = 0;
   postgres_put(&backend->sql, pattern, table, field);
-  link_run(&backend->link, (const char *)backend->sql.data, NULL);
+  pg_run(&backend->link, (const char *)backend->sql.data, NULL);
 }
 
 // Sends the changes of the columns. `rows`: the fields that have some.
@@ -237,15 +236,15 @@ static void change_indexes(Backend *backend, const StoreCollection *collection,
 
 static StoreCode change(Backend *backend, const StoreCollection *collection,
                         StoreFault *fault) {
-  PostgresLink *link = &backend->link;
-  link_run(link, "BEGIN", NULL);
-  link_run(link, "SET LOCAL statement_timeout = 0", NULL);
-  link_run(link, LOCK, NULL);
+  Pg *link = &backend->link;
+  pg_run(link, "BEGIN", NULL);
+  pg_run(link, "SET LOCAL statement_timeout = 0", NULL);
+  pg_run(link, LOCK, NULL);
   change_field(backend, CREATE_TABLE, collection->name, "");
   ask_fields(backend, collection->name);
   if (postgres_sync(backend, fault) != STORE_OK) return fault->code;
   change_indexes(backend, collection, backend->rows);
-  link_run(link, "COMMIT", NULL);
+  pg_run(link, "COMMIT", NULL);
   return postgres_sync(backend, fault);
 }
 
@@ -263,7 +262,7 @@ static void keep(Backend *backend, uint32_t index, const StoreCollection *collec
 // An index of a large table takes as long as it takes.
 StoreCode postgres_define(Backend *backend, uint32_t index,
                           const StoreCollection *collection, StoreFault *fault) {
-  PostgresLink *link = &backend->link;
+  Pg *link = &backend->link;
   StoreCode code = postgres_ensure(backend, fault);
   if (code != STORE_OK) return code;
   bool is_known = index < backend->capacity && backend->tables[index].name != NULL;
@@ -273,7 +272,7 @@ StoreCode postgres_define(Backend *backend, uint32_t index,
     code = change(backend, collection, fault);
     link->timeout_ms = timeout_ms;
     StoreFault ignored;
-    if (code != STORE_OK) link_ask(link, "ROLLBACK", NULL, NULL, &ignored);
+    if (code != STORE_OK) pg_ask(link, "ROLLBACK", NULL, NULL, &ignored);
   }
   if (code != STORE_OK) return code;
   keep(backend, index, collection);
@@ -302,7 +301,7 @@ StoreCode postgres_list(Backend *backend,
                         void *data, StoreFault *fault) {
   const Pq *pq = backend->link.pq;
   if (postgres_begin_read(backend, fault) != STORE_OK) return fault->code;
-  link_run(&backend->link, LIST, NULL);
+  pg_run(&backend->link, LIST, NULL);
   if (postgres_sync(backend, fault) != STORE_OK) return fault->code;
   for (int row = 0; row < pq->ntuples(backend->rows); row++) {
     StoreCollection collection = {.name = pq->getvalue(backend->rows, row, 0)};

@@ -125,6 +125,7 @@ Store *store_open(Loop *loop, const StoreOptions *options, StoreFault *fault) {
                          ? options->backend
                          : ops->open(options->place, BACKEND_SERVE, fault);
   if (backend == NULL) return NULL;
+  if (ops->set_timeout != NULL) ops->set_timeout(backend, options->timeout_ms);
   Store *store = mem_zalloc(sizeof *store);
   const WriterOptions writer = {ops, backend, options->delay_ms, options->timeout_ms};
   store->writer = writer_new(&writer);
@@ -145,10 +146,12 @@ Store *store_open(Loop *loop, const StoreOptions *options, StoreFault *fault) {
 
 void store_close(Store *store) {
   if (store == NULL) return;
+  const BackendOps *ops = writer_ops(store->writer);
   if (store->service != NULL) {
     sql_thread_close(store->sql);
     service_post(store->service, &store->written);
     service_close(store->service);
+    if (ops->interrupt != NULL) ops->interrupt(store->backend);
     return;
   }
   RequestList ended = {0};

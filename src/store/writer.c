@@ -22,6 +22,7 @@ struct Writer {
   RequestList held;    // carried out in the open transaction; answered after its commit
   RequestList *ended;  // answered; of the caller
   bool is_open;        // a transaction is open
+  bool is_closing;     // the server ends, so nothing is tried for long
   bool is_awaited;     // a request of `held` waits for the commit
   bool is_unsettled;   // it is not known whether the commit of `held` has happened
   uint32_t repeats;    // of the transaction, because of other servers
@@ -178,6 +179,14 @@ static void answer_committed(Writer *writer) {
   if (next == NULL || !next->is_alone) writer->lost = (StoreFault){0};
 }
 
+// Answers the requests whose commit stays unknown.
+static void give_up_held(Writer *writer, const StoreFault *fault) {
+  writer->is_unsettled = false;
+  for (Request *request = writer->held.first; request != NULL; request = request->next)
+    request->answer.fault = *fault;
+  answer_held(writer);
+}
+
 // Finds out whether the last commit has happened; if not, repeats its units.
 static void settle(Writer *writer) {
   StoreFault fault = {0};
@@ -185,6 +194,7 @@ static void settle(Writer *writer) {
   if (writer->options.ops->settle(writer->options.backend, &has_happened, &fault)) {
     fault.code = STORE_UNKNOWN;
     try_later(writer, &fault);
+    if (writer->is_closing) give_up_held(writer, &fault);
     return;
   }
   writer->is_unsettled = false;
@@ -345,10 +355,11 @@ static bool can_go_on(const Writer *writer) {
 }
 
 // A commit that fails may put its units back into the queue.
-static void carry_out(Writer *writer, bool is_closing) {
+static void carry_out(Writer *writer) {
   do {
     while (writer->queue.first != NULL && can_go_on(writer)) serve_first(writer);
-    bool is_due = writer->is_open && (is_closing || writer->now_ms >= writer->due_ms);
+    bool is_due =
+        writer->is_open && (writer->is_closing || writer->now_ms >= writer->due_ms);
     if (can_go_on(writer) && (is_due || writer->is_awaited)) commit_all(writer);
   } while (writer->queue.first != NULL && can_go_on(writer));
 }
@@ -356,12 +367,13 @@ static void carry_out(Writer *writer, bool is_closing) {
 uint64_t writer_serve(Writer *writer, RequestList *requests, RequestList *ended,
                       uint64_t now_ms, bool is_closing) {
   writer->now_ms = now_ms;
+  writer->is_closing = is_closing;
   writer->ended = ended;
   for (Request *request = requests->first; request != NULL; request = request->next)
     request->since_ms = now_ms;
   request_append(&writer->queue, requests);
   if (writer->is_unsettled && now_ms >= writer->retry_ms) settle(writer);
-  if (can_go_on(writer)) carry_out(writer, is_closing);
+  if (can_go_on(writer)) carry_out(writer);
   if (writer->retry_ms > now_ms) {
     expire(writer, &writer->held);
     expire(writer, &writer->queue);

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "store/postgres_link.h"
+#include "store/pg.h"
 
 enum { POSTGRES_PLACE_SIZE = 256, POSTGRES_WAITS = 2000, POSTGRES_WAIT_US = 5000 };
 
@@ -35,13 +35,13 @@ static inline void postgres_world_place(const PostgresWorld *world, char *place,
 /// Runs a statement as the owner of the server. Returns whether it succeeded.
 static inline bool postgres_world_try(const PostgresWorld *world, const char *sql) {
   char place[POSTGRES_PLACE_SIZE];
-  PostgresLink link = {.timeout_ms = 5000};
+  Pg link = {.timeout_ms = 5000};
   StoreFault fault;
   postgres_world_place(world, place, "perigee", "");
-  bool is_good = link_init(&link, place, &fault) == STORE_OK &&
-                 link_connect(&link, &fault) == STORE_OK &&
-                 link_ask(&link, sql, NULL, NULL, &fault) == STORE_OK;
-  link_deinit(&link);
+  bool is_good = pg_init(&link, place, &fault) == STORE_OK &&
+                 pg_connect(&link, &fault) == STORE_OK &&
+                 pg_ask(&link, sql, NULL, NULL, &fault) == STORE_OK;
+  pg_deinit(&link);
   return is_good;
 }
 

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "postgres_world.h"
 #include "slowness.h"
 #include "store/memory.h"
 
@@ -171,9 +172,13 @@ static void run(World *world, const Board *board, uint32_t steps) {
   }
 }
 
+static PostgresWorld postgres;
+
 static void open_world(World *world, const BackendOps *ops, uint64_t seed) {
+  char place[POSTGRES_PLACE_SIZE] = ":memory:";
   *world = (World){.ops = ops, .random = seed};
-  world->backend = ops->open(":memory:", BACKEND_SERVE, &world->fault);
+  if (ops == &backend_postgres) postgres_world_store(&postgres, place);
+  world->backend = ops->open(place, BACKEND_SERVE, &world->fault);
   world->model = mem_zalloc(sizeof *world->model);
   assert_non_null(world->backend);
   assert_int_equal(
@@ -187,17 +192,18 @@ static void close_world(World *world) {
   assert_int_equal(mem_live(), 0);
 }
 
-// Memory sorts at each read, so it gets fewer steps.
+// Memory sorts at each read, and PostgreSQL is another process, so they get fewer steps.
 static void run_board(const BackendOps *ops, const Board *board, uint64_t seed) {
   World world;
   open_world(&world, ops, seed);
-  run(&world, board, ops == &backend_memory ? STEPS / 10 : STEPS);
+  run(&world, board, ops == &backend_sqlite ? STEPS : STEPS / 10);
   close_world(&world);
 }
 
 static void run_boards(const Board *board, uint64_t seed) {
   run_board(&backend_sqlite, board, seed);
   run_board(&backend_memory, board, seed);
+  run_board(&backend_postgres, board, seed);
 }
 
 static void test_best_scores_as_a_sorted_list(void **state) {
@@ -277,6 +283,18 @@ static void test_the_order_of_a_board_cannot_change(void **state) {
   close_world(&world);
 }
 
+static int set_up(void **state) {
+  (void)state;
+  postgres_world_init(&postgres);
+  return 0;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  postgres_world_deinit(&postgres);
+  return 0;
+}
+
 #define on(ops, test) cmocka_unit_test_prestate(test, (void *)&ops)
 
 int main(void) {
@@ -286,10 +304,13 @@ int main(void) {
       cmocka_unit_test(test_sums_with_the_lowest_first_as_a_sorted_list),
       on(backend_sqlite, test_the_data_belong_to_the_score_that_counts),
       on(backend_memory, test_the_data_belong_to_the_score_that_counts),
+      on(backend_postgres, test_the_data_belong_to_the_score_that_counts),
       on(backend_sqlite, test_old_periods_go_with_newer_scores),
       on(backend_memory, test_old_periods_go_with_newer_scores),
+      on(backend_postgres, test_old_periods_go_with_newer_scores),
       on(backend_sqlite, test_the_order_of_a_board_cannot_change),
       on(backend_memory, test_the_order_of_a_board_cannot_change),
+      on(backend_postgres, test_the_order_of_a_board_cannot_change),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, set_up, tear_down);
 }

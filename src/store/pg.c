@@ -1,5 +1,5 @@
-// See postgres_link.h.
-#include "store/postgres_link.h"
+// See pg.h.
+#include "store/pg.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/least.h"
 #include "base/mem.h"
 
 enum {
@@ -21,6 +22,7 @@ enum {
   SQLSTATE_SIZE = 5,
   SQL_SIZE = 512,
   FOREVER_MS = -1,
+  ENDING_MS = 3000,  // longest silence at the end of the server
 };
 
 static uint64_t now_ms(void) {
@@ -74,8 +76,7 @@ static void report(StoreFault *fault, StoreCode code, const char *message,
               message + end);
 }
 
-static StoreCode fail(const PostgresLink *link, const PqResult *result,
-                      StoreFault *fault) {
+static StoreCode fail(const Pg *link, const PqResult *result, StoreFault *fault) {
   const char *sqlstate = link->pq->resultErrorField(result, PQ_SQLSTATE);
   const char *message = link->pq->resultErrorField(result, PQ_MESSAGE);
   StoreCode code = code_of(sqlstate != NULL ? sqlstate : "");
@@ -89,44 +90,44 @@ static StoreCode fail(const PostgresLink *link, const PqResult *result,
 
 // --- Waiting ---
 
-// Waits for the socket. Returns false with a fault when the link has to be given up.
-static bool await(PostgresLink *link, short events, uint64_t end_ms,
+static uint64_t end_of_wait(const Pg *link) {
+  return link->timeout_ms == 0 ? UINT64_MAX : now_ms() + link->timeout_ms;
+}
+
+// Waits for the socket; at the end of the server `ending_ms` at most. Returns false with a
+// fault when the link has to be given up.
+static bool await(Pg *link, short events, uint64_t end_ms, uint32_t ending_ms,
                   StoreFault *fault) {
   struct pollfd fds[] = {
       {.fd = link->pq->socket(link->connection), .events = events},
       {.fd = link->wake, .events = POLLIN},
   };
-  for (;;) {
+  for (uint64_t start_ms = now_ms();;) {
+    bool is_ending = link->is_ending;
     uint64_t now = now_ms();
+    uint64_t limit_ms = is_ending ? least(end_ms, start_ms + ending_ms) : end_ms;
     int wait_ms = FOREVER_MS;
-    if (end_ms != UINT64_MAX) wait_ms = now < end_ms ? (int)(end_ms - now) : 0;
-    int count = poll(fds, 2, wait_ms);
-    if (count < 0 && errno == EINTR) continue;
-    if (fds[1].revents != 0)
+    if (limit_ms != UINT64_MAX) wait_ms = now < limit_ms ? (int)(limit_ms - now) : 0;
+    int count = poll(fds, is_ending ? 1 : 2, wait_ms);
+    if (count > 0 && fds[0].revents != 0) return true;
+    if (count > 0 || (count < 0 && errno == EINTR)) continue;
+    if (is_ending)
       store_fault(fault, STORE_UNAVAILABLE, "PostgreSQL: the server is stopping");
-    else if (count == 0)
+    else
       store_fault(fault, STORE_UNAVAILABLE, "PostgreSQL: no answer within %u ms",
                   link->timeout_ms);
-    else if (count < 0)
-      store_fault(fault, STORE_UNAVAILABLE, "poll: %s", strerror(errno));
-    else
-      return true;
     return false;
   }
 }
 
-static uint64_t end_of_wait(const PostgresLink *link) {
-  return link->timeout_ms == 0 ? UINT64_MAX : now_ms() + link->timeout_ms;
-}
-
 // Sends what waits and reads until a result is complete.
-static bool await_result(PostgresLink *link, StoreFault *fault) {
+static bool await_result(Pg *link, StoreFault *fault) {
   const Pq *pq = link->pq;
   while (pq->isBusy(link->connection)) {
     int rest = pq->flush(link->connection);
     if (rest < 0) break;
     short events = (short)(POLLIN | (rest > 0 ? POLLOUT : 0));
-    if (!await(link, events, end_of_wait(link), fault)) return false;
+    if (!await(link, events, end_of_wait(link), ENDING_MS, fault)) return false;
     if (!pq->consumeInput(link->connection)) break;
   }
   return true;  // errors of the connection are results
@@ -134,19 +135,19 @@ static bool await_result(PostgresLink *link, StoreFault *fault) {
 
 // --- Connecting ---
 
-void link_lose(PostgresLink *link, const StoreFault *fault) {
+void pg_lose(Pg *link, const StoreFault *fault) {
   if (fault != &link->lost) link->lost = *fault;
   link->pq->finish(link->connection);
   link->connection = NULL;
 }
 
-bool link_is_connected(PostgresLink *link) {
+bool pg_is_connected(Pg *link) {
   const Pq *pq = link->pq;
   if (link->connection == NULL) return false;
   struct pollfd fd = {.fd = pq->socket(link->connection), .events = POLLIN};
   if (poll(&fd, 1, 0) > 0 && !pq->consumeInput(link->connection)) {
     report(&link->lost, STORE_UNAVAILABLE, pq->errorMessage(link->connection), NULL);
-    link_lose(link, &link->lost);
+    pg_lose(link, &link->lost);
   }
   return link->connection != NULL;
 }
@@ -155,8 +156,8 @@ static void ignore_notice(void *data, const PqResult *result) {
   (void)data, (void)result;
 }
 
-static PqConnection *begin_connection(const PostgresLink *link) {
-  char silence[LINK_NUMBER_SIZE];
+static PqConnection *begin_connection(const Pg *link) {
+  char silence[PG_NUMBER_SIZE];
   snprintf(silence, sizeof silence, "%u", link->timeout_ms);
   const char *const names[] = {"fallback_application_name",
                                "target_session_attrs",
@@ -178,13 +179,13 @@ static PqConnection *begin_connection(const PostgresLink *link) {
 
 // Failures that waiting does not mend: a wrong name or password, a missing database. Those
 // without SQLSTATE are of the network, and 57P03 is a server that starts.
-static bool is_permanent(const PostgresLink *link, const char *sqlstate) {
+static bool is_permanent(const Pg *link, const char *sqlstate) {
   return link->pq->connectionNeedsPassword(link->connection) ||
          strncmp(sqlstate, "28", 2) == 0 || strncmp(sqlstate, "3D", 2) == 0 ||
          strncmp(sqlstate, "42", 2) == 0;
 }
 
-static bool finish_connection(PostgresLink *link, StoreFault *fault) {
+static bool finish_connection(Pg *link, StoreFault *fault) {
   const Pq *pq = link->pq;
   char sqlstate[SQLSTATE_SIZE + 1];
   uint64_t end_ms = end_of_wait(link);
@@ -193,8 +194,8 @@ static bool finish_connection(PostgresLink *link, StoreFault *fault) {
   pq->setNoticeReceiver(link->connection, ignore_notice, NULL);
   if (pq->status(link->connection) == PQ_CONNECTION_BAD) polling = PQ_POLLING_FAILED;
   while (polling != PQ_POLLING_OK && polling != PQ_POLLING_FAILED) {
-    if (!await(link, polling == PQ_POLLING_READING ? POLLIN : POLLOUT, end_ms, fault))
-      return false;
+    short events = polling == PQ_POLLING_READING ? POLLIN : POLLOUT;
+    if (!await(link, events, end_ms, 0, fault)) return false;
     polling = pq->connectPoll(link->connection);
   }
   if (polling == PQ_POLLING_OK) {
@@ -210,8 +211,7 @@ static bool finish_connection(PostgresLink *link, StoreFault *fault) {
 
 // An index is used although a table is small, so that a transaction conflicts with those
 // that write the same documents, and not with all that write to the table.
-static bool set_up_session(PostgresLink *link, StoreFault *fault) {
-  const Pq *pq = link->pq;
+static bool send_settings(Pg *link, StoreFault *fault) {
   char sql[SQL_SIZE];
   snprintf(sql, sizeof sql,
            "SELECT set_config('statement_timeout', '%u', false),"
@@ -223,26 +223,31 @@ static bool set_up_session(PostgresLink *link, StoreFault *fault) {
            " THEN set_config('synchronous_commit', 'on', false) END",
            link->timeout_ms, 2 * link->timeout_ms, link->is_reader ? "on" : "off",
            link->is_reader ? "on" : "off");
+  return pg_ask(link, sql, NULL, NULL, fault) == STORE_OK;
+}
+
+static bool set_up_session(Pg *link, StoreFault *fault) {
+  const Pq *pq = link->pq;
   pq->setErrorVerbosity(link->connection, PQ_DEFAULT);
   if (pq->setnonblocking(link->connection, 1) != 0 ||
       !pq->enterPipelineMode(link->connection)) {
     report(fault, STORE_UNAVAILABLE, pq->errorMessage(link->connection), NULL);
     return false;
   }
-  return link_ask(link, sql, NULL, NULL, fault) == STORE_OK;
+  return send_settings(link, fault);
 }
 
 // Half of the time is random, so that the servers of a cluster do not return together.
-void link_fail(PostgresLink *link, const StoreFault *fault) {
-  if (link->connection != NULL) link_lose(link, fault);
+void pg_fail(Pg *link, const StoreFault *fault) {
+  if (link->connection != NULL) pg_lose(link, fault);
   link->backoff_ms = link->backoff_ms == 0 ? BACKOFF_MS : 2 * link->backoff_ms;
   if (link->backoff_ms > BACKOFF_MAX_MS) link->backoff_ms = BACKOFF_MAX_MS;
   uint32_t half = link->backoff_ms / 2;
   link->retry_ms = now_ms() + half + randombytes_uniform(half + 1);
 }
 
-StoreCode link_connect(PostgresLink *link, StoreFault *fault) {
-  if (link_is_connected(link)) return STORE_OK;
+StoreCode pg_connect(Pg *link, StoreFault *fault) {
+  if (pg_is_connected(link)) return STORE_OK;
   if (now_ms() < link->retry_ms) {
     *fault = link->lost;
     return fault->code;
@@ -254,12 +259,12 @@ StoreCode link_connect(PostgresLink *link, StoreFault *fault) {
     link->retry_ms = 0;
     return STORE_OK;
   }
-  link_fail(link, fault);
+  pg_fail(link, fault);
   return fault->code;
 }
 
 // libpq's message would contain parts of the place, perhaps of its password.
-static StoreCode check_place(const PostgresLink *link, StoreFault *fault) {
+static StoreCode check_place(const Pg *link, StoreFault *fault) {
   char *error = NULL;
   void *options = link->pq->conninfoParse(link->place, &error);
   link->pq->freemem(error);
@@ -270,7 +275,7 @@ static StoreCode check_place(const PostgresLink *link, StoreFault *fault) {
                      " (write special characters of a password as %%XX)");
 }
 
-StoreCode link_init(PostgresLink *link, const char *place, StoreFault *fault) {
+StoreCode pg_init(Pg *link, const char *place, StoreFault *fault) {
   link->pq = pq_load();
   link->wake = -1;
   if (link->pq == NULL)
@@ -284,61 +289,66 @@ StoreCode link_init(PostgresLink *link, const char *place, StoreFault *fault) {
   return check_place(link, fault);
 }
 
-void link_deinit(PostgresLink *link) {
+void pg_deinit(Pg *link) {
   if (link->connection != NULL) link->pq->finish(link->connection);
   if (link->wake >= 0) close(link->wake);
   mem_free(link->place);
 }
 
-void link_interrupt(PostgresLink *link) {
+void pg_interrupt(Pg *link) {
+  link->is_ending = true;
   uint64_t one = 1;
   ssize_t written = write(link->wake, &one, sizeof one);
   (void)written;  // fails only if it is readable already
 }
 
+void pg_set_timeout(Pg *link, uint32_t timeout_ms) {
+  StoreFault ignored;
+  link->timeout_ms = timeout_ms;
+  if (link->connection != NULL) send_settings(link, &ignored);
+}
+
 // --- Statements ---
 
-static void add_param(LinkParams *params, const char *value, int size, int format) {
+static void add_param(PgParams *params, const char *value, int size, int format) {
   params->values[params->count] = value;
   params->sizes[params->count] = size;
   params->formats[params->count++] = format;
 }
 
-void link_text(LinkParams *params, Text text) {
+void pg_text(PgParams *params, Text text) {
   add_param(params, text.size > 0 ? text.bytes : "", (int)text.size, 1);
 }
 
-void link_number(LinkParams *params, int64_t number) {
+void pg_number(PgParams *params, int64_t number) {
   char *text = params->numbers[params->count];
-  snprintf(text, LINK_NUMBER_SIZE, "%lld", (long long)number);
+  snprintf(text, PG_NUMBER_SIZE, "%lld", (long long)number);
   add_param(params, text, 0, 0);
 }
 
-void link_double(LinkParams *params, double number) {
+void pg_double(PgParams *params, double number) {
   char *text = params->numbers[params->count];
-  snprintf(text, LINK_NUMBER_SIZE, "%.17g", number);
+  snprintf(text, PG_NUMBER_SIZE, "%.17g", number);
   add_param(params, text, 0, 0);
 }
 
-void link_c_text(LinkParams *params, const char *text) {
-  add_param(params, text, 0, 0);
-}
+void pg_c_text(PgParams *params, const char *text) { add_param(params, text, 0, 0); }
 
-static const LinkParams NO_PARAMS;
+static const PgParams NO_PARAMS;
 
-void link_prepare(PostgresLink *link, const char *name, const char *sql) {
+void pg_prepare(Pg *link, const char *name, const char *sql) {
   if (link->connection == NULL) return;
   link->pq->sendPrepare(link->connection, name, sql, 0, NULL);
 }
 
-void link_run_prepared(PostgresLink *link, const char *name, const LinkParams *params) {
+void pg_run_prepared(Pg *link, const char *name, const PgParams *params) {
   if (link->connection == NULL) return;
   if (params == NULL) params = &NO_PARAMS;
   link->pq->sendQueryPrepared(link->connection, name, params->count, params->values,
                               params->sizes, params->formats, 0);
 }
 
-void link_run(PostgresLink *link, const char *sql, const LinkParams *params) {
+void pg_run(Pg *link, const char *sql, const PgParams *params) {
   if (link->connection == NULL) return;
   if (params == NULL) params = &NO_PARAMS;
   link->pq->sendQueryParams(link->connection, sql, params->count, NULL, params->values,
@@ -346,8 +356,7 @@ void link_run(PostgresLink *link, const char *sql, const LinkParams *params) {
 }
 
 // Notes the first failure, and keeps the last rows.
-static void take(const PostgresLink *link, PqResult *result, PqResult **rows,
-                 StoreFault *first) {
+static void take(const Pg *link, PqResult *result, PqResult **rows, StoreFault *first) {
   const Pq *pq = link->pq;
   int status = pq->resultStatus(result);
   if (status == PQ_TUPLES_OK && rows != NULL) {
@@ -362,7 +371,7 @@ static void take(const PostgresLink *link, PqResult *result, PqResult **rows,
 }
 
 // Reads the results up to the synchronisation point. Returns false if it does not come.
-static bool read_results(PostgresLink *link, PqResult **rows, StoreFault *first,
+static bool read_results(Pg *link, PqResult **rows, StoreFault *first,
                          StoreFault *fault) {
   const Pq *pq = link->pq;
   for (int ends = 0; ends < 2;) {  // each statement has one end; two mean no more
@@ -383,7 +392,7 @@ static bool read_results(PostgresLink *link, PqResult **rows, StoreFault *first,
   return false;
 }
 
-StoreCode link_sync(PostgresLink *link, PqResult **rows, StoreFault *fault) {
+StoreCode pg_sync(Pg *link, PqResult **rows, StoreFault *fault) {
   StoreFault first = {0};
   if (rows != NULL) *rows = NULL;
   if (link->connection == NULL) {
@@ -401,25 +410,24 @@ StoreCode link_sync(PostgresLink *link, PqResult **rows, StoreFault *fault) {
   }
   if (!is_whole) {
     fault->code = STORE_UNAVAILABLE;
-    link_lose(link, fault);
+    pg_lose(link, fault);
     return STORE_UNAVAILABLE;
   }
   *fault = first;
   return first.code;
 }
 
-StoreCode link_ask(PostgresLink *link, const char *sql, const LinkParams *params,
-                   PqResult **rows, StoreFault *fault) {
-  link_run(link, sql, params);
-  return link_sync(link, rows, fault);
+StoreCode pg_ask(Pg *link, const char *sql, const PgParams *params, PqResult **rows,
+                 StoreFault *fault) {
+  pg_run(link, sql, params);
+  return pg_sync(link, rows, fault);
 }
 
-Text link_field(const PostgresLink *link, const PqResult *rows, int row, int field) {
+Text pg_field(const Pg *link, const PqResult *rows, int row, int field) {
   return (Text){link->pq->getvalue(rows, row, field),
                 (uint32_t)link->pq->getlength(rows, row, field)};
 }
 
-int64_t link_field_number(const PostgresLink *link, const PqResult *rows, int row,
-                          int field) {
+int64_t pg_field_number(const Pg *link, const PqResult *rows, int row, int field) {
   return strtoll(link->pq->getvalue(rows, row, field), NULL, 10);
 }

@@ -1,0 +1,89 @@
+// The connection to PostgreSQL: it sends statements without waiting (pipeline mode), reads
+// their results up to a synchronisation point, and connects again after a loss. It is lost
+// as soon as anything fails that is no answer of PostgreSQL to a statement.
+//
+// The link never waits longer than its limit without hearing from PostgreSQL.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/fault.h"
+#include "store/pq.h"
+#include "wire/reader.h"
+
+enum { PG_PARAMS_MAX = 64, PG_NUMBER_SIZE = 32 };
+
+/// Parameters of a statement. Their texts must live until the statement is sent.
+typedef struct PgParams {
+  const char *values[PG_PARAMS_MAX];
+  int sizes[PG_PARAMS_MAX];
+  int formats[PG_PARAMS_MAX];  // 0: text, 1: binary
+  char numbers[PG_PARAMS_MAX][PG_NUMBER_SIZE];
+  int count;
+} PgParams;
+
+typedef struct Pg {
+  const Pq *pq;
+  char *place;               // owned; may contain a password, so it is never reported
+  PqConnection *connection;  // NULL: lost
+  int wake;                  // eventfd; readable after pg_interrupt
+  _Atomic bool is_ending;    // pg_interrupt was called
+  bool is_reader;            // changes nothing
+  uint32_t timeout_ms;       // longest silence of PostgreSQL
+  uint32_t backoff_ms;       // time between the last two attempts to connect
+  uint64_t retry_ms;         // earliest time of the next attempt, monotonic
+  StoreFault lost;           // why the connection is lost
+  bool is_permanent;         // the failure to connect will not pass by itself
+} Pg;
+
+/// Loads libpq and checks the place; does not connect.
+StoreCode pg_init(Pg *link, const char *place, StoreFault *fault);
+void pg_deinit(Pg *link);
+
+/// Makes the link connect no more, and wait only a little for answers. Callable from any
+/// thread.
+void pg_interrupt(Pg *link);
+
+/// Sets the longest silence.
+void pg_set_timeout(Pg *link, uint32_t timeout_ms);
+
+/// Returns whether the link is connected, as far as this process knows.
+bool pg_is_connected(Pg *link);
+
+/// Connects, unless the backoff says that it is too early.
+StoreCode pg_connect(Pg *link, StoreFault *fault);
+
+/// Ends the connection, because of the fault. The next pg_connect may follow at once.
+void pg_lose(Pg *link, const StoreFault *fault);
+
+/// Ends the connection if it exists, and makes the next pg_connect wait for the backoff.
+void pg_fail(Pg *link, const StoreFault *fault);
+
+/// Adds a parameter.
+void pg_text(PgParams *params, Text text);
+void pg_number(PgParams *params, int64_t number);
+void pg_double(PgParams *params, double number);
+
+/// Adds a text whose type PostgreSQL infers; NULL: none.
+void pg_c_text(PgParams *params, const char *text);
+
+/// The following send a statement without waiting; failures are those of pg_sync.
+/// `params` NULL: none.
+void pg_prepare(Pg *link, const char *name, const char *sql);
+void pg_run_prepared(Pg *link, const char *name, const PgParams *params);
+void pg_run(Pg *link, const char *sql, const PgParams *params);
+
+/// Waits for all statements since the last call, and returns the first failure. After a
+/// failed statement, PostgreSQL skips the others. `*rows` (NULL: not needed) is the last
+/// result with rows; the caller clears it. STORE_UNAVAILABLE with `connection` NULL: lost.
+StoreCode pg_sync(Pg *link, PqResult **rows, StoreFault *fault);
+
+/// pg_run and pg_sync.
+StoreCode pg_ask(Pg *link, const char *sql, const PgParams *params, PqResult **rows,
+                 StoreFault *fault);
+
+/// Returns a field of a row; valid until the result is cleared.
+Text pg_field(const Pg *link, const PqResult *rows, int row, int field);
+int64_t pg_field_number(const Pg *link, const PqResult *rows, int row, int field);
