@@ -220,7 +220,7 @@ static void test_a_commit_that_may_come_back_is_settled(void **state) {
   put(world, 5, "bob", "2");
   assert_string_equal(after(world, 0), "");
   get(world, 6, "bob");
-  assert_string_equal(after(world, 1000), "5: 6:2 ");
+  assert_string_equal(after(world, 1000), "6:2 5: ");
   get(world, 7, "ada");
   assert_string_equal(after(world, 0), "7:1 ");
 }
