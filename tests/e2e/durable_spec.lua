@@ -1,0 +1,386 @@
+--- Durable rooms: what a server that ends, by SIGKILL or in order, has again after the next start. With
+--- PERIGEE_DURABLE_ROUNDS=N so many ends under load (`scripts/soak durable`).
+local client = require "perigee.client"
+local packet = require "tests.e2e.packet"
+local Process = require "tests.e2e.process"
+local server = require "tests.e2e.server"
+local uv = require "luv"
+local wait = require "tests.e2e.wait"
+
+local ROUNDS = tonumber(os.getenv "PERIGEE_DURABLE_ROUNDS") or 2
+local SAVE_INTERVAL = 0.5 -- seconds
+local LATE = 0.2 * wait.SLOWNESS -- seconds that a save may be late on a busy machine
+
+local GAME = [[
+  local perigee = require "perigee"
+  local game = { config = { version = 1, save_interval = 0.5 }, rooms = {}, on_message = {} }
+  local duel = { durable = true, on_message = {} }
+  game.rooms = { duel = duel, hall = {} }
+  function game.on_start() print "started" end
+  function duel.on_create(room) room.state = { n = 0, twice = 0 } print("created " .. room.name) end
+  function duel.on_restore(room, seconds)
+    print(("restored %s n=%d late=%s"):format(room.name, room.state.n, tostring(seconds > 60)))
+  end
+  function duel.on_resume(room, peer, gap)
+    print(("resumed %s %s %s %s"):format(room.name, peer.name, tostring(gap.restored), tostring(gap.lost)))
+  end
+  function duel.on_leave(room, peer, reason) print(("left %s %s %s"):format(room.name, peer.name, reason)) end
+  function game.on_disconnect(peer, reason) print(("gone %s %s"):format(peer.name, reason)) end
+  function duel.on_message.add(room)
+    local s = room.state
+    s.n = s.n + 1
+    s.twice = s.n * 2
+    return s.n
+  end
+  function duel.on_message.read(room) return { room.state.n, room.state.twice } end
+  function duel.on_message.save(room) return { tostring((select(1, room:save()))) } end
+  function duel.on_message.set(room, peer)
+    local s = room.state
+    s.nan, s.big, s.owner, s.self, s.room = 0 / 0, 1 / 0, peer, s, room
+    s.timer = room:after(0.9, "ring", "late")
+    room:set_meta("map", "north", { public = true })
+    room:set { capacity = 7 }
+    peer.state.gold = 5
+  end
+  function duel.ring(room, what)
+    print("rang " .. what .. " " .. tostring(room.state.timer ~= nil and room.state.self == room.state))
+  end
+  function duel.on_message.check(room, peer)
+    local s = room.state
+    return { s.nan ~= s.nan, s.big == 1 / 0, s.owner == peer, s.self == s, s.room == room,
+      room:get_meta "map", room.capacity, peer.state.gold, peer.name }
+  end
+  function duel.on_message.break_it(room) room.state.fn = print end
+  function duel.on_message.delete(room) room:delete() end
+  function duel.on_message.kick(room, peer) peer:kick "out" end
+  function game.on_message.make(_, name) perigee.rooms.create(name) return true end
+  return game
+]]
+
+local function start(o)
+  o = o or {}
+  return server.start {
+    game = not o.path and (o.game or GAME) or nil, path = o.path, resume = true, flags = o.flags or {},
+  }
+end
+
+local function restart(s, flags)
+  flags = flags or {}
+  flags.port = s.port
+  local new = start { path = s.folder, flags = flags }
+  new.folder = s.folder
+  return new
+end
+
+-- Comes back with the last token; returns the client and the rooms that it is in.
+local function come_back(s, old, resumed)
+  local new = s:raw()
+  new:control("HELLO", packet.hello {
+    name = "new", resume = old.welcome.resume, received = resumed == 1 and 0 or 99,
+  })
+  new.welcome = new:expect "WELCOME"
+  assert.equal(resumed or 2, new.welcome.resumed)
+  new.id, new.label = new.welcome.peer, old.label
+  if new.welcome.resumed == 0 then return new end
+  assert.equal(old.id, new.id)
+  assert.equal(old.welcome.session, new.welcome.session)
+  local rooms = {}
+  local function is_listed(event) return event.name == "JOINED" or event.name == "ACK" end
+  for event in function() return new:expect(is_listed) end do
+    if event.name == "ACK" then break end
+    rooms[#rooms + 1] = event.room
+  end
+  return new, rooms
+end
+
+describe("a durable room", function()
+  after_each(server.stop_all)
+
+  it("comes back after kill -9, with its players", function()
+    local s = start()
+    local ann, bob = s:client "ann", s:client "bob"
+    ann:question(0, "make", "duel:1")
+    ann:question(0, "make", "hall")
+    local room, hall = ann:join "duel:1", ann:join "hall"
+    bob:join "duel:1"
+    ann:question(room, "set")
+    assert.equal(1, ann:question(room, "add"))
+    assert.same({ "true" }, ann:question(room, "save"))
+    wait.pass(SAVE_INTERVAL) -- peer.state
+    s:crash()
+    s = restart(s)
+    s:wait_log "restored duel:1 n=1 late=false"
+    assert.equal(0, s:count_log "created")
+    local rooms
+    ann, rooms = come_back(s, ann)
+    assert.same({ room }, rooms)
+    assert.not_equal(room, hall)
+    s:wait_log "resumed duel:1 ann true nil"
+    assert.same({ true, true, true, true, true, "north", 7, 5, "ann" }, ann:question(room, "check"))
+    s:wait_log "rang late true"
+    bob = come_back(s, bob)
+    assert.equal(2, bob:question(room, "add"))
+    ann:reset()
+    s:wait_log "suspended"
+    assert.same({ room }, (select(2, come_back(s, ann, 1))))
+  end)
+
+  it("comes back after an orderly stop, which loses nothing", function()
+    local s = start()
+    local ann = s:client "ann"
+    ann:question(0, "make", "duel:1")
+    local room = ann:join "duel:1"
+    for _ = 1, 5 do ann:question(room, "add") end
+    s:stop()
+    ann:expect_closing "Unavailable"
+    s = restart(s)
+    ann = come_back(s, ann)
+    assert.same({ 5, 10 }, ann:question(room, "read"))
+  end)
+
+  it("loses those who do not return in time", function()
+    local s = start()
+    local ann = s:client "ann"
+    ann:question(0, "make", "duel:1")
+    ann:question(ann:join "duel:1", "save")
+    s:crash()
+    s = restart(s, { resume_timeout = 0.2 })
+    s:wait_log "left duel:1 ann ConnectionReset"
+    s:wait_log "gone ann ConnectionReset"
+    come_back(s, ann, 0)
+    s:crash()
+    s = restart(s)
+    come_back(s, ann, 0)
+  end)
+
+  it("that is deleted, and a peer that is kicked, stay away", function()
+    local s = start()
+    local ann, bob = s:client "ann", s:client "bob"
+    ann:question(0, "make", "duel:1")
+    ann:question(0, "make", "duel:2")
+    local one, two = ann:join "duel:1", bob:join "duel:2"
+    ann:question(one, "save")
+    bob:question(two, "save")
+    ann:send(one, "delete")
+    ann:leave(one)
+    bob:send(two, "kick")
+    bob:expect_closing "Kicked"
+    assert.same({ "true" }, ann:question(ann:join "duel:2", "save")) -- everything before is on disk
+    s:crash()
+    s = restart(s)
+    s:wait_log "restored duel:2"
+    assert.equal(0, s:count_log "restored duel:1")
+    come_back(s, bob, 0)
+    local _, rooms = come_back(s, ann)
+    assert.same({ two }, rooms)
+  end)
+
+  it("is not saved with a value that is no data, and the log has its path", function()
+    local s = start()
+    local ann = s:client "ann"
+    ann:question(0, "make", "duel:1")
+    local room = ann:join "duel:1"
+    ann:question(room, "save")
+    ann:question(room, "break_it")
+    ann:expect_error("Internal", ann:ask(room, "save"))
+    s:wait_log 'room.state of room \\"duel:1\\".fn holds a function'
+    s:crash()
+    s = restart(s)
+    s:wait_log "restored duel:1 n=0"
+  end)
+end)
+
+describe("a state that cannot be restored", function()
+  after_each(server.stop_all)
+
+  local function sql(s, text)
+    local file = ("%s/data/game.db"):format(s.folder)
+    local pipe = assert(io.popen(("sqlite3 '%s' \"%s\""):format(file, text)))
+    local out = pipe:read "*a"
+    assert.truthy(pipe:close())
+    return out
+  end
+
+  it("is set aside if it is damaged, newer, or of no durable kind", function()
+    local s = start()
+    local ann = s:client "ann"
+    for _, name in ipairs { "duel:good", "duel:cut", "duel:new", "duel:json" } do
+      ann:question(0, "make", name)
+      ann:question(ann:join(name), "save")
+    end
+    s:stop()
+    local function change(name, what)
+      sql(s, ("update perigee_rooms set %s where id = '%s'"):format(what, name))
+    end
+    change("duel:cut", "value = replace(value, '\\\"image\\\":\\\"AQ', '\\\"image\\\":\\\"Ag')")
+    change("duel:new", "value = json_set(value, '$.version', 2)")
+    change("duel:json", "value = 'nonsense'")
+    sql(s, "insert into perigee_rooms select 'pit:1', value, version, schema, updated_at from perigee_rooms"
+      .. " where id = 'duel:good'")
+    s = restart(s)
+    s:wait_log "restored duel:good"
+    for _, reason in ipairs { "it is damaged", "it is of version 2, and config.version is 1",
+      "the game has no durable kind pit" } do
+      s:wait_log(reason)
+    end
+    assert.equal(1, s:count_log "restored duel:")
+    s:stop()
+    assert.equal("duel:cut\nduel:json\nduel:new\npit:1\n",
+      sql(s, "select json_extract(value, '$.name') from perigee_aside order by 1"))
+    assert.equal("duel:good\n", sql(s, "select id from perigee_rooms"))
+  end)
+
+  it("of an older version is upgraded first", function()
+    local s = start()
+    local ann = s:client "ann"
+    ann:question(0, "make", "duel:1")
+    ann:question(0, "make", "duel:bad")
+    ann:question(ann:join "duel:1", "add")
+    s:stop()
+    local upgrade = [[
+      function duel.on_upgrade(room, from, to)
+        if room.name == "duel:bad" then error "no way" end
+        print(("upgraded %s n=%d %d %d"):format(room.name, room.state.n, from, to))
+      end
+      function game.on_start()]]
+    s:save("game.lua", (GAME:gsub("version = 1", "version = 3"):gsub("function game.on_start%(%)", function()
+      return upgrade
+    end)))
+    s = restart(s)
+    s:wait_log "upgraded duel:1 n=1 1 3"
+    s:wait_log "restored duel:1"
+    s:wait_log "on_upgrade failed"
+    assert.equal(0, s:count_log "restored duel:bad")
+  end)
+end)
+
+describe("perigee.state", function()
+  after_each(server.stop_all)
+
+  it("comes back with durable = true", function()
+    local s = start { game = [[
+      local perigee = require "perigee"
+      local game = { config = { durable = true, save_interval = 0.2 }, on_message = {} }
+      function game.on_start() print("starts " .. tostring(perigee.state.starts)) end
+      function game.on_message.add()
+        perigee.state.starts = (perigee.state.starts or 0) + 1
+        perigee.after(0.4, "ring", perigee.state.starts)
+        return perigee.state.starts
+      end
+      function game.ring(n) print("rang " .. n) end
+      return game
+    ]] }
+    local ann = s:client "ann"
+    assert.equal(1, ann:question(0, "add"))
+    wait.pass(0.25)
+    s:crash()
+    s = restart(s)
+    s:wait_log "starts 1"
+    s:wait_log "rang 1"
+    come_back(s, ann)
+  end)
+end)
+
+describe("clients of all kinds", function()
+  after_each(server.stop_all)
+
+  it("report restored", function()
+    local s = start()
+    s:client("maker"):question(0, "make", "duel:1")
+    local o = { name = "lua", reconnect = { first = 0.05 } }
+    local lua = assert(client.connect("127.0.0.1:" .. s.port, o))
+    local lua_id, room = lua.id, assert(lua:join "duel:1")
+    local seen = {}
+    lua:on("restored", function(event) seen.lua = event end)
+    lua:on("lost", function() seen.lost = true end)
+    local folder = server.folder { ["main.mjs"] = ([[
+      import { connect } from %q;
+      const game = await connect("tcp://127.0.0.1:%d", { name: "js", reconnect: { first: 0.05 } });
+      const room = await game.join("duel:1");
+      const { id } = game;
+      game.on("restored", ({ seconds, dropped }) => console.log(
+        `restored ${game.id === id} ${room.joined} ${seconds > 0} ${dropped}`));
+      game.on("lost", () => console.log("lost"));
+      console.log("in");
+    ]]):format(Process.ROOT .. "/clients/js/perigee.js", s.port) }
+    local js = server.spawn("/usr/bin/env", { "node", folder .. "/main.mjs" })
+    js:wait_out "^(in)$"
+    assert(room:ask "save")
+    s:crash()
+    s = restart(s)
+    js:wait_out "^(restored true true true %d)$"
+    wait.for_true(function() return seen.lua end)
+    assert.equal(lua_id, lua.id)
+    assert.equal(1, assert(room:ask "add"))
+    assert.is_nil(seen.lost)
+    assert.is_true(room.joined)
+    lua:close()
+    js:kill "sigkill"
+  end)
+end)
+
+describe("a server with 100 durable rooms and 200 clients under load", function()
+  after_each(server.stop_all)
+
+  local ROOMS, PER_ROOM = 100, 2
+
+  -- Lets all clients add to their rooms for a time. `history` gets the counts of each room with their times.
+  local function play(clients, history, seconds)
+    local ends = uv.hrtime() / 1e9 + seconds
+    local function turn(player)
+      local at = 1
+      while player.inbox[at] do
+        local event = player.inbox[at]
+        if event.ref == player.ref and event.name == "MESSAGE" and type(event.value) == "number" then
+          local counts = history[player.room] or {}
+          history[player.room] = counts
+          counts[#counts + 1] = { uv.hrtime() / 1e9, event.value }
+          player.ref = nil
+        end
+        table.remove(player.inbox, at)
+      end
+      player.ref = player.ref or player:ask(player.room, "add")
+    end
+    wait.until_true(function()
+      for _, player in ipairs(clients) do turn(player) end
+      return uv.hrtime() / 1e9 >= ends
+    end)
+    for _, player in ipairs(clients) do player.ref = nil end
+  end
+
+  it(("is killed %d times, and each player is back in a room that is not torn"):format(ROUNDS), function()
+    local s = start()
+    local clients, worst = {}, 0
+    local maker = s:client "maker"
+    for i = 1, ROOMS do maker:question(0, "make", "duel:" .. i) end
+    for i = 1, ROOMS * PER_ROOM do
+      local player = s:client("player " .. i)
+      player.room = player:join("duel:" .. (i - 1) % ROOMS + 1)
+      clients[i] = player
+    end
+    for _ = 1, ROUNDS do
+      local history = {}
+      play(clients, history, SAVE_INTERVAL + LATE + 0.1)
+      local killed = uv.hrtime() / 1e9
+      s:crash()
+      local began = uv.hrtime()
+      s = restart(s)
+      worst = math.max(worst, (uv.hrtime() - began) / 1e9)
+      for i, old in ipairs(clients) do
+        local player, rooms = come_back(s, old)
+        assert.same({ old.room }, rooms)
+        player.room, clients[i] = old.room, player
+      end
+      for i = 1, ROOMS do
+        local read = clients[i]:question(clients[i].room, "read")
+        assert.equal(read[1] * 2, read[2])
+        local must = 0
+        for _, count in ipairs(history[clients[i].room] or {}) do
+          if count[1] <= killed - SAVE_INTERVAL - LATE then must = math.max(must, count[2]) end
+        end
+        assert.is_true(read[1] >= must, ("room %d has %d, and %d was old enough"):format(i, read[1], must))
+      end
+    end
+    assert.is_true(worst < 1 * wait.SLOWNESS, ("it accepts after %.2f s"):format(worst))
+  end)
+end)
