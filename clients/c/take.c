@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "internal.h"
+#include "wire/json.h"
 
 bool take_malformed(PerigeeClient *client, const char *what) {
   Buf text = {0};
@@ -219,7 +220,7 @@ static bool read_fault(const Packet *packet, Fault *fault) {
   return !reader.failed && fault->code.size > 0 &&
          text_is_utf8(fault->code.bytes, fault->code.size) &&
          !memchr(fault->code.bytes, 0, fault->code.size) &&
-         text_is_utf8(fault->json.bytes, fault->json.size);
+         json_is_value(json_trim(fault->json));
 }
 
 static void report_fault(PerigeeClient *client, const Packet *packet,

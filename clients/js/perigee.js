@@ -1884,6 +1884,7 @@ const CONTROLS = {
   },
   [FAULT]: (game, reader, packet) => {
     const code = reader.str8(), json = textOf(reader.rest());
+    if (code === "" || code.includes("\0")) throw malformed("a fault without a code");
     const error = new PerigeeError(code, json === "null" ? code : `${code}: ${json}`);
     error.value = parseJson(json, "a fault");
     return () => {

@@ -4,6 +4,7 @@
 #include "os/fetch.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <uv.h>
 
@@ -160,6 +161,8 @@ static void set_options(const Curl *curl, Fetch *fetch, uint64_t left_ms) {
   curl->easy_setopt(easy, CURL_URL, url);
   curl->easy_setopt(easy, CURL_PROTOCOLS, (long)CURL_HTTP_AND_HTTPS);
   curl->easy_setopt(easy, CURL_PROXY, "");  // no proxy, not even the environment's
+  if (getenv("SSL_CERT_FILE"))
+    curl->easy_setopt(easy, CURL_CA_FILE, getenv("SSL_CERT_FILE"));
   curl->easy_setopt(easy, CURL_NOSIGNAL, 1L);
   curl->easy_setopt(easy, CURL_QUICK_EXIT, 1L);  // the end waits for no name server
   curl->easy_setopt(easy, CURL_TIMEOUT_MS, (long)left_ms);

@@ -207,6 +207,13 @@ static void fail_create(Host *host, uint32_t room, const Fault *fault) {
   relay_not_created(host->relay, room, fault);
 }
 
+// Drops an answer that the Lua half has not taken.
+static void drop_answer(Host *host) {
+  FetchAnswer answer = {0};
+  fetcher_take(host->fetcher, host->event.a, &answer);
+  buf_deinit(&answer.bytes);
+}
+
 static void end_badly(Host *host) {
   switch (host->event.type) {
     case EVENT_CONNECT:
@@ -220,6 +227,9 @@ static void end_badly(Host *host) {
       break;
     case EVENT_CREATE:
       fail_create(host, host->event.room, NULL);
+      break;
+    case EVENT_FETCH:
+      drop_answer(host);
       break;
     case EVENT_BROADCAST:
       relay_fail(host->relay, &host->event);

@@ -8,6 +8,7 @@
 #include "net/tls.h"
 #include "net/udp.h"
 #include "net/web.h"
+#include "wire/http_host.h"
 
 // Time that the game's handlers of the stop have after the signal.
 enum { STOP_US = 2500000 };
@@ -25,6 +26,15 @@ static void set_script_limits(Engine *engine) {
   script_set_limits(engine->script, &limits);
 }
 
+static void check_http_hosts(const Config *config) {
+  Text bad;
+  if (http_find_bad_host(config_text(config, KEY_HTTP_HOSTS), &bad))
+    log_warn(
+        "http_hosts names what is no host; write it without scheme and path, "
+        "api.example, *.api.example or api.example:8443",
+        log_bytes("host", bad.bytes, bad.size));
+}
+
 // Applies engine->config.
 static void apply_config(Engine *engine) {
   NetLimits net = config_net_limits(&engine->config);
@@ -35,6 +45,7 @@ static void apply_config(Engine *engine) {
   session_set_limits(engine->session, &session);
   relay_set_limits(engine->relay, &relay);
   set_script_limits(engine);
+  check_http_hosts(&engine->config);
   const EngineOptions *options = &engine->options;
   if (options->events->configured != NULL)
     options->events->configured(options->data, &engine->config);

@@ -76,14 +76,23 @@ bool http_is_fixed_name(Text name) {
          is_same((Text){name.bytes + name.size - size, size}, below);
 }
 
-bool http_find_bad_name(const char *list, Text *bad) {
+static bool is_bad_name(Text name) {
   static const char GOOD[] =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+  uint32_t skip = is_wildcard(name) ? 2 : 0;
+  return strspn(name.bytes + skip, GOOD) < name.size - skip && !is_address(name);
+}
+
+bool http_find_bad_name(const char *list, Text *bad) {
+  while (next_entry(&list, bad))
+    if (!(bad->size == 1 && bad->bytes[0] == '*') && is_bad_name(*bad)) return true;
+  return false;
+}
+
+bool http_find_bad_host(const char *list, Text *bad) {
   while (next_entry(&list, bad)) {
-    if (bad->size == 1 && bad->bytes[0] == '*') continue;
-    uint32_t skip = is_wildcard(*bad) ? 2 : 0;
-    if (strspn(bad->bytes + skip, GOOD) < bad->size - skip && !is_address(*bad))
-      return true;
+    Text name = is_address(*bad) ? *bad : http_host_name(*bad);
+    if (name.size == 0 || is_bad_name(name)) return true;
   }
   return false;
 }

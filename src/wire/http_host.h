@@ -22,3 +22,6 @@ bool http_is_fixed_name(Text name);
 /// such as "https://game.example" or "game.example:7777". Returns whether such an entry
 /// exists.
 bool http_find_bad_name(const char *list, Text *bad);
+
+/// Finds the first entry that is not such a name, with or without a port.
+bool http_find_bad_host(const char *list, Text *bad);

@@ -179,7 +179,8 @@ static bool take_items(JsonReader *reader, char end, int depth) {
 }
 
 static bool take_value(JsonReader *reader, int depth) {
-  if (depth > JSON_DEPTH_MAX) return false;
+  bool is_container = peek(reader) == '{' || peek(reader) == '[';
+  if (is_container && depth == JSON_DEPTH_MAX) return false;
   if (take(reader, '{')) return take_items(reader, '}', depth + 1);
   if (take(reader, '[')) return take_items(reader, ']', depth + 1);
   if (peek(reader) == '"') return take_string(reader);

@@ -12,8 +12,8 @@ enum { JSON_DEPTH_MAX = 64 };
 /// Returns `text` without the spaces around it.
 Text json_trim(Text text);
 
-/// Returns whether `text`, without spaces around it, is one value in UTF-8 whose depth
-/// is at most JSON_DEPTH_MAX.
+/// Returns whether `text`, without spaces around it, is one value in UTF-8 that nests at
+/// most JSON_DEPTH_MAX objects and lists.
 bool json_is_value(Text text);
 
 /// Reads a string and appends its decoded bytes to `out`. `text` begins behind the

@@ -284,6 +284,27 @@ describe("a server with requests under way", function()
     assert.truthy(got.problem:lower():find("certificate", 1, true), got.problem)
   end)
 
+  it("trusts the certificates in SSL_CERT_FILE", function()
+    local folder = server.folder {}
+    os.execute(("cd %s && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes "
+      .. "-subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem 2>/dev/null")
+      :format(folder))
+    local perigee = server.start { game = game [["127.0.0.1"]],
+      env = { SSL_CERT_FILE = folder .. "/cert.pem" },
+      flags = { tls_cert = folder .. "/cert.pem", tls_key = folder .. "/key.pem" } }
+    local ann = perigee:client("ann", { tls = {} })
+    local got = ann:question(0, "get", "https://127.0.0.1:" .. perigee.port)
+    assert.same({ 200, nil }, { got.answer and got.answer.status, got.problem })
+  end)
+
+  it("warns of entries of http_hosts that are no hosts", function()
+    local perigee = server.start {
+      game = game [["[::1]:80", "::1", "*.a.example:443", "https://b.example", "10.0.0.1"]],
+    }
+    local line = perigee:wait_log "http_hosts names what is no host"
+    assert.equal("https://b.example", line.host)
+  end)
+
   it("refuses all hosts by default", function()
     local perigee = server.start { game = game "" }
     local answer = perigee:client("ann"):question(0, "get", "http://127.0.0.1/")

@@ -322,6 +322,20 @@ breaks MESSAGE body="[\"a\",1 2]"
 breaks MESSAGE body="[\"a\",01]"
 breaks MESSAGE body="[\"a\",{b:1}]"
 
+= A fault that is none
+breaks FAULT "" 1
+breaks FAULT A 1 cut=1
+breaks FAULT A {"b":1} cut=5
+breaks bytes hex=00009200020000000400000002410031
+
+= A fault that is none answers a question
+open token=3
+call  ask a
+gets  MESSAGE a
+sends FAULT A {"b":1} answer cut=5
+sees  closed code=Protocol
+also  failed call=ask code=Protocol
+
 = A packet of a served channel without its sender
 serving
 sends PACKET 1000 1 hi

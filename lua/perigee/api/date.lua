@@ -307,14 +307,19 @@ local function kind_at(zone, at)
   return low > 0 and transitions[low].kind or zone.first
 end
 
+-- Raises an error for a time outside of the years 1 to 9999, in UTC or in the zone.
+local function check_time(here, at)
+  if not (here >= FIRST and here < LAST + 1) then
+    fault.raise("the time of perigee.date must be seconds since 1970, in the years 1 to 9999, not %s", at)
+  end
+end
+
 
 return function(zone, at)
   zone, at = zone == nil and "UTC" or zone, at == nil and core.time() or at
   fault.check("the time zone of perigee.date", zone, "string")
   fault.check("the time of perigee.date", at, "number")
-  if not (at >= FIRST and at <= LAST) then
-    fault.raise("the time of perigee.date must be seconds since 1970, in the years 1 to 9999, not %s", at)
-  end
+  check_time(at, at)
   local found = find_zone(zone)
   if not found then
     return nil, explain(zone), "Unsupported"
@@ -322,6 +327,7 @@ return function(zone, at)
   at = floor(at)
   local kind = kind_at(found, at)
   local here = at + kind.offset
+  check_time(here, at)
   local days = floor(here / DAY)
   local second = here - days * DAY
   local year, month, day = date_of(days)

@@ -18,14 +18,11 @@ local function breach(self, problem)
 end
 
 
--- Decodes the value of an error that the game sent. If the text is not JSON, closes the connection and
--- returns true.
-local function read_fault(self, event)
-  if not event.fault then return false end
-  local problem
-  event.value, problem = json.decode(event.fault)
+-- Decodes the value of an error that the game sent.
+local function read_fault(_, event)
+  if not event.fault then return end
+  event.value = json.decode(event.fault)
   event.fault = nil
-  return problem and breach(self, "a fault that cannot be read")
 end
 
 
@@ -33,7 +30,8 @@ function events.failed(self, event)
   local own = not event.fault and codes[event.code]
   local future = self._futures[event.answers]
   self._futures[event.answers] = nil
-  if read_fault(self, event) or not future then return true end
+  read_fault(self, event)
+  if not future then return true end
   if own then self._scheduler.fill(future, nil, own[2], own[1]) end
   self._scheduler.fill(future, nil, event.message, event.code, event.value)
   return true

@@ -49,7 +49,7 @@ local function read(data)
     return nil, ("the JSON of a tool has more than %d values"):format(VALUES_MAX)
   end
   local value, problem = json.decode(data)
-  if type(value) ~= "table" or value[1] ~= nil then
+  if type(value) ~= "table" or data:find "^%s*%[" then
     return nil, "a tool is a JSON object: " .. (problem or "this is none")
   elseif is_deeper(value, DEPTH_MAX) then
     return nil, ("the JSON of a tool is nested deeper than %d"):format(DEPTH_MAX)

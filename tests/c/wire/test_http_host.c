@@ -94,9 +94,27 @@ static void an_entry_that_no_host_matches_is_found(void **state) {
   assert_false(http_find_bad_name("a.example, *.b.example,*,::1,10.0.0.1", &bad));
 }
 
+static void an_entry_may_have_a_port_where_ports_count(void **state) {
+  (void)state;
+  static const char *const BAD[] = {"https://a.example",
+                                    "a.example:",
+                                    "a.example:x",
+                                    "a.example:7777/x",
+                                    "[::1",
+                                    "a@b",
+                                    "*"};
+  Text bad;
+  for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++) {
+    assert_true(http_find_bad_host(BAD[i], &bad));
+    assert_int_equal(bad.size, strlen(BAD[i]));
+  }
+  assert_false(http_find_bad_host("a.example:7777, *.b.example,::1,[::1]:80", &bad));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_name_is_read_without_port_and_brackets),
+      cmocka_unit_test(an_entry_may_have_a_port_where_ports_count),
       cmocka_unit_test(a_list_is_of_names_and_of_all_names_one_label_below),
       cmocka_unit_test(nobody_can_make_an_address_or_localhost_point_elsewhere),
       cmocka_unit_test(an_entry_that_no_host_matches_is_found),
