@@ -307,7 +307,7 @@ describe("clients of all kinds", function()
     js:wait_out "^(in)$"
     assert(room:ask "save")
     s:crash()
-    s = restart(s)
+    restart(s)
     js:wait_out "^(restored true true true %d)$"
     wait.for_true(function() return seen.lua end)
     assert.equal(lua_id, lua.id)
