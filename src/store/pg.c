@@ -22,7 +22,7 @@ enum {
   SQLSTATE_SIZE = 5,
   SQL_SIZE = 512,
   FOREVER_MS = -1,
-  ENDING_MS = 3000,  // longest silence at the end of the server
+  ENDING_MS = 1000,  // longest silence at the end of the server
 };
 
 static uint64_t now_ms(void) {
