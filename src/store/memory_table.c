@@ -39,27 +39,31 @@ Document *document_new(const StoreStep *step, int64_t version) {
   return document;
 }
 
-// Replaces the document with the id of one of both. NULL: none.
-static void replace(Table *table, const Document *before, Document *after) {
-  uint32_t at =
-      memory_table_position(table, document_id(before != NULL ? before : after));
+static void insert(Table *table, uint32_t at, Document *document) {
+  if (table->count == table->capacity)
+    table->capacity =
+        array_grow(&table->documents, table->capacity, sizeof document, 8);
   Document **place = table->documents + at;
-  size_t rest = (table->count - at) * sizeof *place;
-  if (before != NULL && after != NULL) {
-    *place = after;
-  } else if (after != NULL) {
-    if (table->count == table->capacity) {
-      table->capacity =
-          array_grow(&table->documents, table->capacity, sizeof *place, 8);
-      place = table->documents + at;
-    }
-    memmove(place + 1, place, rest);
-    *place = after;
-    table->count++;
-  } else if (before != NULL) {
-    memmove(place, place + 1, rest - sizeof *place);
-    table->count--;
+  memmove(place + 1, place, (table->count++ - at) * sizeof document);
+  *place = document;
+}
+
+static void remove_at(Table *table, uint32_t at) {
+  Document **place = table->documents + at;
+  memmove(place, place + 1, (--table->count - at) * sizeof *place);
+}
+
+// Replaces a document by another one with the same id. NULL: none.
+static void replace(Table *table, const Document *before, Document *after) {
+  if (after == NULL) {
+    remove_at(table, memory_table_position(table, document_id(before)));
+    return;
   }
+  uint32_t at = memory_table_position(table, document_id(after));
+  if (before == NULL)
+    insert(table, at, after);
+  else
+    table->documents[at] = after;
 }
 
 void memory_table_deinit(Table *table) {

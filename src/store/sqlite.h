@@ -56,6 +56,8 @@ struct Backend {
   Buf value;              // value of the last `get`
 };
 
+// sqlite_call.c
+
 /// Returns the code for a result of SQLite.
 StoreCode sqlite_code(int result);
 
