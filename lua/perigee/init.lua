@@ -1,5 +1,6 @@
 --- The library that `require "perigee"` gives a game; lua/perigee/meta/perigee.lua describes it.
 
+local accounts = require "perigee.api.accounts"
 local bytes = require "perigee.api.bytes"
 local channels = require "perigee.api.channels"
 local commands = require "perigee.api.commands"
@@ -47,6 +48,7 @@ local perigee = {
   http = http,
   store = store.api,
   leaderboard = leaderboard,
+  accounts = accounts.api,
 }
 
 

@@ -16,6 +16,7 @@ typedef enum CommandType {
   COMMAND_PACKET,   // target, id, channel, packet_type, body, except
   COMMAND_ACCEPT,   // peer `id`, packet_type, flags and ref of the request
   COMMAND_ERROR,    // peer `id`, code, flags and ref of the request, body: text
+  COMMAND_RENEW,    // peer `id`, body: JSON of SIGNED_IN
   COMMAND_CLOSE,    // peer `id`, code, body: text
   COMMAND_RENAME,   // peer `id`, flags: its Framing, name: the reserved name
   COMMAND_JOIN,     // peer `id`, room, token

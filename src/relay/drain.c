@@ -193,6 +193,8 @@ static bool is_still_member(Relay *relay, Peer *peer, const Event *event) {
 static bool is_peer_event_alive(Relay *relay, Peer *peer, const Event *event) {
   if (!peer) return false;
   switch (event->type) {
+    case EVENT_SIGN_IN:
+      return peer->state != PEER_CLOSED;
     case EVENT_CONNECT:
       return peer->state == PEER_CONNECTING;
     case EVENT_DISCONNECT:

@@ -8,16 +8,16 @@
 
 bool event_is_counted(uint8_t type) {
   static const bool IS_COUNTED[EVENT_TYPE_COUNT] = {
-      [EVENT_CONNECT] = true,        [EVENT_JOIN] = true,
-      [EVENT_LEAVE] = true,          [EVENT_RENAME] = true,
-      [EVENT_MESSAGE] = true,        [EVENT_TEXT] = true,
-      [EVENT_RESPONSE] = true,       [EVENT_PACKET] = true,
-      [EVENT_CHANNEL] = true,        [EVENT_CHANNEL_OPEN] = true,
-      [EVENT_CHANNEL_CLOSED] = true, [EVENT_BROADCAST] = true,
-      [EVENT_DEFERRED] = true,       [EVENT_DEFERRED_LINE] = true,
-      [EVENT_LOST] = true,           [EVENT_GONE] = true,
-      [EVENT_SUSPEND] = true,        [EVENT_RESUME] = true,
-      [EVENT_BOT_MESSAGE] = true,
+      [EVENT_CONNECT] = true,       [EVENT_SIGN_IN] = true,
+      [EVENT_JOIN] = true,          [EVENT_LEAVE] = true,
+      [EVENT_RENAME] = true,        [EVENT_MESSAGE] = true,
+      [EVENT_TEXT] = true,          [EVENT_RESPONSE] = true,
+      [EVENT_PACKET] = true,        [EVENT_CHANNEL] = true,
+      [EVENT_CHANNEL_OPEN] = true,  [EVENT_CHANNEL_CLOSED] = true,
+      [EVENT_BROADCAST] = true,     [EVENT_DEFERRED] = true,
+      [EVENT_DEFERRED_LINE] = true, [EVENT_LOST] = true,
+      [EVENT_GONE] = true,          [EVENT_SUSPEND] = true,
+      [EVENT_RESUME] = true,        [EVENT_BOT_MESSAGE] = true,
   };
   return type < EVENT_TYPE_COUNT && IS_COUNTED[type];
 }

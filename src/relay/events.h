@@ -21,6 +21,7 @@
   X(EVENT_LOST, "lost")                   /* the relay's own: a lost connection */    \
   X(EVENT_GONE, "gone")                   /* the relay's own: a waiting disconnect */ \
   X(EVENT_CONNECT, "connect")             /* peer; verdict */                         \
+  X(EVENT_SIGN_IN, "sign_in")             /* peer, flags, ref, data: JSON; verdict */ \
   X(EVENT_DISCONNECT, "disconnect")       /* peer, a: code */                         \
   X(EVENT_JOIN, "join")           /* peer, room, flags, ref, a, b, data; verdict */   \
   X(EVENT_LEAVE, "leave")         /* peer, room, a: code */                           \

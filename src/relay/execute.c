@@ -243,6 +243,11 @@ static void do_error(Relay *relay, const Command *command) {
                   command->body.bytes);
 }
 
+static void do_renew(Relay *relay, const Command *command) {
+  Peer *peer = session_find(relay->session, command->id);
+  if (peer) session_renew(relay->session, peer, command->body);
+}
+
 static void do_close(Relay *relay, const Command *command) {
   Peer *peer = session_find(relay->session, command->id);
   if (peer)
@@ -364,6 +369,7 @@ void command_execute(Relay *relay, const Command *command) {
       [COMMAND_PACKET] = do_packet,
       [COMMAND_ACCEPT] = do_accept,
       [COMMAND_ERROR] = do_error,
+      [COMMAND_RENEW] = do_renew,
       [COMMAND_CLOSE] = do_close,
       [COMMAND_RENAME] = do_rename,
       [COMMAND_JOIN] = do_join,

@@ -193,6 +193,7 @@ static int check(const Relay *relay, const Command *command) {
       return check_packet(relay, command);
     case COMMAND_ACCEPT:
     case COMMAND_ERROR:
+    case COMMAND_RENEW:
     case COMMAND_CLOSE:
       return find_peer(relay, command->id) ? 0 : ERR_NOT_FOUND;
     case COMMAND_JOIN:

@@ -117,6 +117,10 @@ void relay_line(Relay *relay, Peer *peer, Text text) {
     case LINE_SEND:
       on_send(relay, peer, line.word, line.rest);
       break;
+    case LINE_LOGIN:
+      session_error(relay->session, peer, NULL, CODE_REJECTED,
+                    "/login is for the first line of a server with accounts");
+      break;
     case LINE_QUIT:
       session_kick(relay->session, peer, CODE_CLOSED, NULL);
       break;

@@ -123,6 +123,22 @@ static void on_connect(void *data, Peer *peer) {
     relay_accept(relay, peer->id, (Text){0});
 }
 
+static void on_sign_in(void *data, Peer *peer, const Packet *request, Text json) {
+  Relay *relay = data;
+  Event event = {.type = EVENT_SIGN_IN,
+                 .peer = peer->id,
+                 .flags = request->flags,
+                 .ref = request->ref,
+                 .data = json};
+  if (relay->kinds.script_hooks & HOOK_SIGN_IN)
+    relay_emit(relay, &event);
+  else
+    relay_answer_sign_in(
+        relay, &event,
+        &(SignInAnswer){.code = CODE_UNSUPPORTED,
+                        .body = text_from("this game has no accounts")});
+}
+
 static void warn_of_drops(Relay *relay, Peer *peer, uint32_t dropped, uint32_t queued) {
   uint64_t now_ms = net_now_ms(relay->net);
   if (now_ms < peer->relay.next_warn_ms) return;
@@ -175,6 +191,7 @@ SessionEvents relay_session_events(void) {
   return (SessionEvents){
       .accept = on_accept,
       .connect = on_connect,
+      .sign_in = on_sign_in,
       .packet = drain_packet,
       .line = drain_line,
       .drops = on_drops,

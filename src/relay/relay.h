@@ -35,7 +35,8 @@ typedef struct Room Room;
   X(HOOK_SUSPEND, 12, "suspend")                                                       \
   X(HOOK_RESUME, 13, "resume")                                                         \
   X(HOOK_RENAME, 14, "rename")                                                         \
-  X(HOOK_ACCEPT, 15, "accept")
+  X(HOOK_ACCEPT, 15, "accept")                                                         \
+  X(HOOK_SIGN_IN, 16, "sign_in")
 
 /// Bits of existing handlers. A room kind uses the bits of room handlers only.
 enum Hooks {
@@ -225,6 +226,9 @@ void relay_reject(Relay *relay, uint32_t peer, Code code, const char *reason);
 
 /// Rejects a peer temporarily. Its client may try again after `retry_s` seconds.
 void relay_postpone(Relay *relay, uint32_t peer, const char *reason, uint16_t retry_s);
+
+/// Answers the SIGN_IN of `event`.
+void relay_answer_sign_in(Relay *relay, const Event *event, const SignInAnswer *answer);
 
 /// End the creation of an EVENT_CREATE's room. relay_created opens the room.
 /// relay_not_created removes the room; the peers that wait to join get the fault, or

@@ -63,9 +63,15 @@ static Source *source_of_peer(Relay *relay, Peer *peer) {
   return peer->relay.source ? peer->relay.source : take_place(relay, peer);
 }
 
+// Returns whether the event is one of a peer that has not connected yet.
+static bool event_is_newcomers(const Event *event, const Peer *peer) {
+  return event->type == EVENT_CONNECT ||
+         (event->type == EVENT_SIGN_IN && peer && !peer_has_session(peer));
+}
+
 // Returns the source that pays for an event. `peer` is the event's peer or NULL.
 static Source *source_of(Relay *relay, const Event *event, Peer *peer) {
-  if (event->type == EVENT_CONNECT) return &relay->schedule.newcomers;
+  if (event_is_newcomers(event, peer)) return &relay->schedule.newcomers;
   if (event->order == ORDER_BACKGROUND) return &relay->schedule.background;
   if (event->peer) return source_of_peer(relay, peer);
   if (event->room == 0) return &relay->schedule.game;
@@ -87,8 +93,8 @@ size_t schedule_waiting_bytes(const Peer *peer) {
 // of its own. All connecting peers are charged as one source, because each one alone
 // would always be cheap.
 static Source *queue_of(Relay *relay, const Event *event, Peer *peer) {
-  return event->type == EVENT_CONNECT ? source_of_peer(relay, peer)
-                                      : source_of(relay, event, peer);
+  return event_is_newcomers(event, peer) ? source_of_peer(relay, peer)
+                                         : source_of(relay, event, peer);
 }
 
 // --- The ring ---

@@ -30,6 +30,12 @@ void relay_postpone(Relay *relay, uint32_t peer, const char *reason, uint16_t re
   session_postpone(relay->session, peer, reason, retry_s);
 }
 
+void relay_answer_sign_in(Relay *relay, const Event *event,
+                          const SignInAnswer *answer) {
+  Packet request = {.flags = event->flags, .ref = event->ref};
+  session_answer_sign_in(relay->session, event->peer, &request, answer);
+}
+
 void relay_pass(Relay *relay, const Event *event, Text data) {
   Peer *peer = session_find(relay->session, event->peer);
   Room *room = room_find_open(relay, event->room);

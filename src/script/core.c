@@ -190,6 +190,7 @@ void core_push(lua_State *L, Host *host) {
   set_functions(L, host, core_send_functions);
   set_functions(L, host, core_parse_functions);
   set_functions(L, host, core_bytes_functions);
+  set_functions(L, host, core_account_functions);
   set_functions(L, host, core_fetch_functions);
   set_functions(L, host, core_store_functions);
   set_functions(L, host, core_board_functions);

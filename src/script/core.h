@@ -64,6 +64,7 @@ int core_store_request(lua_State *L, Command command);
 extern const luaL_Reg core_send_functions[];
 extern const luaL_Reg core_parse_functions[];
 extern const luaL_Reg core_bytes_functions[];
+extern const luaL_Reg core_account_functions[];
 extern const luaL_Reg core_fetch_functions[];
 extern const luaL_Reg core_store_functions[];
 extern const luaL_Reg core_board_functions[];

@@ -92,6 +92,13 @@ static int core_peer_token(lua_State *L) {
   return 1;
 }
 
+// peer_is_secure(id): returns whether nobody reads what the client sends
+static int core_peer_is_secure(lua_State *L) {
+  const Peer *peer = find_peer(L, 1);
+  lua_pushboolean(L, peer != NULL && peer->is_secure);
+  return 1;
+}
+
 // peer_token_is(id, text): returns whether the peer's token is `text`. The comparison
 // takes constant time for a given size.
 static int core_peer_token_is(lua_State *L) {
@@ -182,6 +189,7 @@ const luaL_Reg core_peer_functions[] = {{"peer_name_problem", core_peer_name_pro
                                         {"peer_session", core_peer_session},
                                         {"peer_transport", core_peer_transport},
                                         {"peer_token", core_peer_token},
+                                        {"peer_is_secure", core_peer_is_secure},
                                         {"peer_token_is", core_peer_token_is},
                                         {"peer_latency_ms", core_peer_latency_ms},
                                         {"peer_connected", core_peer_connected},

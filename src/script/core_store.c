@@ -17,6 +17,14 @@ static int core_store_place(lua_State *L) {
   return 1;
 }
 
+// store_has_accounts(): returns whether clients can sign in, by the settings with the
+// entries of game.config so far
+static int core_store_has_accounts(lua_State *L) {
+  const Host *host = core_host(L);
+  lua_pushboolean(L, host->events->config_store(host->events_data).has_accounts);
+  return 1;
+}
+
 // store_timeout(): returns the seconds that a call waits for the store
 static int core_store_timeout(lua_State *L) {
   const Host *host = core_host(L);
@@ -172,6 +180,7 @@ const luaL_Reg core_store_functions[] = {{"store_stash", core_store_stash},
                                          {"store_unstash", core_store_unstash},
                                          {"store_drop", core_store_drop},
                                          {"store_place", core_store_place},
+                                         {"store_has_accounts", core_store_has_accounts},
                                          {"store_timeout", core_store_timeout},
                                          {"store_open", core_store_open},
                                          {"store_define", core_store_define},

@@ -243,6 +243,7 @@ bool host_init(Host *host) {
 
 void host_deinit(Host *host) {
   fetcher_close(host->fetcher);
+  accounts_deinit(&host->accounts);
   host_store_close(host);
   transactions_drop_all(host);
   if (host->L != NULL) {

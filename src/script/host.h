@@ -18,6 +18,7 @@
 #include "net/net.h"
 #include "os/fetch.h"
 #include "relay/relay.h"
+#include "script/accounts.h"
 #include "script/busiest.h"
 #include "script/cost.h"
 #include "script/guard/deadline.h"
@@ -98,6 +99,7 @@ struct Host {
   Slots stashes;      // RelayStash by id, of transactions that wait; owned
   Timer store_timer;  // the store's next commit, in a simulation
   StoreUnit unit;     // unit that a request will carry, see core_store.c
+  Accounts accounts;
   Reload reload;
   Costs costs;
   Busiest busiest;

@@ -98,8 +98,8 @@ static Text text_result(lua_State *results, int at) {
   return (Text){bytes, (uint32_t)size};
 }
 
-// Applies the results of on_connect: true and the name; or false, the reason, and the
-// seconds until the client may try again, if any.
+// Applies the results of on_connect: true and the name; or false, the reason, the
+// seconds until the client may try again, if any, and the code, by default Rejected.
 static void judge_connect(Host *host) {
   lua_State *results = host->results;
   uint32_t peer = host->event.peer;
@@ -110,7 +110,10 @@ static void judge_connect(Host *host) {
   else if (lua_isnumber(results, 3))
     relay_postpone(host->relay, peer, reason, (uint16_t)lua_tointeger(results, 3));
   else
-    relay_reject(host->relay, peer, CODE_REJECTED, reason);
+    relay_reject(
+        host->relay, peer,
+        lua_isnumber(results, 4) ? (Code)lua_tointeger(results, 4) : CODE_REJECTED,
+        reason);
   host_done(host);
   if (is_in) {
     host_begin_commit(host);
@@ -118,6 +121,23 @@ static void judge_connect(Host *host) {
   }
   host_commit(host);
   forget_peer(host, peer);
+}
+
+// Applies the results of a SIGN_IN: true, the JSON of SIGNED_IN, the token and the
+// account's name; or false, the text and the code of the error.
+static void judge_sign_in(Host *host) {
+  lua_State *results = host->results;
+  bool is_in = lua_toboolean(results, 1);
+  SignInAnswer answer = {.code = is_in ? CODE_CLOSED : (Code)lua_tointeger(results, 3),
+                         .body = text_result(results, 2),
+                         .token = is_in ? text_result(results, 3) : (Text){0},
+                         .name = is_in ? text_result(results, 4) : (Text){0}};
+  relay_answer_sign_in(host->relay, &host->event, &answer);
+}
+
+static void fail_sign_in(Host *host, Code code, const char *text) {
+  relay_answer_sign_in(host->relay, &host->event,
+                       &(SignInAnswer){.code = code, .body = text_from(text)});
 }
 
 // Applies the results of a handler: true; or false, the reason, and the code, by
@@ -148,6 +168,9 @@ static void end_well(Host *host) {
     case EVENT_CONNECT:
       judge_connect(host);
       return;
+    case EVENT_SIGN_IN:
+      judge_sign_in(host);
+      break;
     case EVENT_JOIN:
       judge_request(host, relay_admit);
       break;
@@ -220,6 +243,9 @@ static void end_badly(Host *host) {
       relay_reject(host->relay, host->event.peer, CODE_INTERNAL, RELAY_FAILED_TEXT);
       forget_peer(host, host->event.peer);
       break;
+    case EVENT_SIGN_IN:
+      fail_sign_in(host, CODE_INTERNAL, RELAY_FAILED_TEXT);
+      break;
     case EVENT_JOIN:
     case EVENT_RENAME:
     case EVENT_CHANNEL_OPEN:
@@ -257,6 +283,9 @@ static void end_with_fault(Host *host) {
     case EVENT_CONNECT:
       relay_reject(host->relay, host->event.peer, CODE_REJECTED, fault.code.bytes);
       forget_peer(host, host->event.peer);
+      break;
+    case EVENT_SIGN_IN:
+      fail_sign_in(host, CODE_UNAUTHORIZED, fault.code.bytes);
       break;
     case EVENT_CREATE:
       fail_create(host, host->event.room, &fault);
@@ -323,6 +352,12 @@ const char *script_load(Script *script) {
   const char *game = script->options.game;
   Event event = {.type = ENTRY_LOAD, .data = text_from(game)};
   if (host_call(script, &event) != HOST_ENDED) return (const char *)script->fault.data;
+  const char *why = accounts_read_keys(script);
+  if (why) {
+    buf_printf(&script->fault, "jwt_keys: %s %s", script->deadline.limits.jwt_keys,
+               why);
+    return (const char *)script->fault.data;
+  }
   relay_set_scripted(script->relay);
   host_done(script);
   host_commit(script);

@@ -58,6 +58,7 @@ typedef struct ScriptStore {
   double save_s;        // time in which everything durable is saved
   uint32_t version;     // version of the game, as the game counts
   bool is_durable;      // whether perigee.state survives the process
+  bool has_accounts;    // whether clients can sign in, which needs a store
 } ScriptStore;
 
 /// Callbacks to the owner, called within script_load and script_handle. `data` is the
@@ -102,10 +103,16 @@ typedef struct ScriptLimits {
   bool shows_source;         // whether MCP shows the game's files without a token, too
   const char *http_hosts;    // hosts of the game's requests, comma-separated; not owned
   size_t http_max_bytes;     // most bytes of the body of an answer of these hosts
-  const char *mcp_tools;     // usable MCP tools; not owned; valid until the next limits
-  bool drops_invalid;        // whether the sender of an invalid message stays connected
-  bool may_break_schema;     // whether a reload may change messages that clients know
-  bool is_watched;           // whether the game is reloaded when its files change
+  bool has_accounts;         // whether clients can sign in
+  bool needs_account;        // whether the server refuses others
+  uint32_t account_token_days;  // days that a token of an account is valid
+  const char *jwt_issuer;       // `iss` of JWTs; not owned, also the next two
+  const char *jwt_audience;     // `aud` of JWTs
+  const char *jwt_keys;         // file with the issuer's keys; "": no JWTs
+  const char *mcp_tools;  // usable MCP tools; not owned; valid until the next limits
+  bool drops_invalid;     // whether the sender of an invalid message stays connected
+  bool may_break_schema;  // whether a reload may change messages that clients know
+  bool is_watched;        // whether the game is reloaded when its files change
 } ScriptLimits;
 
 typedef struct ScriptOptions {

@@ -19,6 +19,7 @@ EventOrder seam_order(uint8_t type) {
     case EVENT_HTTP:
     case EVENT_HTTP_GONE:
     case EVENT_CHILD:
+    case EVENT_PASSWORD:
     case EVENT_FETCH:
       return ORDER_BACKGROUND;
     default:

@@ -19,6 +19,7 @@
   X(EVENT_HTTP, "http") /* a: connection, data: see net/admin.h; needs an answer */    \
   X(EVENT_HTTP_GONE, "http_gone") /* a: connection, which has ended without answer */  \
   X(EVENT_CHILD, "child")         /* a: token, b: status (os/child.h), data: output */ \
+  X(EVENT_PASSWORD, "password")   /* a: token, b: is right, data: hash */              \
   X(EVENT_FETCH, "fetch")         /* a: token, b: Code, data: text; see FetchEnd */    \
   X(EVENT_STORE,                                                                       \
     "store") /* the answer to a request; a: token, b: StoreCode, data: see \

@@ -289,6 +289,13 @@ NetLimits config_net_limits(const Config *config) {
   };
 }
 
+// In the order of the setting's words.
+enum { ACCOUNTS_OFF, ACCOUNTS_ON, ACCOUNTS_REQUIRED };
+
+static bool config_has_accounts(const Config *config) {
+  return whole(config, KEY_ACCOUNTS) != ACCOUNTS_OFF;
+}
+
 SessionLimits config_session_limits(const Config *config) {
   double tick_rate = config_number(config, KEY_TICK_RATE);
   return (SessionLimits){
@@ -303,6 +310,8 @@ SessionLimits config_session_limits(const Config *config) {
       .rate_limit_kicks = config_is_on(config, KEY_RATE_LIMIT_KICK),
       .tick_rate = tick_rate < 1 ? 1 : (uint16_t)(tick_rate + 0.5),
       .unique_names = (UniqueNames)whole(config, KEY_UNIQUE_NAMES),
+      .has_accounts = config_has_accounts(config),
+      .allows_insecure_accounts = config_is_on(config, KEY_ACCOUNTS_INSECURE),
       .has_no_text_commands = !config_is_on(config, KEY_TEXT_COMMANDS),
   };
 }
@@ -328,6 +337,12 @@ ScriptLimits config_script_limits(const Config *config) {
       .shows_source = config_is_on(config, KEY_MCP_SOURCE),
       .http_hosts = config_text(config, KEY_HTTP_HOSTS),
       .http_max_bytes = (size_t)config_number(config, KEY_HTTP_MAX_BYTES),
+      .has_accounts = config_has_accounts(config),
+      .needs_account = whole(config, KEY_ACCOUNTS) == ACCOUNTS_REQUIRED,
+      .account_token_days = whole(config, KEY_ACCOUNT_TOKEN_DAYS),
+      .jwt_issuer = config_text(config, KEY_JWT_ISSUER),
+      .jwt_audience = config_text(config, KEY_JWT_AUDIENCE),
+      .jwt_keys = config_text(config, KEY_JWT_KEYS),
       .mcp_tools = config_text(config, KEY_MCP_TOOLS),
       .drops_invalid = whole(config, KEY_INVALID_MESSAGES) == 1,
       .may_break_schema = whole(config, KEY_SCHEMA_CHANGE) == 1,
@@ -344,6 +359,7 @@ ScriptStore config_script_store(const Config *config) {
       .save_s = config_number(config, KEY_SAVE_INTERVAL),
       .version = (uint32_t)config_number(config, KEY_VERSION),
       .is_durable = config_number(config, KEY_DURABLE) != 0,
+      .has_accounts = config_has_accounts(config),
   };
 }
 

@@ -153,6 +153,23 @@
   X(KEY_VERSION, version, WHOLE, "0", 0, 1000000000, LIVE,                             \
     "version of the game's states, which on_upgrade gets after a start", "",           \
     "The game increases it. States of a newer version are set aside.")                 \
+  X(KEY_ACCOUNTS, accounts, CHOICE, "false", 0, 0, LIVE,                               \
+    "whether clients can sign in; required: others are refused",                       \
+    "false|true|required", "See [accounts.md](accounts.md).")                          \
+  X(KEY_ACCOUNTS_INSECURE, accounts_insecure, SWITCH, "false", 0, 1, LIVE,             \
+    "whether clients may sign in without TLS from other machines", "",                 \
+    "Others on the way could read passwords and tokens.")                              \
+  X(KEY_ACCOUNT_TOKEN_DAYS, account_token_days, WHOLE, "30", 1, 3650, LIVE,            \
+    "days until an unused sign-in ends", "",                                           \
+    "When half of the time is used, a client gets a new token as it connects.")        \
+  X(KEY_JWT_ISSUER, jwt_issuer, TEXT, "", 0, 0, LIVE,                                  \
+    "issuer (`iss`) whose JWTs clients may sign in with", "", "")                      \
+  X(KEY_JWT_AUDIENCE, jwt_audience, TEXT, "", 0, 0, LIVE,                              \
+    "audience (`aud`) that these JWTs must have", "", "")                              \
+  X(KEY_JWT_KEYS, jwt_keys, TEXT, "", 0, 0, LIVE,                                      \
+    "file with the issuer's keys: PEM or JWKS", "",                                    \
+    "The server reads the file again when it has changed. See "                        \
+    "[JWTs](accounts.md#jwts).")                                                       \
   X(KEY_ADMIN, admin, ADDRESS, "127.0.0.1:7778", 0, 0, START,                          \
     "address for operators and tools: the control API under /api, MCP under /mcp", "", \
     "`false` switches it off. Where another server has the port and the address "      \

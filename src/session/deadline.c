@@ -14,8 +14,10 @@ uint64_t deadline_of_silence(const Session *session, const Peer *peer) {
   if (peer->state == PEER_SUSPENDED)
     return peer->resume.lost_ms + session->limits.resume_timeout_ms;
   if (peer->throttle.reasons != 0) return UINT64_MAX;
-  uint32_t limit = peer->state == PEER_HANDSHAKE ? session->limits.handshake_timeout_ms
-                                                 : session->limits.idle_timeout_ms;
+  bool is_due = peer->state == PEER_HANDSHAKE && peer->framing == FRAMING_PACKETS &&
+                !peer_signs_in(peer);
+  uint32_t limit =
+      is_due ? session->limits.handshake_timeout_ms : session->limits.idle_timeout_ms;
   return limit > 0 ? peer->last_packet_ms + limit : UINT64_MAX;
 }
 

@@ -20,6 +20,7 @@ void peer_free(Session *session, Peer *peer) {
   timers_stop(net_timers(session->net), &peer->timer);
   net_close_counter(&peer->ended);
   slots_remove(&session->peers, peer->id);
+  peer_free_sign_in(peer);
   mem_free(peer->name);
   mem_free(peer);
 }

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "net/admin.h"
 #include "net/udp.h"
 #include "session/internal.h"
 
@@ -75,6 +76,12 @@ static void refuse_conn(Session *session, ConnId conn, const ConnInfo *info,
   net_end(session->net, conn, ending->code, ending->text);
 }
 
+// Returns whether a client may send passwords and tokens over the connection.
+static bool is_secure(const Session *session, const ConnInfo *info) {
+  return info->is_tls || net_is_loopback(info->address) ||
+         session->limits.allows_insecure_accounts;
+}
+
 static Peer *add_peer(Session *session, ConnId conn, const ConnInfo *info) {
   Peer *peer = mem_zalloc(sizeof *peer);
   peer->id = slots_add(&session->peers, peer);
@@ -88,6 +95,7 @@ static Peer *add_peer(Session *session, ConnId conn, const ConnInfo *info) {
   peer->framing = (uint8_t)info->framing;
   peer->transport = info->transport;
   peer->port = info->port;
+  peer->is_secure = is_secure(session, info);
   peer_set_texts(peer, (Text){0}, info->address, (Text){0});
   handshake_uuid(session->net, peer->session);
   peer->last_packet_ms = info->since_ms;
@@ -97,15 +105,25 @@ static Peer *add_peer(Session *session, ConnId conn, const ConnInfo *info) {
   return peer;
 }
 
-// Requests the verdict of the layer above. The peer may be closed when this function
-// returns.
-static void request_verdict(Session *session, Peer *peer) {
-  peer->state = PEER_CONNECTING;
-  session->connecting++;
-  session->json += peer_form(peer) != FORM_SCHEMA;
-  net_throttle(session->net, peer->conn);
+// Lets a connection send little before it is a peer.
+static void limit_payload(Session *session, const Peer *peer) {
+  uint32_t max_payload = session->limits.max_payload;
+  if (max_payload > SESSION_HELLO_MAX) max_payload = SESSION_HELLO_MAX;
+  net_set_max_payload(session->net, peer->conn, max_payload);
+}
+
+// Returns whether a new text peer connects with its first line, which may be /login.
+static bool awaits_line(const Session *session, const Peer *peer) {
+  return session->limits.has_accounts && peer->framing == FRAMING_LINES &&
+         session_has_text_commands(session);
+}
+
+static void await_line(Session *session, Peer *peer) {
+  static const char LINE[] = "* /login NAME, or anything else to go on as a guest\n";
+  net_write(session->net, peer->conn,
+            &(Out){.parts = {LINE}, .sizes = {sizeof LINE - 1}, .flags = OUT_KEEP});
+  limit_payload(session, peer);
   deadline_arm(session, peer);
-  session->events.connect(session->data, peer);
 }
 
 void *handshake_open(void *data, ConnId conn, const ConnInfo *info) {
@@ -124,15 +142,16 @@ void *handshake_open(void *data, ConnId conn, const ConnInfo *info) {
     return NULL;
   }
   if (peer->framing == FRAMING_PACKETS) {
-    uint32_t max_payload = session->limits.max_payload;
-    if (max_payload > SESSION_HELLO_MAX) max_payload = SESSION_HELLO_MAX;
-    net_set_max_payload(session->net, conn, max_payload);
+    limit_payload(session, peer);
     deadline_arm(session, peer);
     return peer;
   }
   uint32_t id = peer->id;
   peer_names_make(session, peer);
-  request_verdict(session, peer);
+  if (awaits_line(session, peer))
+    await_line(session, peer);
+  else
+    peer_request_verdict(session, peer);
   return session_find(session, id);
 }
 
@@ -225,7 +244,7 @@ void handshake_packet(Session *session, Peer *peer, const Packet *packet) {
     return;
   }
   take_hello(peer, &hello);
-  request_verdict(session, peer);
+  peer_request_verdict(session, peer);
 }
 
 // --- The answer ---
@@ -283,6 +302,7 @@ bool session_accept(Session *session, uint32_t id, Text name) {
   deadline_start(session, peer);
   net_set_max_payload(session->net, peer->conn, session->limits.max_payload);
   net_unthrottle(session->net, peer->conn);
+  sign_in_end(session, peer);
   return true;
 }
 

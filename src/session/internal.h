@@ -64,6 +64,26 @@ void peer_free(Session *session, Peer *peer);
 /// texts.
 void peer_set_texts(Peer *peer, Text name, const char *address, Text token);
 
+/// Asks the layer above whether a peer may connect. The peer may be closed afterwards.
+void peer_request_verdict(Session *session, Peer *peer);
+
+/// State of sign_in.c.
+struct SignIn {
+  Buf text;        // name of /login, or the first line that is no /login
+  uint8_t tries;   // SIGN_INs before HELLO
+  bool is_judged;  // the layer above has not answered yet
+  bool has_name;   // the next line is the password
+  bool has_line;   // on_connect decides before the line in `text` is handled
+};
+
+/// Returns whether the layer above judges a SIGN_IN of the peer.
+static inline bool peer_signs_in(const Peer *peer) {
+  return peer->sign_in && peer->sign_in->is_judged;
+}
+
+/// Frees the state of sign_in.c.
+void peer_free_sign_in(Peer *peer);
+
 /// Adds `change` to the number of connections and suspended sessions of `address`;
 /// returns the sum.
 uint32_t session_count_address(Session *session, const char *address, int change);
@@ -115,6 +135,17 @@ bool handshake_knows(const Session *session, uint64_t hash);
 
 /// Sends REJECTED and ends a peer that is not connected.
 void handshake_refuse(Session *session, Peer *peer, const Ending *ending);
+
+// --- sign_in.c ---
+
+/// Handles SIGN_IN, in any state.
+void sign_in_packet(Session *session, Peer *peer, const Packet *packet);
+
+/// Handles a line of a text peer that has not connected yet.
+void sign_in_line(Session *session, Peer *peer, Text text);
+
+/// Ends the state of a peer that has connected. Handles the line that waited.
+void sign_in_end(Session *session, Peer *peer);
 
 // --- resume.c ---
 

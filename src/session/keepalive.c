@@ -5,7 +5,7 @@
 enum { LATE_MS = 1000 };  // if a timer is later than this, the process was stopped
 
 static void on_silence(Session *session, Peer *peer) {
-  if (peer->state == PEER_HANDSHAKE) {
+  if (peer->state == PEER_HANDSHAKE && peer->framing == FRAMING_PACKETS) {
     session_kick(session, peer, CODE_HANDSHAKE_TIMEOUT, "no HELLO in time");
   } else if (peer->state == PEER_SUSPENDED) {
     session->stats.expired++;

@@ -54,6 +54,21 @@ void peer_set_texts(Peer *peer, Text name, const char *address, Text token) {
   peer->token_size = (uint16_t)token.size;
 }
 
+void peer_request_verdict(Session *session, Peer *peer) {
+  peer->state = PEER_CONNECTING;
+  session->connecting++;
+  session->json += peer_form(peer) != FORM_SCHEMA;
+  net_throttle(session->net, peer->conn);
+  deadline_arm(session, peer);
+  session->events.connect(session->data, peer);
+}
+
+void peer_free_sign_in(Peer *peer) {
+  if (!peer->sign_in) return;
+  buf_deinit(&peer->sign_in->text);
+  mem_free(peer->sign_in);
+}
+
 uint32_t session_count_address(Session *session, const char *address, int change) {
   char network[ADDRESS_SIZE];
   address_network(address, network);

@@ -12,6 +12,7 @@
 #include "wire/reliable.h"
 
 typedef struct Session Session;
+typedef struct SignIn SignIn;
 
 typedef enum PeerState {
   PEER_HANDSHAKE,   // no HELLO received yet
@@ -119,6 +120,8 @@ typedef struct Peer {
   bool is_bot : 1;      // whether it is a bot; a bot is PEER_CONNECTING until its
                         // COMMAND_BOT is carried out
   bool holds_name : 1;  // whether the session counts the peer's name as used
+  bool is_secure : 1;   // whether nobody reads what the client sends, so that it may
+                        // sign in
   bool is_renamed : 1;  // the name may differ from the name in HELLO; false for text
                         // peers
   char *name;  // name, address and token in one block, with a NUL after each; owned
@@ -127,6 +130,7 @@ typedef struct Peer {
   uint64_t last_packet_ms;  // time of the last packet from the peer
   uint64_t next_ping_ms;
   uint64_t ping_sent_us;  // time of the PING that has no answer yet; 0: none
+  SignIn *sign_in;        // state of sign_in.c; NULL: none; owned
   PeerResume resume;
   PeerThrottle throttle;
   uint64_t packets_in, bytes_in;

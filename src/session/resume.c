@@ -39,6 +39,7 @@ static void take_conn(Session *session, Peer *peer, Peer *newcomer) {
   peer_set_texts(peer, peer_name(peer), peer_address(newcomer), peer_token(peer));
   peer->port = newcomer->port;
   peer->transport = newcomer->transport;
+  peer->is_secure = newcomer->is_secure;
   peer->conn = newcomer->conn;
   peer->packets_in += newcomer->packets_in;
   peer->bytes_in += newcomer->bytes_in;

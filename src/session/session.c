@@ -90,6 +90,9 @@ static bool on_own_control(Session *session, Peer *peer, const Packet *packet) {
     case CONTROL_ACK:
       stream_ack(session, peer, packet);
       break;
+    case CONTROL_SIGN_IN:
+      sign_in_packet(session, peer, packet);
+      break;
     case CONTROL_BYE:
       if (control_read_empty(packet) < 0)
         fault = "malformed BYE";
@@ -118,7 +121,10 @@ static void on_packet(void *data, void *conn_data, const Packet *packet) {
   if (!note(session, peer, PACKET_HEADER_SIZE + (uint64_t)packet->length, is_reliable))
     return;
   if (peer->state == PEER_HANDSHAKE) {
-    handshake_packet(session, peer, packet);
+    if (packet->channel == CHANNEL_CONTROL && packet->type == CONTROL_SIGN_IN)
+      sign_in_packet(session, peer, packet);
+    else
+      handshake_packet(session, peer, packet);
     return;
   }
   if (is_reliable) stream_receive(session, peer, packet);
@@ -144,6 +150,8 @@ static void on_line(void *data, void *conn_data, const char *text, size_t size) 
   if (peer->packets_in == 1 && line_is_http_request(text, size))
     session_kick(session, peer, CODE_PROTOCOL,
                  "an HTTP request, where lines of text are taken");
+  else if (peer->state == PEER_HANDSHAKE)
+    sign_in_line(session, peer, (Text){text, (uint32_t)size});
   else
     session->events.line(session->data, peer, text, size);
 }

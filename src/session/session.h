@@ -40,8 +40,10 @@ typedef struct SessionLimits {
                                // throttled
   uint16_t tick_rate;          // ticks a second that WELCOME reports
   UniqueNames unique_names;
-  bool has_no_text_commands;  // text peers get no greeting, and all their lines are
-                              // messages
+  bool has_accounts;              // whether clients can sign in
+  bool allows_insecure_accounts;  // also without TLS
+  bool has_no_text_commands;      // text peers get no greeting, and all their lines are
+                                  // messages
 } SessionLimits;
 
 enum {
@@ -99,6 +101,9 @@ typedef struct SessionEvents {
   void (*packet)(void *data, Peer *peer, const Packet *packet);
   /// A connected text peer has sent a line.
   void (*line)(void *data, Peer *peer, const char *text, size_t size);
+  /// A client wants to sign in: before HELLO (PEER_HANDSHAKE), or as a connected peer.
+  /// The answer is session_answer_sign_in, at once or later.
+  void (*sign_in)(void *data, Peer *peer, const Packet *request, Text json);
   /// Passes on NetEvents.drops.
   void (*drops)(void *data, Peer *peer, uint32_t tag, uint32_t dropped,
                 uint32_t queued);
@@ -147,6 +152,23 @@ void session_reject(Session *session, uint32_t peer, Code code, const char *reas
 /// `retry_s` seconds.
 void session_postpone(Session *session, uint32_t peer, const char *reason,
                       uint16_t retry_s);
+
+// --- Accounts ---
+
+typedef struct SignInAnswer {
+  Code code;   // CODE_CLOSED: the client has signed in
+  Text body;   // JSON of SIGNED_IN, or the text of the error, with a NUL behind it
+  Text token;  // token that the HELLO of a text peer would have
+  Text name;   // name of the account, for the line of a text peer
+} SignInAnswer;
+
+/// Answers a SIGN_IN. A text peer that has signed in then connects. Does nothing if the
+/// client is gone.
+void session_answer_sign_in(Session *session, uint32_t peer, const Packet *request,
+                            const SignInAnswer *answer);
+
+/// Sends a connected peer SIGNED_IN with a new token.
+void session_renew(Session *session, Peer *peer, Text json);
 
 // --- Bots ---
 

@@ -127,6 +127,13 @@ static void put_error(Draft *draft) {
     buf_printf(line, "; try again in %u s", reader_u16(payload));
 }
 
+// The payload is the name of the account.
+static void put_signed_in(Draft *draft) {
+  buf_printf(draft->line, "* signed in as ");
+  line_append_name(draft->line, (const char *)draft->payload.at,
+                   reader_left(&draft->payload));
+}
+
 static void put_fault(Draft *draft) {
   Buf *line = draft->line;
   Reader *payload = &draft->payload;
@@ -151,6 +158,7 @@ static void (*const PUT[])(Draft *draft) = {
     [CONTROL_CLOSING] = put_error,
     [CONTROL_FAULT] = put_fault,
     [CONTROL_ROOMS] = put_rooms,
+    [CONTROL_SIGNED_IN] = put_signed_in,
     [CONTROL_PEER_RENAMED] = put_renamed,
 };
 

@@ -26,6 +26,7 @@ static const Command commands[] = {
     {"/rooms", LINE_ROOMS, OPERAND_OBJECT},
     {"/name", LINE_NAME, OPERAND_NAME},
     {"/send", LINE_SEND, OPERAND_WORD},
+    {"/login", LINE_LOGIN, OPERAND_NAME},
     {"/quit", LINE_QUIT, OPERAND_NONE},
 };
 

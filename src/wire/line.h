@@ -16,6 +16,7 @@ typedef enum LineVerb {
   LINE_ROOMS,      // `rest` may be the JSON of a query
   LINE_NAME,       // `word` is the name
   LINE_SEND,       // `word` is the message's name, `rest` its JSON (may be empty)
+  LINE_LOGIN,      // `word` is the name to sign in with
   LINE_QUIT,
   LINE_UNKNOWN,     // `word` is the command as typed
   LINE_INCOMPLETE,  // a known command without its argument; `word` is the command
@@ -27,8 +28,8 @@ typedef struct Line {
   Text rest;
 } Line;
 
-/// Parses a line without its end of line. Names may contain spaces: for JOIN, LEAVE and
-/// NAME, the word is everything behind the command, trimmed. For SEND, the word ends at
+/// Parses a line without its end of line. Names may contain spaces: for JOIN, LEAVE, NAME
+/// and LOGIN, the word is everything behind the command, trimmed. For SEND, the word ends at
 /// a space. For JOIN_WITH, the word ends before the first `{` behind a space.
 Line line_read(const char *text, size_t size);
 

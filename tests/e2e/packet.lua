@@ -25,6 +25,7 @@ packet.CLIENT = {
   CHANNEL_CLOSE = 9,
   ROOM_LIST = 10,
   BYE = 11,
+  SIGN_IN = 12,
   TOOL_ADD = 13,
   TOOL_REMOVE = 14,
   JOIN_WITH = 15,
@@ -51,6 +52,7 @@ packet.SERVER = {
   [140] = "REDIRECT",
   [141] = "DEV_ASSET",
   [142] = "DEV_ERROR",
+  [143] = "SIGNED_IN",
   [144] = "PEER_RENAMED",
   [145] = "ROOMS_META",
   [146] = "FAULT",
@@ -309,6 +311,9 @@ local FIELDS = {
     for i = 1, r:u16() do
       e.rooms[i] = { id = r:u32(), name = r:str8(), members = r:u32() }
     end
+  end,
+  SIGNED_IN = function(r, e)
+    e.value = cjson.decode(r:rest())
   end,
   ROOMS_META = function(r, e)
     e.answer = cjson.decode(r:rest())

@@ -10,6 +10,7 @@ local EVENTS = {
   "error", "load", "upgrade", "follow_up", "forget",
   "system", "look", "channel", "channel_closed", "http", "http_gone", "child", "rename",
   "forget_room", "create", "joined", "not_joined", "bot_tick", "bot_message", "store", "store_failed",
+  "sign_in", "password",
 }
 local HOOKS = {
   "connect", "disconnect", "message", "text", "packet", "tick", "room_create", "room_delete",
@@ -258,6 +259,7 @@ local function queries(core)
   core.name_rule, core.peer_name_rule = "a rule", "a rule"
   function core.is_name(text) return text ~= "" and #text <= 64 and not text:find "%c" end
   function core.peer_is_name(text) return not text:find "[%c!]" end
+  function core.store_has_accounts() return false end
   function core.peer_rooms() return {} end
   function core.join_never_ends() return core.endless_join end
   function core.peer_stats() return {} end

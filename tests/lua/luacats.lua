@@ -316,7 +316,8 @@ end
 --- Returns the annotations of the API of games.
 function luacats.of_games()
   return luacats.read(paths_of {
-    "perigee", "rooms", "bots", "sending", "commands", "services", "store", "leaderboards", "figures", "world", "lockstep", "mcp",
+    "perigee", "rooms", "bots", "sending", "commands", "services", "store", "leaderboards",
+    "accounts", "figures", "world", "lockstep", "mcp",
     "game", "sandbox",
   })
 end

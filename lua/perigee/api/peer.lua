@@ -1,5 +1,7 @@
 --- The methods and fields of a peer, which lua/perigee/meta/rooms.lua describes.
 
+local accounts = require "perigee.host.accounts"
+local api_accounts = require "perigee.api.accounts"
 local bit = require "bit"
 local bots = require("perigee.host.bots").api
 local class = require "perigee.util.class"
@@ -31,7 +33,7 @@ local Peer = {}
 local getters = { state = class.state }
 
 -- Fields that stay readable when the peer is gone.
-local KEPT = { "name", "session", "address", "port", "transport", "token", "latency_ms" }
+local KEPT = { "name", "session", "address", "port", "transport", "token", "latency_ms", "account" }
 
 function getters.id(self)
   return self._id
@@ -51,8 +53,22 @@ function getters.connected(self)
 end
 
 
+-- Those that the core does not have as they are for scripts.
+local READ = {}
+
+function READ.account(id)
+  local entry = accounts.of(id)
+  return entry and api_accounts.object(entry)
+end
+
+function READ.token(id)
+  local token = core.peer_token(id)
+  return token and (accounts.hides(token) and "" or token)
+end
+
+
 for _, field in ipairs(KEPT) do
-  local read = core["peer_" .. field]
+  local read = READ[field] or core["peer_" .. field]
   getters[field] = function(self)
     local kept = rawget(self, "_kept")
     if kept then

@@ -28,7 +28,7 @@ local FALLBACKS = {
   "on_resume", "on_upgrade",
 }
 local GAME_HANDLERS = {
-  "on_start", "on_stop", "on_accept",
+  "on_start", "on_stop", "on_accept", "on_authenticate", "on_account_delete",
   "on_connect", "on_disconnect", "on_suspend", "on_rename", "on_message", "on_packet",
   "on_channel_open",
   "on_tick", "on_reload", "on_error", "on_room_create", "on_room_delete", unpack(FALLBACKS),
@@ -321,7 +321,9 @@ end
 local function with_poll(hooks, events)
   local wanted = { connect = events.recording, disconnect = events.recording,
     message = events.recording, text = events.used, tick = declared.is_used }
-  wanted.connect = wanted.connect or declared.is_used
+  local has_accounts = core.store_has_accounts()
+  wanted.connect = wanted.connect or declared.is_used or has_accounts
+  wanted.sign_in = has_accounts
   for hook, is_wanted in next, wanted do
     hooks = is_wanted and bit.bor(hooks, HOOKS[hook]) or hooks
   end

@@ -17,7 +17,8 @@ local self_test = require "perigee.guard.self_test"
 local PARTS = {
   require "perigee.host.game", require "perigee.host.peers", require "perigee.host.packets",
   require "perigee.host.rooms", require "perigee.host.time", require "perigee.host.admin",
-  require("perigee.host.fetches").on, require("perigee.host.stores").on,
+  require("perigee.host.fetches").on, require("perigee.host.passwords").on,
+  require("perigee.host.sign_in").on, require("perigee.host.stores").on,
   require("perigee.host.durable").on, require("perigee.host.durable_restore").on,
   require("perigee.host.bots").events,
 }

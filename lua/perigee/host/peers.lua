@@ -1,5 +1,6 @@
 --- Events of peers: connect, disconnect, suspend, resume.
 
+local accounts = require "perigee.host.accounts"
 local bots = require("perigee.host.bots").api
 local core = require "perigee.core"
 local declared = require "perigee.world.declared"
@@ -51,6 +52,10 @@ end
 
 function on.connect(peer)
   live.task = nil
+  local may_enter, reason, wait, code = accounts.enter(peer)
+  if not may_enter then
+    return false, reason, wait, code
+  end
   local handler = live.game.on_connect
   ran[1] = handler
   local name
@@ -87,6 +92,7 @@ end
 
 
 function on.forget(peer)
+  accounts.forget(peer)
   network.leave(peer)
   if rawget(peers, peer) then
     peer_host.keep(peer)
@@ -108,6 +114,7 @@ function on.disconnect(peer, _, _, code)
   if handler or events.recording or object or declared.is_used then
     object = peer_host.keep(peer)
   end
+  accounts.forget(peer)
   registry.forget_peer(peer)
   requests.drop_peer(peer)
   mcp_plugins.drop(peer)

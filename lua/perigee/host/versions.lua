@@ -1,5 +1,6 @@
 --- Gives a version of the game its API, checks the result of its load, and makes it live.
 
+local account_store = require "perigee.host.account_store"
 local bots = require("perigee.host.bots").api
 local core = require "perigee.core"
 local declared = require "perigee.world.declared"
@@ -50,7 +51,7 @@ end
 -- Copies the API, so that no version can change the API of another one.
 local function make_api(shared)
   local api = copy_api("perigee", perigee, replacements.perigee)
-  for _, part in ipairs { "rooms", "to", "mcp", "fixed", "json" } do
+  for _, part in ipairs { "rooms", "to", "mcp", "fixed", "json", "accounts" } do
     api[part] = copy_api("perigee." .. part, perigee[part])
   end
   api.store = copy_api("perigee.store", perigee.store, nil, store.collection)
@@ -120,6 +121,7 @@ function versions.check(version)
   end
   world.check()
   durable.declare(version)
+  account_store.declare(version)
   stores.finish(version)
 end
 

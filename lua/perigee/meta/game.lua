@@ -35,6 +35,11 @@
 --- the handler runs when a request has proved its address, and again when a refused request is repeated. The handler
 --- may not wait; see verdicts above.
 ---@field on_accept? fun(address: string, port: integer): boolean?, string?
+--- Says who a client is that signs in with `credentials`, such as the ticket of a shop: returns a text that is always the
+--- same for this player, or nil to refuse. `credentials` is any value of the client. It may wait.
+---@field on_authenticate? fun(credentials: any): string?
+--- Runs after an account was erased, so that the game erases what it has of it.
+---@field on_account_delete? fun(id: string)
 --- Decides whether a peer may connect; see verdicts above. `true, "name"` accepts it under that name; an invalid name is
 --- an error. `false, "reason", { retry = 5 }` refuses for now: the peer gets Unavailable, and its client tries again by
 --- itself after 5 seconds or up to a half more. The commands of this handler take effect after WELCOME, so what
@@ -268,6 +273,14 @@
 ---@field save_interval? number
 ---@field durable? boolean Whether perigee.state survives the end of the server. Default: false.
 ---@field version? integer Version of the game's states, which on_upgrade gets after a start. Default: 0.
+--- Whether clients can sign in; required: others are refused. Default: "false".
+---@field accounts? false|true|"required"
+--- Whether clients may sign in without TLS from other machines. Default: false.
+---@field accounts_insecure? boolean
+---@field account_token_days? integer Days until an unused sign-in ends. Default: 30.
+---@field jwt_issuer? string Issuer (`iss`) whose JWTs clients may sign in with. Default: none.
+---@field jwt_audience? string Audience (`aud`) that these JWTs must have. Default: none.
+---@field jwt_keys? string File with the issuer's keys: PEM or JWKS. Default: none.
 --- Address for operators and tools: the control API under /api, MCP under /mcp. Default: "127.0.0.1:7778".
 ---@field admin? string|false
 --- Secret that its requests must carry; needed where others can reach it. Default: none.

@@ -18,6 +18,7 @@
 ---@field mcp perigee.Mcp Tools, resources and prompts for LLMs.
 ---@field json perigee.Json JSON as text.
 ---@field store perigee.Store Documents that outlive the server.
+---@field accounts perigee.Accounts Accounts of players.
 ---@field fixed perigee.Fixed Arithmetic with the same results on all machines, for games in lockstep.
 local perigee = {}
 

@@ -17,7 +17,8 @@
 --- "udp" for UDP alone. A text peer takes messages, but no packets or requests.
 ---@field transport "tcp"|"ws"|"udp"|"text"|"bot"
 ---@field is_bot boolean Whether the peer is a bot of `room:bot`, which has no connection.
----@field token string The token of its HELLO, or "".
+---@field token string The token of its HELLO, or "". The tokens of accounts are not shown.
+---@field account? perigee.Account Its account, if it has signed in; with `accounts = true`.
 ---@field latency_ms number Round trip of the last ping, in milliseconds; 0 before the first.
 ---@field connected boolean False in `on_connect`, while its connection is lost, and after the end.
 ---@field entity? integer Its entity in `perigee.world`; nil after the first tick after the end.

@@ -6,8 +6,8 @@ local tool = require "perigee.tool"
 
 local META = "perigee/meta/"
 local FILES = {
-  "perigee", "rooms", "bots", "sending", "commands", "services", "store", "leaderboards", "figures", "game",
-  "lockstep", "mcp", "world",
+  "perigee", "rooms", "bots", "sending", "commands", "services", "store", "leaderboards", "accounts",
+  "figures", "game", "lockstep", "mcp", "world",
 }
 
 local annotations = {}
