@@ -176,19 +176,20 @@ static int core_store_drop(lua_State *L) {
   return 0;
 }
 
-const luaL_Reg core_store_functions[] = {{"store_stash", core_store_stash},
-                                         {"store_unstash", core_store_unstash},
-                                         {"store_drop", core_store_drop},
-                                         {"store_place", core_store_place},
-                                         {"store_has_accounts", core_store_has_accounts},
-                                         {"store_timeout", core_store_timeout},
-                                         {"store_open", core_store_open},
-                                         {"store_define", core_store_define},
-                                         {"store_json", core_store_json},
-                                         {"store_step", core_store_step},
-                                         {"store_begin_unit", core_store_begin_unit},
-                                         {"store_unit_step", core_store_unit_step},
-                                         {"store_end_unit", core_store_end_unit},
-                                         {"store_get", core_store_get},
-                                         {"store_flush", core_store_flush},
-                                         {NULL, NULL}};
+const luaL_Reg core_store_functions[] = {
+    {"store_stash", core_store_stash},
+    {"store_unstash", core_store_unstash},
+    {"store_drop", core_store_drop},
+    {"store_place", core_store_place},
+    {"store_has_accounts", core_store_has_accounts},
+    {"store_timeout", core_store_timeout},
+    {"store_open", core_store_open},
+    {"store_define", core_store_define},
+    {"store_json", core_store_json},
+    {"store_step", core_store_step},
+    {"store_begin_unit", core_store_begin_unit},
+    {"store_unit_step", core_store_unit_step},
+    {"store_end_unit", core_store_end_unit},
+    {"store_get", core_store_get},
+    {"store_flush", core_store_flush},
+    {NULL, NULL}};
