@@ -2,6 +2,7 @@
 // arguments after the command's name.
 #include "app/cli.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -14,6 +15,7 @@
 #include "app/operate.h"
 #include "app/remote.h"
 #include "app/run.h"
+#include "app/store.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "module.h"
@@ -38,7 +40,7 @@ struct CliCommand {
 };
 
 static Run command_run, command_reload, command_show, command_kick, command_stop,
-    command_test, command_tool, command_help;
+    command_store, command_test, command_tool, command_help;
 
 static const CliCommand COMMANDS[] = {
     {"new", "new NAME", "make a small game to begin with",
@@ -87,6 +89,23 @@ static const CliCommand COMMANDS[] = {
      "at\n"
      "                                      all\n",
      command_stop},
+    {"store", "store export|import|backup|check [FILE] [GAME] [--store PLACE]",
+     "copy or check what a game keeps",
+     "GAME is a folder or its game.lua (default: this folder). --store, or\n"
+     "PERIGEE_STORE, is needed where the setting `store` is another than "
+     "data/game.db.\n\n"
+     "  export FILE                         write all documents and leaderboards as "
+     "JSON,\n"
+     "                                      one a line; a server may run\n"
+     "  import FILE                         write the lines of an export into the "
+     "store;\n"
+     "                                      documents with other ids stay; no server "
+     "may "
+     "run\n"
+     "  backup FILE                         copy the store's file while a server runs\n"
+     "  check                               look for damage; ends with 1 when there is "
+     "some\n",
+     command_store},
     {"test", "test [GAME] [--seed N | --fuzz N] [FILES]",
      "run the specs of a game: no sockets, no waiting", "", command_test},
     {"check", "check [GAME] [--stdin FILE]",
@@ -331,6 +350,62 @@ static int command_stop(const CliCommand *command, char **arguments) {
 }
 
 // Runs the module perigee.tools.NAME.
+// Arguments of `perigee store`.
+typedef struct StoreArguments {
+  Config config;
+  const char *words[3];  // action, file and game
+  int count;
+} StoreArguments;
+
+static bool read_store_arguments(StoreArguments *own, char **arguments,
+                                 ConfigError *error) {
+  extern char **environ;
+  static const char *const OWN_FLAGS[] = {NULL};
+  if (!config_set_environment(&own->config, (const char *const *)environ, error))
+    return false;
+  for (int at = 0; arguments[at] != NULL;) {
+    if (arguments[at][0] == '-') {
+      if (!config_set_flag(&own->config, arguments, &at, OWN_FLAGS, error))
+        return false;
+    } else if (own->count == 3) {
+      snprintf(error->text, sizeof error->text, "unexpected argument \"%s\"",
+               arguments[at]);
+      return false;
+    } else {
+      own->words[own->count++] = arguments[at++];
+    }
+  }
+  return true;
+}
+
+static int run_store(const CliCommand *command, const StoreArguments *own) {
+  char path[PATH_MAX];
+  const char *action = own->count > 0 ? own->words[0] : "";
+  bool is_check = strcmp(action, "check") == 0;
+  const char *file = own->count > 1 && !is_check ? own->words[1] : NULL;
+  const char *place = config_text(&own->config, KEY_STORE);
+  if (*place == '\0' || strcmp(place, ":memory:") == 0)
+    return fail_usage(command->name, "this store is not kept");
+  store_place(path, sizeof path, own->words[is_check ? 1 : 2], place);
+  if (is_check && own->count < 3) return store_check(path);
+  if (file != NULL && strcmp(action, "export") == 0) return store_export(path, file);
+  if (file != NULL && strcmp(action, "import") == 0) return store_import(path, file);
+  if (file != NULL && strcmp(action, "backup") == 0) return store_backup(path, file);
+  return fail_usage(command->name,
+                    "needs export, import or backup with a FILE, or check");
+}
+
+static int command_store(const CliCommand *command, char **arguments) {
+  StoreArguments own = {0};
+  ConfigError error;
+  config_init(&own.config);
+  int code = read_store_arguments(&own, arguments, &error)
+                 ? run_store(command, &own)
+                 : fail_usage(command->name, "%s", error.text);
+  config_deinit(&own.config);
+  return code;
+}
+
 static int command_tool(const CliCommand *command, char **arguments) {
   char module[40];
   int count = 0;

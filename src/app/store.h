@@ -1,0 +1,14 @@
+// The command `perigee store`: export, import, backup and check of a store, without a
+// server.
+#pragma once
+
+#include <stddef.h>
+
+/// Writes the path of a place, which is relative to the folder of `game` (NULL: this one).
+void store_place(char *path, size_t size, const char *game, const char *place);
+
+/// Each gets the store's place, prints what is wrong, and returns the exit code.
+int store_export(const char *place, const char *path);
+int store_import(const char *place, const char *path);
+int store_backup(const char *place, const char *path);
+int store_check(const char *place);
