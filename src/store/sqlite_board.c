@@ -342,9 +342,9 @@ static int scan(SqliteBoard *board, int64_t period, Place from, int64_t rank,
   sqlite3_stmt *statement = start(board, SCAN, period);
   bind_place(statement, 2, from);
   sqlite3_bind_int64(statement, 4, rows);
-  while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
+  for (; (result = sqlite3_step(statement)) == SQLITE_ROW; rank++) {
     BoardEntry entry = {
-        .rank = rank++,
+        .rank = rank,
         .id = {(const char *)sqlite3_column_text(statement, 0),
                (uint32_t)sqlite3_column_bytes(statement, 0)},
         .score = board_key(&board->rules, sqlite3_column_double(statement, 1)),
