@@ -1,4 +1,4 @@
-// For tests of code that needs nothing around it: each of them ends with no memory left.
+// Runs tests of code that needs no environment. Each test must free all its memory.
 #pragma once
 
 #include <setjmp.h>

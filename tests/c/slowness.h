@@ -1,5 +1,5 @@
-// How many times as long programs take in this build: so much less work for tests that do
-// a lot, and more time for what is measured.
+// The factor by which programs are slower in this build. Long tests do less work by it,
+// and tests that measure allow more time.
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)

@@ -24,6 +24,9 @@ struct CMUnitTest {
   { #fn, fn, up, down, state }
 #define cmocka_run_group_tests(tests, up, down) \
   run_tests(tests, sizeof(tests) / sizeof *(tests))
+#define cmocka_run_group_tests_name(name, tests, up, down) \
+  cmocka_run_group_tests(tests, up, down)
+#define _cmocka_run_group_tests(name, tests, count, up, down) run_tests(tests, count)
 
 /// Runs the tests one after the other; returns the number of those that fail.
 int run_tests(const struct CMUnitTest *tests, size_t count);

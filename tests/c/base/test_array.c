@@ -1,5 +1,4 @@
-// Arrays grow by factors, keep what is in them, and are cleared where they are asked for
-// an index.
+// Arrays grow by factors and keep their elements. Where asked, new elements are zero.
 #include "base/array.h"
 
 #include <setjmp.h>

@@ -83,12 +83,12 @@ static void test_stamps(void **state) {
   file_signature(path_of("some"), signatures[1]);
   file_signature(path_of("some"), signatures[2]);
   assert_string_equal(signatures[1], signatures[2]);
-  usleep(20000);  // longer than the file system's clock stands still
+  usleep(20000);  // waits until the file system's clock has another value
   write_bytes("some", 10);
   utimensat(AT_FDCWD, path_of("some"), past, 0);
   file_signature(path_of("some"), signatures[2]);
   assert_string_not_equal(signatures[1], signatures[2]);
-  // Another file under the name, at the same moment.
+  // Another file has the same name and the same time.
   write_bytes("other", 10);
   utimensat(AT_FDCWD, path_of("other"), past, 0);
   char from[64];

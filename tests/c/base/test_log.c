@@ -1,5 +1,5 @@
-// The log: what arrives on standard error, which each test replaces by a pipe (or, for
-// colours, by a terminal).
+// The log: the bytes that arrive on standard error. Each test replaces standard error
+// by a pipe, or by a terminal for colours.
 #define _GNU_SOURCE  // packet pipes, pseudo-terminals
 #include "base/log.h"
 
@@ -27,8 +27,8 @@ static void capture(void) {
   dup2(captured[1], STDERR_FILENO);
 }
 
-// A packet pipe gives what one write wrote to one read, so a line in two writes would
-// show.
+// One read from a packet pipe returns the bytes of one write, so the test notices a
+// line that is written in two parts.
 static const char *captured_text(void) {
   dup2(stderr_copy, STDERR_FILENO);
   close(stderr_copy);
@@ -220,7 +220,7 @@ static void levels_are_parsed_by_name(void **state) {
   assert_int_equal(log_level_parse(""), -1);
 }
 
-// Logs a line to a fresh terminal and gives back what it shows.
+// Logs a line to a fresh terminal; returns the bytes that the terminal gets.
 static const char *shown_on_a_terminal(void) {
   int master = posix_openpt(O_RDWR | O_NOCTTY);
   if (master < 0 || grantpt(master) || unlockpt(master)) skip();

@@ -1,4 +1,5 @@
-// The newest lines of the log are kept: so many, so much of each, with their version.
+// The log keeps its newest lines with their versions, up to a number of lines and of
+// bytes.
 #include "base/log_ring.h"
 
 #include <setjmp.h>
@@ -43,7 +44,8 @@ static void of_a_long_one_the_beginning_is(void **state) {
   for (int i = 1; i < 2 * LOG_RING_BYTES; i += 2) memcpy(text + i, "\xc3\xa9", 3);
   put(&ring, text);
   const LogLine *line = log_ring_at(&ring, 0);
-  assert_int_equal(line->size, LOG_RING_BYTES - 1);  // not half of a character
+  // The cut does not split a character.
+  assert_int_equal(line->size, LOG_RING_BYTES - 1);
   assert_int_equal(strlen(line->text), line->size);
   log_ring_deinit(&ring);
   assert_int_equal(mem_live(), 0);

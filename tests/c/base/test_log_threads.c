@@ -1,5 +1,6 @@
-// The log from several threads at once: lines stay whole and in each thread's order, what is
-// set belongs together, and a reader who does not read holds nobody up for long.
+// The log used by several threads at once: lines stay whole and in each thread's order,
+// the parts of a version stay together, and a reader that does not read delays the
+// threads only for a moment.
 #define _GNU_SOURCE
 #include "base/log.h"
 
@@ -45,7 +46,7 @@ static void begin_reading(void) {
   assert_int_equal(pthread_create(&reader, NULL, read_all, NULL), 0);
 }
 
-// Ends the captured output and has all of it in `heard`, with a zero behind it.
+// Ends the captured output, and puts all of it into `heard`, with a NUL at the end.
 static void end_capture(void) {
   dup2(stderr_copy, STDERR_FILENO);
   close(stderr_copy);
@@ -67,7 +68,7 @@ static void run_writers(void *(*write_lines)(void *)) {
 
 static char filler[LONG + 1];
 
-// Every tenth line is longer than what a pipe takes at once.
+// Every tenth line is longer than a pipe accepts at once.
 static void *write_numbered(void *data) {
   int64_t writer = (intptr_t)data;
   for (int64_t i = 0; i < LINES; i++)
@@ -123,7 +124,7 @@ static void *write_and_read_kept(void *data) {
   return NULL;
 }
 
-// Each version has a hash that says the same.
+// Each version has a hash that contains its number.
 static void *change_state(void *data) {
   (void)data;
   for (uint32_t i = 1; i <= LINES; i++) {
@@ -191,7 +192,7 @@ static void empty_pipe(void) {
   assert_int_equal(read(captured[0], bytes, sizeof bytes), PIPE);
 }
 
-// Were each line waited for, they would take half a minute in each thread.
+// If each line waited for the reader, each thread would need half a minute.
 static void all_threads_wait_together_and_once(void **state) {
   (void)state;
   capture();

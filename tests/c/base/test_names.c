@@ -1,5 +1,5 @@
-// The map of names: against a plain array under random operations, and the hash against
-// the reference.
+// The map of names, compared with a plain array under random operations; its hash,
+// compared with the reference.
 #include "base/names.h"
 
 #include <stdbool.h>

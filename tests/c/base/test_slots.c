@@ -36,7 +36,7 @@ static void a_removed_id_finds_nothing(void **state) {
   uint32_t id = slots_add(&slots, &a);
   slots_remove(&slots, id);
   assert_null(slots_find(&slots, id));
-  // Nor does the id that its slot will have next.
+  // The next id of the slot is unknown, too.
   assert_null(slots_find(&slots, id + (1u << SLOTS_INDEX_BITS)));
   assert_int_equal(slots.count, 0);
   slots_deinit(&slots);
@@ -67,7 +67,7 @@ static void a_freed_slot_waits_until_many_others_are_free(void **state) {
     slots_remove(&slots, id);
   }
   assert_true(uses > 1000);
-  assert_true(slots.size < 2000);  // and yet one user does not use up the slots
+  assert_true(slots.size < 2000);  // one user does not use up the slots
   slots_deinit(&slots);
 }
 
@@ -148,7 +148,7 @@ static void an_id_of_another_process_can_be_taken(void **state) {
   slots_remove(&slots, id);
   assert_null(slots_find(&slots, id));
   assert_true(slots_add_at(&slots, id, &one));
-  // All free slots are still found.
+  // All free slots can still be used.
   slots_remove(&slots, id);
   slots_remove(&slots, 2);
   slots_remove(&slots, next);

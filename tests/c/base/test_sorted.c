@@ -33,7 +33,7 @@ static void names_are_in_byte_order(void **state) {
   sorted_deinit(&sorted);
 }
 
-// Against an array of flags: names that come and go at random.
+// Adds and removes random names, and compares with an array of flags.
 static void a_storm_keeps_the_order(void **state) {
   (void)state;
   size_t live = mem_live();

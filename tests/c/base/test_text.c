@@ -46,7 +46,7 @@ static void surrogates_are_not_utf8(void **state) {
   (void)state;
   assert_false(is_utf8("\xed\xa0\x80"));
   assert_false(is_utf8("\xed\xbf\xbf"));
-  assert_false(is_utf8("\xed\xa0\xbd\xed\xb0\x80"));  // a pair of them
+  assert_false(is_utf8("\xed\xa0\xbd\xed\xb0\x80"));  // a pair of surrogates
 }
 
 static void characters_past_the_end_of_unicode_are_not_utf8(void **state) {
@@ -66,8 +66,8 @@ static void truncated_characters_are_not_utf8(void **state) {
     for (size_t size = 1; size < strlen(whole[i]); size++) {
       char text[8] = {0};
       memcpy(text, whole[i], size);
-      assert_false(text_is_utf8(text, size));      // at the end
-      assert_false(text_is_utf8(text, size + 1));  // followed by a NUL
+      assert_false(text_is_utf8(text, size));      // cut at the end
+      assert_false(text_is_utf8(text, size + 1));  // cut, and followed by a NUL
       text[size] = 'x';
       assert_false(is_utf8(text));
     }
@@ -105,7 +105,7 @@ static void names_may_hold_spaces_and_any_script(void **state) {
   assert_true(is_name("duel:1"));
   assert_true(is_name("the big room"));
   assert_true(is_name("caf\xc3\xa9 \xf0\x9f\x8e\xb2"));
-  assert_true(is_name("\xc2\xa1"));  // the first visible one after C1
+  assert_true(is_name("\xc2\xa1"));  // the first visible character after C1
 }
 
 static void names_hold_no_control_characters(void **state) {
@@ -120,7 +120,7 @@ static void names_hold_no_control_characters(void **state) {
   assert_false(is_name("a\xc2\x9f"));
 }
 
-// Whether a name may have the character at a place: "a", it, "b".
+// Returns whether a name may have the character in the middle, between "a" and "b".
 typedef enum Place { BEGINNING, MIDDLE, END } Place;
 
 static bool is_name_with(uint32_t code, Place place) {
@@ -153,7 +153,8 @@ static void names_hold_none_of_the_control_characters(void **state) {
   for (uint32_t code = 0x7f; code < 0xa0; code++) expect_anywhere(code, false);
 }
 
-// Category Cf, Zl, Zp: the first and last of each run, and those that are best known.
+// Categories Cf, Zl and Zp: the first and last character of each run, and the
+// best-known ones.
 static void names_hold_no_invisible_characters(void **state) {
   (void)state;
   static const uint32_t codes[] = {
@@ -210,7 +211,7 @@ static void names_of_peers_do_not_begin_like_a_line_of_the_server(void **state) 
   static const char *const good[] = {"ann", "a! b* c/", "\xc2\xa1ola", "guest-7"};
   for (size_t i = 0; i < sizeof good / sizeof *good; i++)
     assert_true(text_is_peer_name(good[i], strlen(good[i])));
-  assert_true(is_name("!"));  // of a room
+  assert_true(is_name("!"));  // may be the name of a room
 }
 
 static void names_are_utf8(void **state) {
@@ -224,7 +225,8 @@ static const char *const words[] = {"max_clients", "max_rooms", "port",
 
 static void text_is_cut_between_characters(void **state) {
   (void)state;
-  static const char TEXT[] = "a\xc3\xa9\xf0\x9f\x9a\x80";  // of 1, 2 and 4 bytes
+  static const char TEXT[] =
+      "a\xc3\xa9\xf0\x9f\x9a\x80";  // characters of 1, 2 and 4 bytes
   static const size_t CUT[] = {0, 1, 1, 3, 3, 3, 3, 7, 7};
   for (size_t max = 0; max < sizeof CUT / sizeof *CUT; max++)
     assert_int_equal(text_cut(TEXT, sizeof TEXT - 1, max), CUT[max]);

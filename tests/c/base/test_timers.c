@@ -12,13 +12,13 @@
 
 #include "base/mem.h"
 
-// A timer that writes its letter down, and may do something more.
+// A timer that records its letter, and may then set or stop another timer.
 typedef struct Probe {
   Timer timer;
   char letter;
   void (*then)(struct Probe *probe);
-  uint64_t due_ms;       // for `then`
-  struct Probe *target;  // for `then`
+  uint64_t due_ms;       // deadline that `then` sets
+  struct Probe *target;  // timer that `then` changes
 } Probe;
 
 static Timers timers;
@@ -85,7 +85,8 @@ static void timers_for_the_same_time_run_in_the_order_of_setting(void **state) {
     probes[i] = (Probe){.letter = (char)('a' + i)};
     set(&probes[i], 5);
   }
-  set(&probes[0], 5);  // setting again is a new place in the line
+  // A timer that is set again comes after timers that were set before.
+  set(&probes[0], 5);
   run(5, "bcdefghijklmnopqrsta");
 }
 
@@ -133,7 +134,7 @@ static void what_a_callback_sets_for_the_past_waits_for_the_next_run(void **stat
   set(&a, 1);
   set(&b, 5);
   set(&c, 10);
-  run(10, "abc");  // a, set for 3 while 1 ran, did not get before b
+  run(10, "abc");  // callback 1 set a for the time 3, and a did not run before b
   assert_true(timers_next_ms(&timers) <= 10);
   run(10, "a");
   run(10, "a");
@@ -147,7 +148,7 @@ static void a_callback_may_set_a_timer_that_is_due_in_the_same_run(void **state)
   set(&a, 1);
   set(&b, 2);
   set(&c, 10);
-  run(10, "ac");  // moving it is setting it
+  run(10, "ac");  // moving a timer is the same as setting it
   run(10, "b");
 }
 

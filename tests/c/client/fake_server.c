@@ -97,13 +97,13 @@ static void receive(FakePeer *peer) {
 
 // --- Driving both ---
 
-// One turn of the client. The descriptor is the client's, so both are waited for.
+// Drives the client once. Waits for the descriptors of both the server and the client.
 static void turn(FakeServer *server) {
   if (server->client) perigee_poll(server->client, TURN_MS);
   if (server->turn) server->turn();
 }
 
-// The next packet as it is, or false.
+// Reads the next packet of any kind; returns false if none has arrived.
 static bool next_packet(FakePeer *peer, Packet *packet) {
   int64_t size =
       packet_read(peer->in.data + peer->at, peer->in.size - peer->at, 1 << 27, packet);
@@ -119,7 +119,7 @@ static uint64_t value_of(const Packet *packet, size_t size) {
   return value;
 }
 
-// The client's own pings and ACKs come when they want.
+// The client sends its own pings and ACKs at any time.
 static bool is_background(FakePeer *peer, const Packet *packet) {
   if (packet->channel != CHANNEL_CONTROL) return false;
   if (packet->type == CONTROL_ACK) return true;
@@ -170,7 +170,7 @@ Packet fake_expect(FakeServer *server, FakePeer *peer, uint16_t channel,
   return packet;
 }
 
-// Its pings are answered while it waits.
+// Answers the client's pings while the test waits.
 static void serve(FakeServer *server) {
   turn(server);
   for (int i = 0; i < server->count; i++) {
@@ -319,7 +319,8 @@ FakePeer *fake_connect(FakeServer *server, const PerigeeOptions *options,
   return peer;
 }
 
-// Members are letters, each standing for a peer: b is 9 "bob", c is 10 "cleo", d 11, e 12.
+// Members are letters, and each letter stands for a peer: b is 9 "bob", c is 10 "cleo",
+// d is 11, e is 12.
 void fake_joined(FakePeer *peer, uint32_t id, const char *name, uint32_t self,
                  const char *members, uint8_t flags, uint16_t ref) {
   static const char *const NAMES[] = {"bob", "cleo", "dora", "emil"};

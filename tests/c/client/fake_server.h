@@ -28,59 +28,62 @@ typedef struct FakeServer {
   char address[32];
   FakePeer peers[FAKE_PEERS_MAX];
   int count;
-  PerigeeClient *client;  // driven meanwhile,
-  void (*turn)(void);     // as is this, where it is set
+  PerigeeClient *client;  // client that is driven while a test waits
+  void (*turn)(void);     // also called while a test waits; may be NULL
 } FakeServer;
 
 void fake_open(FakeServer *server);
 void fake_close(FakeServer *server);
 
-/// The end of a test whose state is a FakeServer.
+/// Frees a FakeServer that is the state of a test.
 int fake_tear_down(void **state);
 
-/// The newest connection but those that were asked for before: waits for it.
+/// Waits for the newest connection; earlier calls have returned all earlier
+/// connections.
 FakePeer *fake_accept(FakeServer *server);
 
-/// The next packet of the client but pings and ACKs, of this channel and type. Valid until the next
-/// call.
+/// Returns the client's next packet of this channel and type, and skips its pings and
+/// ACKs. The packet is valid until the next call.
 Packet fake_expect(FakeServer *server, FakePeer *peer, uint16_t channel, uint16_t type);
 
-/// The same, whatever it is.
+/// Returns the client's next packet of any kind.
 Packet fake_expect_any(FakeServer *server, FakePeer *peer);
 
-/// The client's next event, of this type.
+/// Returns the client's next event, which must have this type.
 const PerigeeEvent *fake_event(FakeServer *server, PerigeeEventType type);
 
-/// No event comes, even after all that was sent has been taken.
+/// Expects no event, even after the client has handled all sent bytes.
 void fake_expect_silence(FakeServer *server);
 
-/// Whether a message has this room and this body.
+/// Returns whether a message has this room and this body.
 void fake_expect_body(const Packet *packet, uint32_t room, const char *body);
 
-/// The client's next packet, which is this message.
+/// Expects the client's next packet to be this message.
 Packet fake_expect_message(FakeServer *server, FakePeer *peer, uint32_t room,
                            const char *body);
 
 void fake_send(FakePeer *peer, const void *bytes, size_t size);
 
-/// Sends a packet whose payload is `format`'s: b, w, d, q: an integer of 1, 2, 4, 8 bytes (as uint64_t);
-/// s: a str8; S: a str16; t: text without a length; z: so many zeros (as size_t).
+/// Sends a packet. `format` describes its payload: b, w, d, q are integers of 1, 2, 4,
+/// 8 bytes (as uint64_t); s is a str8, S a str16, t text without a length; z is a
+/// number of zeros (as size_t).
 void fake_packet(FakePeer *peer, Packet header, const char *format, ...);
 
-/// The header of a control packet, and of the answer to a request.
+/// Returns the header of a control packet, or of the answer to a request.
 Packet fake_control(uint16_t type);
 Packet fake_answer(uint16_t type, const Packet *request);
 
 /// Breaks the connection.
 void fake_cut(FakePeer *peer);
 
-/// The event's code is that of a connection that broke.
+/// Expects the code of an event whose connection was cut.
 void fake_expect_cut(const PerigeeEvent *event);
 
-/// The contents of WELCOME. Each token is 16 equal bytes; 0: no resume.
+/// Contents of a WELCOME. Each token has 16 equal bytes; 0: the session cannot be
+/// resumed.
 typedef struct FakeWelcome {
   uint8_t token;
-  uint32_t id;  // 0: SELF
+  uint32_t id;  // peer id; 0: SELF
   uint8_t is_resumed;
   uint32_t received;
   uint16_t version;  // 0: 1
@@ -100,31 +103,33 @@ typedef struct FakeHello {
 FakeHello fake_hello(FakeServer *server, FakePeer *peer);
 void fake_welcome(FakePeer *peer, const FakeWelcome *welcome);
 
-/// The same packet, for another way than the stream of a FakePeer.
+/// Writes the packet that FakePeer would send, for another transport.
 void fake_welcome_packet(Buf *bytes, const FakeWelcome *welcome);
 
-/// A client that was let in with a token; options may be NULL.
+/// Returns a client that the server has accepted with a token; `options` may be NULL.
 FakePeer *fake_connect(FakeServer *server, const PerigeeOptions *options,
                        uint8_t token);
 
-/// The same in ROOM, called "arena", with bob and cleo; its number is put into `room`.
+/// Returns such a client after it has joined ROOM, called "arena", with bob and cleo.
+/// `room` gets the client's number of the room.
 FakePeer *fake_connect_in_room(FakeServer *server, const PerigeeOptions *options,
                                uint8_t token, uint32_t *room);
 
-/// Lets the client into the room that it asks for, with those peers.
+/// Accepts the client's JOIN, with those peers as members.
 void fake_let_in(FakeServer *server, FakePeer *peer, uint32_t id, const char *name,
                  const char *members);
 
-/// JOINED without having been asked.
+/// Sends a JOINED that the client has not requested.
 void fake_joined(FakePeer *peer, uint32_t id, const char *name, uint32_t self,
                  const char *members, uint8_t flags, uint16_t ref);
 
-/// The defaults, but for pauses that do not hold a test up.
+/// Returns the default options, with shorter pauses for tests.
 PerigeeOptions fake_options(void);
 
-/// The connection breaks, and the client comes back: what its HELLO says, where that is wanted.
+/// Cuts the connection, and waits for the client's next one. `hello` (may be NULL) gets
+/// the content of its HELLO.
 FakePeer *fake_return(FakeServer *server, FakePeer *peer, FakeHello *hello);
 
-/// The same, and the session goes on.
+/// Cuts the connection, and resumes the session on the next one.
 FakePeer *fake_resume(FakeServer *server, FakePeer *peer, uint8_t token,
                       uint32_t received);

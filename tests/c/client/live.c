@@ -1,5 +1,6 @@
-// The client against a real server, which tests/e2e/c_client_spec.lua starts: `live NAME ADDRESS TRANSPORT
-// [ARGUMENT]` runs one story over one transport and ends with 0 when all of it was so.
+// The client with a real server, which tests/e2e/c_client_spec.lua starts: `live NAME
+// ADDRESS TRANSPORT [ARGUMENT]` runs one story over one transport. Its exit code is 0
+// if the story passed.
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -204,7 +205,8 @@ static void works_in_a_loop_of_ones_own(void **state) {
   }
 }
 
-// Each client in a thread of its own: the library has nothing that they share.
+// Each client is in a thread of its own. This works because the library has no shared
+// state.
 static void *ask_and_leave(void *name) {
   PerigeeOptions options = options_of(name);
   PerigeeClient *client = perigee_connect(live.address, &options, NULL);

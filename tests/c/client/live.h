@@ -8,12 +8,12 @@
 
 enum { DEADLINE_MS = 15000, PATIENCE_MS = 60000, CLIENTS_MAX = 12 };
 
-/// As the command line has it.
+/// Arguments of the command line.
 typedef struct Live {
   const char *address;
   PerigeeTransport transport;
-  const char *argument;  // of the story, where it has one
-  int ups;               // PERIGEE_UDP_UP so far
+  const char *argument;  // argument of the story; may be NULL
+  int ups;               // number of PERIGEE_UDP_UP events so far
   int client_count;
   PerigeeClient *clients[CLIENTS_MAX];
 } Live;
@@ -22,30 +22,32 @@ extern Live live;
 
 uint64_t now_ms(void);
 
-/// The defaults, but for pauses that do not hold a test up.
+/// Returns the default options, with shorter pauses for tests.
 PerigeeOptions options_of(const char *name);
 
-/// A client that begins to connect, and one that is connected.
+/// Returns a client that begins to connect, or one that is connected.
 PerigeeClient *open_with(const PerigeeOptions *options);
 PerigeeClient *open_client(const char *name);
 
-/// The next event of a client but PERIGEE_UDP_UP, which is counted; NULL when none comes.
+/// Returns the next event of a client; NULL after the deadline. Skips events about UDP,
+/// and counts PERIGEE_UDP_UP.
 const PerigeeEvent *any_event(PerigeeClient *client, uint64_t wait_ms);
 
-/// The next event, which is of this type; and more of it.
+/// Returns the next event, and checks its type. The other functions also check a
+/// request or an answer.
 const PerigeeEvent *expect(PerigeeClient *client, PerigeeEventType type);
 void expect_failure(PerigeeClient *client, int request, int code);
 void expect_message(PerigeeClient *client, const char *name, const char *json);
 void expect_answer(PerigeeClient *client, int request, const char *data);
 
-/// Joins a room; the lobby's script greets.
+/// Joins a room, and takes the greeting of the lobby's script.
 uint32_t join(PerigeeClient *client, const char *name);
 uint32_t join_lobby(PerigeeClient *client);
 
 /// Ends all clients.
 int tear_down(void **state);
 
-/// Runs one of live_stories.c; 2: there is none of this name.
+/// Runs a story of live_stories.c; returns 2 if none has this name.
 int run_story(const char *name);
 
 #define TEST(name) cmocka_unit_test_teardown(name, tear_down)

@@ -48,7 +48,7 @@ const PerigeeEvent *any_event(PerigeeClient *client, uint64_t wait_ms) {
       if (live.clients[i] != client) perigee_poll(live.clients[i], 0);
     }
     const PerigeeEvent *event = perigee_next_event(client);
-    // They come when they come; who waits for them asks for them.
+    // These events come at any time, so tests that need one wait for it.
     if (event && event->type == PERIGEE_UDP_UP) live.ups++;
     if (event && (event->type == PERIGEE_UDP_UP || event->type == PERIGEE_UDP_DOWN))
       continue;
@@ -99,7 +99,7 @@ uint32_t join(PerigeeClient *client, const char *name) {
   return event->room;
 }
 
-// Its script greets.
+// The lobby's script sends a greeting.
 uint32_t join_lobby(PerigeeClient *client) {
   uint32_t room = join(client, "lobby");
   expect_message(client, "entering", "\"lobby\"");

@@ -16,12 +16,12 @@ typedef struct Player {
   PerigeeClient *client;
   uint32_t room;
   uint32_t state;
-  uint32_t turn;    // of the state
-  uint32_t inputs;  // of all players, so far
+  uint32_t turn;    // turn of the state
+  uint32_t inputs;  // inputs of all players so far
   uint32_t desync;  // the first turn that differed; 0: none
-  bool is_odd;      // and it was this one that did
-  int odd_slot;     // or that one
-  int how;          // the match began
+  bool is_odd;      // whether this client differed
+  int odd_slot;     // slot that differed
+  int how;          // how the match began
   int slot;
 } Player;
 
@@ -44,7 +44,7 @@ static void begin(Player *player, const PerigeeEvent *event) {
   perigee_lockstep_done(player->client, player->room, player->turn, player->state);
 }
 
-static uint32_t flipped;  // the turn in which the bit was; 0: not yet
+static uint32_t flipped;  // turn in which the bit was flipped; 0: not flipped yet
 
 static void step(Player *player, const PerigeeEvent *event, bool flips) {
   for (uint32_t i = 0; i < event->entry_count; i++) {

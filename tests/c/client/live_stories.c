@@ -1,5 +1,5 @@
-// Stories that tests/e2e/c_client_spec.lua takes part in: each line that is printed tells it how far
-// they are.
+// Stories in which tests/e2e/c_client_spec.lua takes part. Each printed line reports to
+// the spec how far a story is.
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ static void a_server_that_ends_and_comes_back(void **state) {
 
 typedef struct Exchange {
   int sent, received;
-  int wrong;  // out of turn
+  int wrong;  // number of messages that came in the wrong order
   int resumed, lost;
 } Exchange;
 
@@ -58,7 +58,8 @@ static void take(PerigeeClient *client, Exchange *exchange) {
   }
 }
 
-// The line is cut by the spec's proxy; ends when all has come both ways.
+// The spec's proxy cuts the connection again and again. The story ends when all
+// messages have arrived in both directions.
 static void what_is_reliable_arrives_once_and_in_order(void **state) {
   (void)state;
   PerigeeClient *ann = open_client("ann");
@@ -101,11 +102,11 @@ static void what_is_reliable_arrives_once_and_in_order(void **state) {
   assert_string_equal(wanted, (const char *)event->data);
   assert_int_equal(argument, exchange.received);
   assert_int_equal(0, exchange.wrong);
-  // A line of datagrams that loses some is not cut.
+  // By UDP, the proxy loses datagrams and cuts nothing.
   assert_true(exchange.resumed > 0 || live.transport == PERIGEE_UDP);
 }
 
-// The server's figures tell the spec which way it was.
+// The server's counters show the spec which transport was used.
 static void what_may_be_lost_goes_by_datagrams(void **state) {
   (void)state;
   enum { COUNT = 50 };
@@ -119,7 +120,7 @@ static void what_may_be_lost_goes_by_datagrams(void **state) {
     assert_null(any_event(bob, 1));
   }
   assert_int_equal(2, live.ups);
-  char small[1000] = {0};  // two do not fit into a datagram
+  char small[1000] = {0};  // two of these do not fit into a datagram
   for (int i = 0; i < COUNT; i++)
     assert_int_equal(0,
                      perigee_relay(ann, room, small, sizeof small, PERIGEE_UNRELIABLE));
@@ -160,7 +161,7 @@ static void messages_of_a_schema_are_bytes(void **state) {
   assert_memory_equal("\x02\x01", event->data, 2);
   assert_int_equal(0, perigee_answer_bytes(ann, &event->question, "\x09\0", 2));
   expect_bytes(ann, PERIGEE_MESSAGE, SOLVED, "\x09\0", 2);
-  perigee_send(ann, 0, "plain", "1", 0);  // which the schema does not have
+  perigee_send(ann, 0, "plain", "1", 0);  // the schema does not have this message
   expect_message(ann, "plain", "1");
   perigee_send_bytes(ann, 0, SUM, "\x01", 1, 0);
   assert_int_equal(PERIGEE_PROTOCOL, expect(ann, PERIGEE_CLOSED)->code);
@@ -178,7 +179,7 @@ static void another_schema_is_refused(void **state) {
   assert_int_equal(PERIGEE_PROTOCOL_HASH_MISMATCH, event->code);
   char hash[17];
   snprintf(hash, sizeof hash, "%016llx", (unsigned long long)schema_hash());
-  // A datagram has no room for both hashes.
+  // A datagram is too small for both hashes.
   assert_true(live.transport == PERIGEE_UDP || strstr(event->text, hash) != NULL);
 }
 

@@ -1,4 +1,5 @@
-// A client without sockets: bytes, datagrams and the time are in the test's hands.
+// A client without sockets. The test carries its bytes and datagrams, and sets the
+// time.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -84,7 +85,8 @@ static void advance_to(uint64_t now_us) {
   perigee_advance(core.client, now_us);
 }
 
-// Brings the time for which the client asks, until it has an event or `until_us` has come.
+// Moves the time from one deadline of the client to the next, until the client has an
+// event or `until_us` has come.
 static void advance_until(uint64_t until_us) {
   uint64_t due_us;
   while ((due_us = perigee_due_us(core.client)) <= until_us) {

@@ -1,5 +1,5 @@
-// UDP beside TCP and alone, against a server that does what each test says and has the other side of
-// the connection from src/wire.
+// UDP beside TCP, and UDP alone. The server does what each test says, and its side of
+// the connection comes from src/wire.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 static FakeServer server;
 static const uint8_t KEY[UDP_KEY_SIZE] = "the key that WELCOME has told..";
 
-// The server's side of UDP.
+// State of the server's side of UDP.
 static struct {
   int fd;
   uint16_t port;
@@ -28,10 +28,10 @@ static struct {
   struct sockaddr_in from;
   UdpLink *link;
   bool refuses;
-  bool stutters;  // challenges twice, with another cookie
-  bool is_deaf;   // nothing comes, nothing goes
+  bool stutters;  // whether it challenges twice, with different cookies
+  bool is_deaf;   // whether it ignores datagrams and sends none
   int challenges, packets;
-  uint32_t size;  // of the last packet
+  uint32_t size;  // size of the last packet
   Buf stream;
 } udp;
 
@@ -190,7 +190,7 @@ static FakePeer *enter(uint32_t *room) {
   return peer;
 }
 
-// Drives both until so many packets have come by UDP.
+// Drives both sides until that number of packets has arrived by UDP.
 static void expect_packets(int count) {
   uint64_t deadline = now_us() + 15000000;
   while (udp.packets < count && now_us() < deadline) {
@@ -218,7 +218,7 @@ static void what_may_be_lost_goes_by_udp(void **state) {
   assert_int_equal(13, udp.size);
   relay(room, 8, 0);
   assert_int_equal(12, fake_expect(&server, peer, 0, CONTROL_BROADCAST).length);
-  relay(room, 2000, PERIGEE_UNRELIABLE);  // does not fit
+  relay(room, 2000, PERIGEE_UNRELIABLE);  // does not fit into a datagram
   assert_int_equal(2004, fake_expect(&server, peer, 0, CONTROL_BROADCAST).length);
   assert_int_equal(1, udp.packets);
 }
@@ -249,7 +249,7 @@ static void what_comes_by_udp_is_taken(void **state) {
   assert_int_equal(room, event->room);
   assert_string_equal("bob", event->name);
   assert_string_equal("hi", (const char *)event->data);
-  // Of a room that it has not heard of.
+  // The client does not know this room.
   bytes.data[PACKET_HEADER_SIZE] = 99;
   udp_link_send(udp.link, bytes.data, bytes.size, 0);
   fake_expect_silence(&server);
@@ -312,7 +312,7 @@ static void connect_alone(void) {
   server.client = perigee_connect(address, &options, NULL);
 }
 
-// Waits for a packet of this type at the front of the stream; it is taken out.
+// Waits for a packet of this type at the front of the stream, and removes it.
 static void expect_in_stream(uint16_t type) {
   uint64_t deadline = now_us() + 15000000;
   Packet packet = {0};
@@ -366,7 +366,7 @@ static void alone_nobody_is_unreachable(void **state) {
   close(udp.fd);
   connect_alone();
   server.turn = NULL;
-#ifdef _WIN32  // Wine's poll swallows the error
+#ifdef _WIN32  // Wine's poll does not report the error
   int code = PERIGEE_TIMEOUT;
 #else
   int code = PERIGEE_UNREACHABLE;

@@ -1,4 +1,4 @@
-// Servers that are broken, and such as mean ill, where tests/stories/hostile.js cannot look.
+// Broken and hostile servers, in cases that tests/stories/hostile.js cannot cover.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static FakeServer server;
 static void a_host_that_cannot_be_found_is_named(void **state) {
   (void)state;
   char host[80];
-  memset(host, 'x', 70);  // one label has 63 at most
+  memset(host, 'x', 70);  // a label of a host name has at most 63 bytes
   strcpy(host + 70, ".invalid");
   fake_open(&server);
   server.client = perigee_connect(host, NULL, NULL);
@@ -34,7 +34,8 @@ static int send_much(void) {
   return perigee_send_packet(server.client, 3000, 1, MUCH, sizeof MUCH, 0);
 }
 
-// A server that says it has what it does not read, and asks for more.
+// A server that acknowledges packets without reading them, and sends more and more
+// pings.
 static void what_nobody_reads_does_not_grow(void **state) {
   (void)state;
   enum { LIMIT = 16 << 20, PINGS = 1000 };
@@ -52,7 +53,7 @@ static void what_nobody_reads_does_not_grow(void **state) {
   fake_packet(peer, (Packet){.channel = 3001}, "");
   while (!perigee_next_event(server.client)) perigee_poll(server.client, 10);
   for (uint64_t i = 0; i < count; i++) fake_expect(&server, peer, 3000, 1);
-  // It has come to its senses; of the pings nothing has been kept.
+  // The server reads again; the client has kept no answer to its pings.
   assert_int_equal(0, send_much());
   fake_expect(&server, peer, 3000, 1);
 }

@@ -1,5 +1,5 @@
-// How a client's driver comes to a connection, with its addresses in the test's hands, and how it
-// drives many clients: the library's parts instead of its archive.
+// How a client's driver connects, where the test gives its addresses, and how it drives
+// many clients. The test links the library's parts instead of its archive.
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -41,7 +41,7 @@ static void a_name_is_resolved_once_while_its_addresses_are_good(void **state) {
   FakePeer *again = fake_resume(&server, peer, 4, 0);
   fake_event(&server, PERIGEE_RESUMED);
   assert_ptr_equal(addresses, server.client->driver->addresses);
-  // Somebody else has the port now.
+  // Another program has the port now.
   fake_cut(again);
   fake_event(&server, PERIGEE_DISCONNECTED);
   fake_event(&server, PERIGEE_RECONNECTING);
@@ -90,7 +90,8 @@ static void an_address_that_does_not_answer_leaves_time_for_the_next(void **stat
   deaf_close(&deaf);
 }
 
-// Where nobody listens the system may give a socket the very port that it connects to.
+// If no server listens, the system may give a socket the same port to which it
+// connects.
 static void a_socket_that_hears_itself_is_not_connected(void **state) {
   (void)state;
   int fd = socket(AF_INET, SOCK_STREAM, 0);

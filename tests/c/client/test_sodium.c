@@ -1,5 +1,6 @@
-// The functions of libsodium that the client uses. Built with libsodium, and with clients/c/gcrypt,
-// which stands for it on Windows: both have to give the same bytes.
+// The functions of libsodium that the client uses. The test is built with libsodium,
+// and with clients/c/gcrypt, which replaces it on Windows: both must return the same
+// bytes.
 #include <setjmp.h>
 #include <sodium.h>
 #include <stdarg.h>
@@ -12,7 +13,7 @@
 
 enum { ROUNDS = 300, SIZE = 600, HEAD = 60, TAG = 16 };
 
-// The hash of all outputs of one function, over inputs of many sizes.
+// Returns the hash of all outputs of one function for inputs of many sizes.
 typedef struct Digest {
   uint8_t sum[32];
 } Digest;
@@ -35,7 +36,7 @@ typedef struct Input {
   size_t size, head_size;
 } Input;
 
-// Bytes that look random, and are the same everywhere.
+// Fills bytes that look random, but are the same on every machine.
 static Input input_of(int round) {
   Input input = {.size = 2 * (size_t)round, .head_size = (size_t)round % HEAD};
   uint64_t state = (uint64_t)round + 1;

@@ -1,4 +1,4 @@
-// How a test's own sockets come to a Net of its process.
+// Connects a test's own sockets to a Net in the same process.
 #pragma once
 
 #include <arpa/inet.h>

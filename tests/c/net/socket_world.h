@@ -1,4 +1,5 @@
-// A Net whose clients are blocking sockets of this process; the loop is turned by hand.
+// A Net whose clients are blocking sockets of this process. The test runs each
+// iteration of the loop.
 #pragma once
 
 #include <errno.h>
@@ -28,10 +29,11 @@ typedef struct World {
   Code last_close, last_fault;
   uint64_t dropped, drop_calls;
   uint32_t last_tag, lines, packets;
-  uint32_t answer_bytes;  // that every packet is answered with
-  bool is_refusing;       // closes what comes
-  int visitors;           // that have entered and not left
-  const char *refusal;    // what a visitor is refused with; NULL: not at all
+  uint32_t answer_bytes;  // size of the answer to each packet
+  bool is_refusing;       // whether it closes new connections
+  int visitors;  // number of unidentified connections that have entered and not left
+  const char
+      *refusal;  // reason to refuse an unidentified connection; NULL: it is accepted
   char last_line[64];
 } World;
 
@@ -144,8 +146,8 @@ static inline uint32_t join(World *world) {
   return index;
 }
 
-// Turns the loop until something comes; returns what recv does, and what came with a NUL
-// behind it.
+// Runs the loop until bytes arrive. Returns the result of recv, and appends a NUL to
+// the bytes.
 static inline ssize_t hear(World *world, int fd, char *bytes, size_t size) {
   for (int i = 0; i < 2000; i++) {
     turn(world);
@@ -164,7 +166,7 @@ static inline void expect_silence(World *world, int fd) {
   assert_int_equal(recv(fd, &byte, 1, MSG_DONTWAIT), -1);
 }
 
-// As if `ms` had passed.
+// Makes `ms` pass on the Net's clock.
 static inline void run_timers(World *world, uint64_t ms) {
   timers_run(net_timers(world->net), net_now_ms(world->net) + ms);
   turn(world);

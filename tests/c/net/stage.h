@@ -1,8 +1,9 @@
-// One server and its clients, on real sockets or simulated, behind the same functions;
-// and a transcript of all that can be observed, to compare the two.
+// One server and its clients behind the same functions, on real or on simulated
+// sockets. A transcript records everything that can be observed, so that tests compare
+// the two.
 //
-// The server obeys lines: `echo X`, `big N` (N bytes), `all X` (to everybody else),
-// `hold` (for one turn), `bye X` (says X and closes).
+// The server obeys lines: `echo X`, `big N` (sends N bytes), `all X` (sends X to all
+// others), `hold` (throttles for one iteration), `bye X` (sends X and closes).
 #pragma once
 
 #include <stdlib.h>
@@ -30,7 +31,7 @@ typedef struct Stage {
   ConnId held;
   bool is_refusing;
   Client clients[CLIENTS_MAX];
-  uint32_t happened;  // events so far
+  uint32_t happened;  // number of events so far
   Buf transcript;
 } Stage;
 
@@ -165,7 +166,7 @@ static inline void stage_deinit(Stage *stage) {
 
 // --- The clients ---
 
-/// Turns until nothing more happens.
+/// Runs iterations until nothing more happens.
 static inline void settle(Stage *stage) {
   if (!stage->is_real) {
     assert_true(net_sim_iterate(stage->net, net_now_ms(stage->net)));
@@ -243,7 +244,7 @@ static inline SimEnding client_take(Stage *stage, const Client *client, Buf *got
   }
 }
 
-/// Reads until nothing more comes, and notes what it was.
+/// Reads until no more bytes come, and records them.
 static inline void client_read(Stage *stage, uint32_t index) {
   static const char *const ENDINGS[] = {"", " end", " reset"};
   Buf got = {0};

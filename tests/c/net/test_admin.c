@@ -1,5 +1,5 @@
-// The admin listener: how long its visitors may take, what is kept for them, and how often
-// one may guess its token.
+// The admin listener: deadlines of its connections, limits of the memory for them, and
+// the limit of guesses of its token.
 #include "net/admin.h"
 
 #include "net/protocol/http/admin_port.h"
@@ -12,9 +12,9 @@ enum { HANDSHAKE_MS = 5000, SOCKETS_MAX = 64 };
 typedef struct AdminWorld {
   World world;
   uint16_t port;
-  ConnId asked;  // the last one
+  ConnId asked;  // connection of the newest request
   uint32_t requests, gone;
-  char text[512];  // of the last request
+  char text[512];  // text of the newest request
 } AdminWorld;
 
 static void on_request(void *data, ConnId conn, Text text) {
@@ -92,7 +92,7 @@ static void head_and_body_have_their_time(void **state) {
   expect_status(&world, head, "408");
   int body = come(&world);
   say(&world, body, HEAD "Content-Length: 5\r\n\r\n");
-  say(&world, body, "abcd");  // a byte now and then is no progress that counts
+  say(&world, body, "abcd");  // a byte now and then does not count as progress
   run_timers(&world.world, HTTP_BODY_MS - 500);
   expect_silence(&world.world, body);
   run_timers(&world.world, HTTP_BODY_MS + 100);
@@ -280,14 +280,14 @@ static void guesses_are_few(void **state) {
     assert_int_equal(ask(&port, "10.0.0.1", "wrong", now_ms), 401);
   assert_int_equal(ask(&port, "10.0.0.1", "wrong", now_ms), 429);
   assert_int_equal(ask(&port, "10.0.0.2", "wrong", now_ms), 401);
-  // The right one passes, and neighbours that guess gain nothing by it.
+  // The right token is accepted, and guesses of neighbours have no effect on that.
   assert_int_equal(ask(&port, "10.0.0.1", port.token, now_ms), 0);
   assert_int_equal(ask(&port, "10.0.0.1", "wrong", now_ms + ADMIN_LOCK_MS - 1), 429);
   for (int i = 0; i < ADMIN_FAILURES_MAX; i++)
     assert_int_equal(ask(&port, i % 2 ? "2001:db8::1" : "2001:db8::2", "wrong", now_ms),
                      401);
   assert_int_equal(ask(&port, "2001:db8::3", "wrong", now_ms), 429);
-  // From here on each guess has its wait.
+  // From here on, the answer to each guess is delayed.
   now_ms += ADMIN_LOCK_MS;
   for (int i = 0; i < 3; i++, now_ms += ADMIN_LOCK_MS) {
     assert_int_equal(ask(&port, "10.0.0.1", "wrong", now_ms), 401);
@@ -331,7 +331,8 @@ static void guesses_of_many_are_remembered_for_the_newest(void **state) {
   }
   assert_int_equal(ask(&port, "10.0.1.0", "wrong", 2000), 429);
   assert_int_equal(ask(&port, "10.0.2.0", "wrong", 2000), 401);
-  assert_int_equal(ask(&port, "10.0.1.0", "wrong", 2000), 401);  // forgotten
+  // The table has forgotten this address.
+  assert_int_equal(ask(&port, "10.0.1.0", "wrong", 2000), 401);
   assert_int_equal(ask(&port, "10.0.1.63", "wrong", 2000), 429);
 }
 

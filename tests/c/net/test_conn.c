@@ -1,5 +1,5 @@
-// Connections over real sockets: cutting the byte stream, deadlines, being held, and
-// how they end.
+// Connections over real sockets: packets from the byte stream, deadlines, throttling,
+// and ends.
 #include "base/err.h"
 #include "socket_world.h"
 
@@ -95,7 +95,7 @@ static void count_socket(uv_handle_t *handle, void *count) {
   if (handle->type == UV_TCP) ++*(uint32_t *)count;
 }
 
-// The listener's among them.
+// One of these handles belongs to the listener.
 static uint32_t sockets(const World *world) {
   uint32_t count = 0;
   uv_walk(&net_loop(world->net)->uv, count_socket, &count);
@@ -113,7 +113,7 @@ static void slow_client_that_is_closed_is_gone_when_it_has_read_all(void **state
   Out out = {.parts = {bytes}, .sizes = {NET_OUTBUF_BYTES}};
   for (int i = 0; i < 64; i++) net_write(world.net, world.ids[index], &out);
   net_close(world.net, world.ids[index]);
-  assert_int_equal(world.dropped, 0);  // and never will be reported
+  assert_int_equal(world.dropped, 0);  // and none will be reported later
   while (hear(&world, world.sockets[index], bytes, NET_OUTBUF_BYTES) > 0) continue;
   close(world.sockets[index]);
   world.sockets[index] = -1;

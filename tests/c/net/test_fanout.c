@@ -1,5 +1,5 @@
-// Fan-out over real sockets: order, priorities, what is left out, slow readers and
-// their counts.
+// Fan-out over real sockets: order, priorities, exceptions, slow readers and their
+// counters.
 
 #include "socket_world.h"
 
@@ -66,7 +66,7 @@ static void a_held_connection_gets_everything_later_and_in_order(void **state) {
   assert_int_equal(recv(world.sockets[0], &byte, 1, MSG_DONTWAIT), -1);
   assert_int_equal(net_queued(world.net, world.ids[0]).packets, 4);
   net_release(world.net, world.ids[0]);
-  net_release(world.net, world.ids[0]);  // one too many has no effect
+  net_release(world.net, world.ids[0]);  // a second release has no effect
   net_write(world.net, world.ids[0], &last);
   expect(&world, 0, "welcome\nall\nlast\nall\nlast\n");
   assert_int_equal(net_queued(world.net, world.ids[0]).packets, 0);
@@ -191,7 +191,7 @@ static void urgent_message_takes_its_stream_along(void **state) {
   Out a = out_of("a", PRIORITY_NORMAL), b = out_of("b", PRIORITY_NORMAL),
       now = out_of("now", PRIORITY_CRITICAL);
   net_write(world.net, world.ids[0], &a);
-  turn(&world);  // the first frame; the next is a second away
+  turn(&world);  // the first flush; the next one comes a second later
   net_write(world.net, world.ids[0], &b);
   net_write(world.net, world.ids[0], &now);
   expect(&world, 0, "a\nnow\n");
@@ -306,7 +306,7 @@ static void keyed_stream_to_a_stalled_reader_stays_small(void **state) {
   net_group_join(world.net, group, world.ids[0]);
   flood(&world, group, 400000);
   assert_int_equal(net_queued(world.net, world.ids[0]).packets, 1024);
-  // Now that the queue is full of unkeyed ones, drain and fill with keyed ones only.
+  // Unkeyed messages fill the queue. Drains it, and fills it with keyed messages alone.
   uint32_t last;
   bool ordered;
   drain(&world, 0, &last, &ordered);

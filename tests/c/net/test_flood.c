@@ -1,5 +1,5 @@
-// Those who send or are owed more than their share: everyone else has their turn, and
-// what is kept for them has a limit, each and together.
+// Peers that send too much, or do not read: all others still get their share, and the
+// memory for such peers is limited, for each one and for all together.
 #include <signal.h>
 
 #include "socket_world.h"
@@ -10,7 +10,7 @@ static Conn *conn_of(const World *world, uint32_t index) {
   return conn_find(world->net, world->ids[index]);
 }
 
-// As many empty packets as the socket takes; returns how many those are.
+// Sends as many empty packets as the socket accepts; returns their number.
 static uint32_t send_packets(World *world, uint32_t index, uint32_t count) {
   static uint8_t bytes[READ_BUFFER_BYTES / PACKET_HEADER_SIZE * PACKET_HEADER_SIZE];
   for (size_t at = 0; at < sizeof bytes; at += PACKET_HEADER_SIZE)
@@ -21,7 +21,7 @@ static uint32_t send_packets(World *world, uint32_t index, uint32_t count) {
     if (size > sizeof bytes) size = sizeof bytes;
     ssize_t n = send(world->sockets[index], bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n <= 0) break;
-    while (n % PACKET_HEADER_SIZE)  // the rest of one that was cut
+    while (n % PACKET_HEADER_SIZE)  // the rest of a packet that was cut
       n += send(world->sockets[index], bytes + n % PACKET_HEADER_SIZE,
                 PACKET_HEADER_SIZE - n % PACKET_HEADER_SIZE, MSG_NOSIGNAL);
     sent += (uint32_t)n / PACKET_HEADER_SIZE;
@@ -84,7 +84,7 @@ static void what_has_arrived_comes_before_timers(void **state) {
   turn(&world);
   assert_int_equal(world.turns_left, UINT32_MAX);
   send_packets(&world, index, 1);
-  poll(NULL, 0, 60);  // as in a handler that takes long
+  poll(NULL, 0, 60);  // waits as long as a slow handler would
   while (world.turns_left == UINT32_MAX) turn(&world);
   assert_int_equal(world.turns_left, 1);
   world_close(&world);
@@ -99,7 +99,7 @@ static void send_message(World *world, uint32_t index, uint32_t size, uint8_t fl
                    .flags = flags});
 }
 
-// Until `bytes` wait, or nothing more is kept.
+// Writes until `bytes` wait, or until the Net keeps no more.
 static void fill(World *world, uint32_t index, size_t bytes) {
   for (int i = 0; i < 2000; i++) {
     const Backlog *backlog = conn_of(world, index)->out.backlog;
@@ -133,7 +133,8 @@ static void many_stalled_readers_are_held_to_little(void **state) {
   fill(&world, one, NET_BACKLOG_BYTES / 2);
   size_t waiting = conn_of(&world, one)->out.backlog->bytes;
   assert_int_equal(world.net->totals->backlog_bytes, waiting);
-  world.net->totals->backlog_bytes += NET_BACKLOG_TOTAL;  // as if there were many more
+  // As if many more bytes waited.
+  world.net->totals->backlog_bytes += NET_BACKLOG_TOTAL;
   fill(&world, other, NET_BACKLOG_BYTES);
   assert_in_range(conn_of(&world, other)->out.backlog->bytes, 1, NET_BACKLOG_SHARE);
   assert_true(world.dropped > 0);
@@ -151,7 +152,7 @@ static void many_stalled_readers_are_held_to_little(void **state) {
   world_close(&world);
 }
 
-// A member's own messages are left out by number; numbers of the past are forgotten.
+// Members skip their own messages by number; old numbers are forgotten.
 static void what_was_left_out_is_forgotten_with_the_flush(void **state) {
   (void)state;
   World world;
@@ -188,7 +189,7 @@ static void the_refused_do_not_use_up_the_descriptors(void **state) {
 }
 
 int main(void) {
-  signal(SIGPIPE, SIG_IGN);  // as the program does
+  signal(SIGPIPE, SIG_IGN);  // because the program ignores it, too
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_flood_is_taken_in_shares),
       cmocka_unit_test(requests_wait_for_the_turn_when_their_answers_are_large),

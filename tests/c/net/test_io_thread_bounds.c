@@ -1,12 +1,13 @@
-// Connections that other threads serve: what may wait for the main thread, for a thread
-// and for slow readers is bounded.
+// Connections that other threads serve: limits of the memory that waits for the main
+// thread, for a thread, or for slow readers.
 #include <fcntl.h>
 
 #include "net/threads_world.h"
 
 enum { FLOOD_BYTES = 32 << 20 };
 
-// While the main thread is busy one that floods is not read any more, and no line is lost.
+// While the main thread is busy, the thread stops reading from a connection that
+// floods; no line is lost.
 static void test_flood(void **state) {
   (void)state;
   World world;
@@ -38,13 +39,14 @@ static void test_backlogs_share_a_total(void **state) {
   static char line[4001];
   memset(line, 'x', sizeof line - 1);
   line[sizeof line - 2] = '\n';
-  world.net->totals->backlog_bytes += NET_BACKLOG_TOTAL;  // as if others had so much
+  // As if other connections had so many bytes.
+  world.net->totals->backlog_bytes += NET_BACKLOG_TOTAL;
   for (int i = 0; i < TRIES && peer->drops == 0; i++) {
     for (int k = 0; k < 16; k++) write_line(&world, peer, line);
     turn(&world);
   }
   assert_true(peer->drops > 0);
-  // Else 64 of them may wait, which are more bytes.
+  // Otherwise 64 packets may wait, which have more bytes.
   assert_in_range(net_queued(world.net, peer->id).bytes, 1, NET_BACKLOG_SHARE);
   world.net->totals->backlog_bytes -= NET_BACKLOG_TOTAL;
   close_world(&world);
@@ -62,7 +64,7 @@ static bool has_much(Mailbox *calls) {
   return is_much;
 }
 
-// Keeps a thread from ending its turn until much waits for it, and a while longer.
+// Blocks a thread until much waits for it, and a while longer.
 static void delay(void *data) {
   Delay *delay = data;
   uv_mutex_lock(&delay->thread->lock);
@@ -72,7 +74,8 @@ static void delay(void *data) {
   uv_mutex_unlock(&delay->thread->lock);
 }
 
-// The main thread waits for one that does not keep up, however little it says in a turn.
+// The main thread waits for a thread that is too slow, even if each iteration posts
+// little.
 static void test_commands_have_a_bound(void **state) {
   (void)state;
   World world;

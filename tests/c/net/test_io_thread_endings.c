@@ -1,4 +1,5 @@
-// Connections that other threads serve: held, closed and ended, and the end of all of them.
+// Connections that other threads serve: throttling, closing and ends, and the end of
+// all connections.
 #include "net/threads_world.h"
 
 static void test_hold(void **state) {
@@ -17,7 +18,7 @@ static void test_hold(void **state) {
   close_world(&world);
 }
 
-// The end that came while it was held comes last.
+// The end that came during the throttling is reported last.
 static void test_end_while_held(void **state) {
   (void)state;
   World world;
@@ -52,7 +53,8 @@ static void test_last_answer(void **state) {
   close_world(&world);
 }
 
-// Bytes written at the end are also counted, when their thread has written them.
+// Bytes that are written at the end are counted, too, when their thread has written
+// them.
 static void test_last_words_are_counted(void **state) {
   (void)state;
   World world;
@@ -107,7 +109,7 @@ static void test_stop(void **state) {
     net_write(world.net, stalled->id,
               &(Out){.parts = {much}, .sizes = {sizeof much}, .flags = OUT_KEEP});
   net_stop(world.net);
-  net_run(world.net);  // as long as the stalled one may take
+  net_run(world.net);  // as long as the stalled connection may need
   char got[16] = {0};
   assert_int_equal(recv(socket_of(&world, peer), got, sizeof got - 1, 0), 11);
   assert_string_equal(got, "last words\n");
@@ -134,8 +136,8 @@ static void test_free_at_once(void **state) {
   close(late);
 }
 
-// Threads that wait for the main thread to take what has come are not told that it has
-// when they are no more.
+// If threads wait for the main thread and their Net ends, no notification of free room
+// follows.
 static void test_free_while_held_back(void **state) {
   (void)state;
   World world;
@@ -146,7 +148,7 @@ static void test_free_while_held_back(void **state) {
     const Peer *peer = join(&world);
     say(&world, peer, "0\n");
     turn_until_lines(&world, peer, 1);
-    for (int j = 0; j < 20; j++) turn(&world);  // it is let go on
+    for (int j = 0; j < 20; j++) turn(&world);  // the throttling has ended
     send(socket_of(&world, peer), lines, sizeof lines, MSG_DONTWAIT);
   }
   poll(NULL, 0, 100);

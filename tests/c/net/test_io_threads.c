@@ -1,5 +1,5 @@
-// Connections that other threads serve: what comes and what is written, as net's interface
-// promises it.
+// Connections that other threads serve: received and written bytes follow the promises
+// of net.h.
 #include <sys/resource.h>
 
 #include "net/threads_world.h"
@@ -94,7 +94,7 @@ static void test_groups(void **state) {
   for (int i = 0; i < 4; i++) peers[i] = join(&world);
   GroupId group = net_group_open(world.net, 7);
   for (int i = 0; i < 4; i++) net_group_join(world.net, group, peers[i]->id);
-  net_group_join(world.net, group, peers[0]->id);  // once
+  net_group_join(world.net, group, peers[0]->id);  // a second join has no effect
   Out one = {.parts = {"one\n"}, .sizes = {4}},
       two = {.parts = {"two\n"}, .sizes = {4}};
   const ConnId except[] = {peers[1]->id, peers[2]->id, peers[2]->id};
@@ -105,7 +105,7 @@ static void test_groups(void **state) {
   expect(&world, peers[1], "direct\ntwo\n");
   expect(&world, peers[2], "two\n");
   expect(&world, peers[3], "one\ntwo\n");
-  // One thread has none of it any more.
+  // One thread has no members of the group any more.
   net_group_leave(world.net, group, peers[0]->id);
   net_group_leave(world.net, group, peers[2]->id);
   net_group_write(world.net, group, &one, NULL, 0);

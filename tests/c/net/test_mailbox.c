@@ -1,5 +1,5 @@
-// Mailboxes between threads: nothing is lost, the order is kept, and the reader is
-// woken once.
+// Mailboxes between threads: they lose no call, keep the order, and wake the reader
+// once.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +49,7 @@ static int tear_down(void **state) {
   return 0;
 }
 
-// Calls of these tests take the Ends for their Net, and have text.
+// The calls of these tests use Ends as their Net, and carry text.
 static void run_text(Net *net, const void *body) {
   Ends *ends = (Ends *)net;
   assert_int_equal((uintptr_t)body % 8, 0);
@@ -87,7 +87,7 @@ static void test_order(void **state) {
   add(box, "a longer one");
   add(box, "");
   mailbox_post(box, false);
-  mailbox_post(box, false);  // nothing
+  mailbox_post(box, false);  // no call was added
   uv_run(&ends->loop, UV_RUN_NOWAIT);
   assert_int_equal(ends->reader_rings, 1);
   expect(ends, "a;a longer one;;");
@@ -115,13 +115,13 @@ static void test_awaited(void **state) {
   assert_int_equal(mailbox_pending(box), 0);
 }
 
-// A writer that adds nothing while too much is pending learns that there is room again.
+// A writer with no new calls learns that the mailbox has room again.
 static void test_taken_meanwhile(void **state) {
   Ends *ends = *state;
   add(&ends->box, "a");
   mailbox_post(&ends->box, false);
   expect(ends, "a;");
-  assert_true(mailbox_pending(&ends->box) > 0);  // as far as is known
+  assert_true(mailbox_pending(&ends->box) > 0);  // as far as the writer knows
   mailbox_post(&ends->box, false);
   assert_int_equal(mailbox_pending(&ends->box), 0);
 }
@@ -150,7 +150,7 @@ static void read_all(void *data) {
   while (ends->next < COUNT) mailbox_run(&ends->box, (Net *)ends);
 }
 
-// With a writer that waits for a reader of another thread.
+// The writer waits for a reader in another thread.
 static void test_threads(void **state) {
   static const RemoteCall NUMBER = {.run = run_number};
   Ends *ends = *state;
@@ -167,7 +167,7 @@ static void test_threads(void **state) {
   expect(ends, "");
 }
 
-// Nobody waits for a reader that has ended.
+// No writer waits for a reader that has ended.
 static void test_closed(void **state) {
   Ends *ends = *state;
   memset(mailbox_add(&ends->box, &TEXT, (size_t)2 * LIMIT), 0, (size_t)2 * LIMIT);

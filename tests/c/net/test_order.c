@@ -1,6 +1,6 @@
-// The order promise, against a model: whatever the joins, leaves, priorities,
-// exceptions and turns, each connection gets exactly what was sent to it, and within a
-// priority in the order of sending.
+// The promised order, compared with a model: for all joins, leaves, priorities,
+// exceptions and iterations, each connection gets exactly the messages for it, in the
+// order of sending within a priority.
 #include <arpa/inet.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -31,8 +31,8 @@ typedef struct World {
   Buf partial[CONNS];
 } World;
 
-// A linear congruential generator (Numerical Recipes' constants), so that a seed tells
-// a story.
+// A linear congruential generator with the constants of Numerical Recipes. A seed
+// repeats a run.
 static uint32_t choose(World *world, uint32_t below) {
   world->random = world->random * 1664525 + 1013904223;
   return (world->random >> 8) % below;

@@ -1,5 +1,6 @@
-// The simulated net beside the real one: what a client can observe is the same. Then what
-// is its own: the clock, the order of input, windows, and where randomness comes from.
+// The simulated net beside the real one: clients observe the same. Then features of the
+// simulation alone: the clock, the order of input, windows, and the source of random
+// numbers.
 #include <errno.h>
 #include <signal.h>
 
@@ -185,7 +186,7 @@ static void packets_are_cut(Stage *stage) {
   client_packet(stage, 0, PACKET_HEADER_SIZE);
   client_packet(stage, 20, PACKET_HEADER_SIZE + 5);
   settle(stage);
-  client_shutdown(stage, 0);  // in the middle of one
+  client_shutdown(stage, 0);  // the stream ends in the middle of a packet
   settle(stage);
   client_read(stage, 0);
 }
@@ -233,7 +234,8 @@ static void input_goes_by_arrival_or_as_ordered(void **state) {
   stage_deinit(&stage);
 }
 
-// As with real sockets one read of the flood comes before the others' input, no more.
+// As with real sockets, the server handles one read of the flood before the input of
+// others, and no more.
 static void flood_does_not_make_others_wait(void **state) {
   (void)state;
   static char bytes[4 * READ_BUFFER_BYTES];
@@ -329,7 +331,8 @@ static void *refuse(void *data, ConnId conn, const ConnInfo *info) {
   return NULL;
 }
 
-// Those that may linger are read to the end; the one too many is gone before.
+// Connections that may linger are read to the end; the one beyond the limit has already
+// been closed.
 static void end_with_unread_input_is_a_reset(void **state) {
   (void)state;
   NetEvents events = {.open = refuse, .iteration = stage_iterate};
@@ -376,7 +379,8 @@ static void window_bounds_what_is_on_its_way(void **state) {
   stage_init(&stage, false, FRAMING_LINES, limits);
   connect_clients(&stage, 1);
   net_sim_window(stage.net, stage.clients[0].sim, 5);
-  // One message is on its way, in part; the next is with the transport, two wait.
+  // A part of one message has been sent; the transport has the next message, and two
+  // more wait.
   for (int i = 0; i < 6; i++) {
     client_say(&stage, 0, "echo 123\n");
     settle(&stage);
@@ -391,7 +395,7 @@ static void window_bounds_what_is_on_its_way(void **state) {
   stage.transcript.size = 0;
   client_read(&stage, 0);
   buf_u8(&stage.transcript, 0);
-  // In pieces, and without those that were dropped.
+  // The rest comes in pieces, without the dropped messages.
   assert_non_null(strstr((char *)stage.transcript.data, "0 read 16 bytes"));
   stage_deinit(&stage);
 }

@@ -1,5 +1,5 @@
-// TLS connections, from the hello to close_notify, through memory: versions, pieces of
-// every size, what is cut off, and what the other side may not do.
+// TLS connections from the hello to close_notify, in memory: versions, pieces of every
+// size, cut streams, and violations by the other side.
 #include "tls_world.h"
 
 // --- Handshakes ---
@@ -130,7 +130,7 @@ static void handshake_that_stalls_is_ended(void **state) {
   TlsWorld *world = *state;
   TlsClient client;
   client_init(&client, world);
-  client_read_plain(&client);  // makes the hello
+  client_read_plain(&client);  // makes the client create its hello
   char *hello;
   size_t size = (size_t)BIO_get_mem_data(client.out, &hello);
   net_sim_write(world->net, client.sim, hello, size / 2);
@@ -149,7 +149,8 @@ static void silence_after_the_handshake_is_ended_too(void **state) {
   TlsClient client;
   client_connect(&client, world);
   pass(world, 5001);
-  assert_int_equal(world->opened, 1);  // who then says what is wrong
+  // The server then reports the fault to the client.
+  assert_int_equal(world->opened, 1);
   client_deinit(&client);
 }
 
@@ -211,7 +212,7 @@ static size_t unread_size(const TlsClient *client) {
   return size;
 }
 
-// Of many small messages a frame makes few records, of at most 16 KB and 22 bytes more.
+// A flush of many small messages makes few records, of at most 16 KB and 22 bytes.
 static void messages_of_a_flush_share_records(void **state) {
   TlsWorld *world = *state;
   TlsClient client;
@@ -333,8 +334,8 @@ static void server_says_close_notify(void **state) {
   client_deinit(&client);
 }
 
-// The last message and close_notify are encrypted and on their way when the other side
-// ends: with close_notify or without.
+// The last message and close_notify are encrypted and already sent when the other side
+// ends, with or without close_notify.
 static void last_words_survive_the_end_of_the_other_side(void **state) {
   TlsWorld *world = *state;
   for (int is_announced = 0; is_announced < 2; is_announced++) {

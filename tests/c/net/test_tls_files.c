@@ -1,5 +1,5 @@
-// Certificates from files, their faults, what a change of them does to those who are
-// connected, and session tickets.
+// Certificates from files: faults in them, changes of them while clients are connected,
+// and session tickets.
 #include "tls_world.h"
 
 enum { DAY = 86400 };
@@ -36,7 +36,8 @@ static X509 *make_cert(EVP_PKEY *key, const char *name, long from, long to) {
   return cert;
 }
 
-// A key, and a certificate for `name`, valid from then to then, in seconds from now.
+// Writes a key, and a certificate for `name` that is valid between two times, in
+// seconds from now.
 static Paths write_pair(const TlsWorld *world, const char *name, long from, long to) {
   Paths paths;
   snprintf(paths.cert, sizeof paths.cert, "%s/%s.cert", world->folder, name);
@@ -217,7 +218,7 @@ static void change_in_a_handshake_does_no_harm(void **state) {
 
 // --- Tickets ---
 
-// Connects with the session of last time, if there is one, and keeps the new one.
+// Connects with the session of the previous call, if any, and keeps the new session.
 static bool resumes(TlsWorld *world, SSL_SESSION **session) {
   TlsClient client;
   client_init(&client, world);
@@ -253,7 +254,7 @@ static void sessions_are_resumed(void **state) {
   assert_int_equal(net_tls_stats(world->net).resumed, 4);
 }
 
-// The key is a new one after six hours, and serves to read tickets for six more.
+// The key is replaced after six hours, and its tickets can be read for six more hours.
 static void tickets_outlive_one_key(void **state) {
   TlsWorld *world = *state;
   const uint64_t hour = 3600 * 1000;
@@ -265,7 +266,7 @@ static void tickets_outlive_one_key(void **state) {
   first = session;
   pass(world, 7 * hour);
   assert_true(resumes(world, &session));
-  assert_ptr_not_equal(session, first);  // it got one of the new key
+  assert_ptr_not_equal(session, first);  // the client got a ticket of the new key
   pass(world, 6 * hour);
   assert_false(resumes(world, &first));
   assert_true(resumes(world, &session));
@@ -279,7 +280,7 @@ static void tickets_end_with_the_certificate(void **state) {
   load(world, &one);
   SSL_SESSION *session = NULL;
   assert_false(resumes(world, &session));
-  load(world, &one);  // the same
+  load(world, &one);  // the files have not changed
   assert_true(resumes(world, &session));
   Paths two = write_pair(world, "two", -DAY, 90L * DAY);
   load(world, &two);

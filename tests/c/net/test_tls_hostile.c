@@ -1,5 +1,5 @@
-// TLS clients that break the rules: garbage, bytes that are wrong or missing, and what
-// would make work for the server.
+// TLS clients that break the rules: garbage, wrong or missing bytes, and attempts to
+// make work for the server.
 #include "tls_world.h"
 
 static void garbage_is_refused(void **state) {
@@ -20,7 +20,7 @@ static void garbage_is_refused(void **state) {
   assert_int_equal(world->opened, 0);
 }
 
-// Says hello, asks twice and says goodbye; returns how many bytes that took.
+// Handshakes, asks twice and closes; returns the number of bytes that this takes.
 static size_t tell_a_story(TlsWorld *world, size_t cut_at, size_t flip_at) {
   TlsClient client;
   client_init(&client, world);
@@ -51,7 +51,7 @@ static void cut_or_changed_anywhere(TlsWorld *world, int version) {
     tell_a_story(world, at, 0);
     assert_int_equal(world->visitors, 0);
     assert_int_equal(world->opened, world->closed + world->faults);
-    // Only all of it is an orderly end.
+    // The end is orderly only if all bytes have arrived.
     if (world->closed > 0) assert_int_equal(world->last_close, CODE_RESET);
     world->opened = world->closed = world->packets = world->faults = 0;
     tell_a_story(world, 0, at);
@@ -81,7 +81,7 @@ static void broken_record_is_a_reset(void **state) {
   assert_int_equal(world->packets, 1);
   assert_int_equal(world->last_close, CODE_RESET);
   assert_true(is_logged(world, "TLS failed address=10.0.0.1"));
-  assert_int_equal(client.error, SSL_ERROR_SSL);  // the alert came
+  assert_int_equal(client.error, SSL_ERROR_SSL);  // the client got the alert
   client_deinit(&client);
 }
 
@@ -106,12 +106,12 @@ static void renegotiation_is_refused(void **state) {
   SSL_renegotiate(client.ssl);
   SSL_do_handshake(client.ssl);
   converse(&client);
-  assert_int_equal(client.error, SSL_ERROR_SSL);  // the client takes it badly
+  assert_int_equal(client.error, SSL_ERROR_SSL);  // the client reports an error
   assert_int_equal(net_tls_stats(world->net).handshakes, 1);
   client_deinit(&client);
 }
 
-// Each asks for an answer; nobody reads them.
+// Each packet asks for an answer, and the client reads no answer.
 static void key_updates_do_not_pile_up(void **state) {
   TlsWorld *world = *state;
   set_version(world, TLS1_3_VERSION);

@@ -1,5 +1,6 @@
-// Ports, requests, and what connections by UDP are sent, with the clients' side on the same
-// machine of wire/udp/link.h. Clients written from the page alone: tests/e2e/udp_*.
+// UDP ports, requests, and the output of connections by UDP. The clients use the state
+// machine of wire/udp/link.h; tests/e2e/udp_* has clients that were written from the
+// protocol page alone.
 #include <string.h>
 
 #include "net/udp/udp_internal.h"
@@ -10,12 +11,12 @@ enum { CLIENTS_MAX = 64, PORTS = 3 };
 typedef struct Client {
   int fd;
   UdpLink *link;
-  uint16_t port;  // that it was given
+  uint16_t port;  // port in ACCEPTED
   Buf stream;
-  uint32_t packets;      // by datagrams
-  uint32_t last;         // the number in the newest of them
-  bool is_closed;        // by the other side
-  uint8_t accepted[64];  // the answer
+  uint32_t packets;      // number of packets that came in datagrams
+  uint32_t last;         // number in the newest packet
+  bool is_closed;        // whether the other side has closed
+  uint8_t accepted[64];  // answer that accepted the request
 } Client;
 
 typedef struct Ports {
@@ -81,7 +82,7 @@ static int set_up(void **state) {
   Ports *ports = mem_zalloc(sizeof *ports);
   ports->net = net_new(&limits, &EVENTS, ports);
   ports->loop.loop = net_loop(ports->net);
-  int err = UV_EADDRINUSE;  // the ports after a free one may be somebody else's
+  int err = UV_EADDRINUSE;  // another program may have the ports after a free one
   for (int tries = 0; tries < 20 && err == UV_EADDRINUSE; tries++) {
     ports->port = 0;
     err = net_udp_open(ports->net, "127.0.0.1", &ports->port, PORTS);
@@ -141,7 +142,7 @@ static size_t ask(Ports *ports, Client *client, const uint8_t *request, size_t s
   return (size_t)wait.size;
 }
 
-// Asks twice where the first answer is a challenge.
+// Sends the request again if the first answer is a challenge.
 static UdpAnswerType try_come(Ports *ports, Client *client) {
   uint8_t secret[UDP_KEY_SIZE] = {1}, key[UDP_KEY_SIZE], cookie[UDP_COOKIE_SIZE];
   uint8_t request[UDP_REQUEST_MAX], bytes[2048], shared[UDP_KEY_SIZE];
@@ -319,8 +320,8 @@ static void a_large_stream_comes_whole(void **state) {
   assert_true(figures.sent_bytes > 40 * 60012);
 }
 
-// It gets as many as its line lets through; of what waits no more than the capacity stays,
-// and the newest under a key stays in any case.
+// The peer gets as many packets as its line carries. Of the waiting packets, at most
+// the capacity remains, and always the newest packet of each key.
 static void who_acknowledges_nothing_is_bounded(void **state) {
   Ports *ports = *state;
   Client *client = come(ports);
@@ -357,7 +358,7 @@ static bool is_forgotten(void *data) {
   return ports->net->udp->table.count == 0;
 }
 
-// How long it takes until nothing is left of the only connection.
+// Returns the time until no memory of the only connection is left.
 static uint64_t forget_ms(Ports *ports) {
   uint64_t start_us = net_real_us();
   assert_true(loop_world_wait(&ports->loop, is_forgotten, ports));

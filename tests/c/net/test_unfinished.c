@@ -1,13 +1,13 @@
-// Packets and lines that are not whole: how much of them all connections may hold together, who ends beyond
-// that, and how long a line may take.
+// Packets and lines that are not whole: the limit of their bytes for all connections,
+// which connection ends beyond it, and the deadline of a line.
 #include <signal.h>
 
 #include "socket_world.h"
 
 enum {
-  TOTAL = 64 << 20,   // bytes that all may hold
-  LARGE = 4 << 20,    // of one attacker
-  SMALL = 100 << 10,  // of a player
+  TOTAL = 64 << 20,   // limit of the bytes of all connections
+  LARGE = 4 << 20,    // bytes of one attacker
+  SMALL = 100 << 10,  // bytes of a player
 };
 
 static const NetLimits LARGE_PACKETS = {
@@ -48,7 +48,7 @@ static uint64_t state_of(const World *world, uint32_t index) {
   return world->packets + (conn ? conn->in.bytes.size : 0) + has_ended[index];
 }
 
-// Sends so many bytes, and turns the loop until nothing more comes of it.
+// Sends that number of bytes, and runs the loop until they have no more effect.
 static void say(World *world, uint32_t index, const void *bytes, size_t size) {
   size_t at = 0;
   for (int still = 0; still < 10; still++) {
@@ -62,7 +62,7 @@ static void say(World *world, uint32_t index, const void *bytes, size_t size) {
   }
 }
 
-// Begins a packet and leaves its last byte out.
+// Sends a packet without its last byte.
 static void begin_packet(World *world, uint32_t index, uint32_t size) {
   uint8_t *bytes = mem_zalloc(size);
   packet_write_header(bytes, &(Packet){.priority = PRIORITY_NORMAL,
@@ -71,7 +71,7 @@ static void begin_packet(World *world, uint32_t index, uint32_t size) {
   mem_free(bytes);
 }
 
-// As if the packet had been begun earlier.
+// Makes the packet as old as if it had begun earlier.
 static void make_older(World *world, uint32_t index, uint64_t ms) {
   conn_of(world, index)->in.since_ms -= ms;
 }
@@ -158,7 +158,7 @@ static void what_is_whole_or_gone_counts_no_more(void **state) {
   begin_packet(&world, one, LARGE);
   begin_packet(&world, other, LARGE);
   assert_int_equal(world.net->totals->unfinished_bytes, 2 * LARGE);
-  say(&world, one, "xabc", 4);  // and the begin of another
+  say(&world, one, "xabc", 4);  // and the beginning of another packet
   assert_int_equal(world.net->totals->unfinished_bytes, LARGE + 3);
   assert_true(conn_of(&world, one)->in.bytes.capacity <= 64);
   net_close(world.net, world.ids[other]);

@@ -1,4 +1,4 @@
-// Visitors: how long they may take, and what is left of them.
+// Unidentified connections: their deadlines, and the memory that they leave.
 #define _GNU_SOURCE  // mkdtemp
 #include "net/web.h"
 
@@ -105,13 +105,13 @@ static void refused_visitor_is_told_in_his_language(void **state) {
   run_timers(&world, SNIFF_REFUSED_MS + 100);
   char byte[2];
   assert_int_equal(hear(&world, client, byte, sizeof byte), 0);
-  assert_int_equal(world.visitors, 2);  // who is refused does not leave
+  assert_int_equal(world.visitors, 2);  // a refused connection does not leave
   close(browser);
   close(client);
   world_close(&world);
 }
 
-// A file that is larger than all that the system takes.
+// A file that is larger than all buffers of the system.
 static char *make_folder(void) {
   static char folder[] = "/tmp/perigee-web-XXXXXX";
   strcpy(folder + sizeof folder - 7, "XXXXXX");
@@ -153,7 +153,7 @@ static void answer_that_nobody_takes_is_given_up(void **state) {
   remove_folder(folder);
 }
 
-// Its file may take long to open, but the request came in time.
+// Opening the file may take long, because the request came in time.
 static void request_under_way_is_not_late(void **state) {
   (void)state;
   World world;

@@ -1,6 +1,6 @@
-// Writes, counted: one for each member and frame whatever the mix, the priorities in
-// their order within it; and a critical message waits for one write at most, however
-// much of low priority was there before. On all kinds of connections.
+// Counts writes, on all kinds of connections. A flush is one write for each member,
+// with the priorities in their order. A critical message waits for one write at most,
+// even behind many messages of low priority.
 #define _GNU_SOURCE  // memmem
 #include <fcntl.h>
 #include <openssl/ssl.h>
@@ -20,12 +20,13 @@ static const char *const KIND_NAMES[] = {"lines", "WebSocket", "TLS",
 
 // Counts the writes to the connections' transports, which are real.
 typedef struct Watch {
-  TransportKind kind;  // that counts
+  TransportKind kind;  // transport that counts writes
   const TransportKind *real;
-  uint32_t tries[CONNS_MAX];   // of each connection
-  uint32_t chunks;             // handed over to be written when there is room
-  uint32_t bytes_of_critical;  // seen in what was written
-  uint32_t chunks_before;      // handed over between `armed` and the first critical
+  uint32_t tries[CONNS_MAX];   // number of writes of each connection
+  uint32_t chunks;             // number of pieces that wait for room
+  uint32_t bytes_of_critical;  // bytes of critical messages among the written bytes
+  uint32_t
+      chunks_before;  // number of pieces between `armed` and the first critical message
   bool is_armed;
 } Watch;
 
@@ -45,7 +46,7 @@ static uint32_t index_of(const Conn *conn) {
   return CONNS_MAX - 1;
 }
 
-// Lines of the test begin with their priority.
+// The lines of this test begin with their priority.
 static char first_of_next(const uint8_t *line, const uint8_t *end) {
   const uint8_t *next = memchr(line, '\n', (size_t)(end - line));
   return next && next + 1 < end ? (char)next[1] : 0;
@@ -78,7 +79,7 @@ static int count_write(Transport *transport, uint8_t *bytes, size_t size) {
     const uint8_t *found = memmem(bytes, size, "critical", 8);
     if (found) {
       watch.bytes_of_critical = 8;
-      // Ahead of all that waits.
+      // Comes before everything that waits.
       assert_in_range(found - bytes, 0,
                       conn->protocol == &WEBSOCKET ? WS_HEADER_MAX : 0);
     } else {
@@ -147,14 +148,15 @@ static void say(World *world, int fd, SSL *ssl, const void *bytes, size_t size) 
   for (int i = 0; i < 20; i++) turn(world);
 }
 
-// A first packet, which says what it is.
+// A first packet, which identifies the connection.
 static void introduce(World *world, int fd, SSL *ssl, Kind kind) {
   static const char UPGRADE[] =
       "GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: "
       "Upgrade\r\n"
       "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: "
       "dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
-  uint8_t frame[6 + PACKET_HEADER_SIZE] = {0x82, 0x80 | PACKET_HEADER_SIZE};  // no mask
+  // The mask is zero.
+  uint8_t frame[6 + PACKET_HEADER_SIZE] = {0x82, 0x80 | PACKET_HEADER_SIZE};
   packet_write_header(frame + 6, &(Packet){.priority = PRIORITY_NORMAL});
   bool is_web = kind == WEB || kind == WEB_TLS;
   if (is_web) say(world, fd, ssl, UPGRADE, sizeof UPGRADE - 1);
@@ -179,7 +181,7 @@ static uint32_t join_as(World *world, Kind kind) {
   SSL *ssl = kind == WEB ? NULL : begin_tls(world, fd);
   introduce(world, fd, ssl, kind);
   while (world->count == index) turn(world);
-  SSL_free(ssl);  // what comes from here on is counted, not read
+  SSL_free(ssl);  // from here on, bytes are counted and not read
   world->sockets[index] = fd;
   drain_one(world, index);
   return index;
@@ -207,7 +209,7 @@ static void drain_all(World *world) {
   for (uint32_t i = 0; i < world->count; i++) drain_one(world, i);
 }
 
-// Direct messages and those of three groups, with and without exceptions, in turn.
+// Direct messages and messages of three groups, with and without exceptions.
 static void send_mix(World *world, const GroupId *groups, uint32_t *random) {
   char text[16];
   Out out = line_of(random, text);
@@ -263,7 +265,7 @@ static void a_flush_is_one_write_for_each_member(void **state) {
   flush_is_one_write(WEB_TLS, 5);
 }
 
-// Turns in which nothing is due write nothing: with frames, many turns share one write.
+// Iterations in which nothing is due write nothing: several iterations share one flush.
 static void iterations_between_flushes_share_a_write(void **state) {
   (void)state;
   World world;
@@ -273,7 +275,7 @@ static void iterations_between_flushes_share_a_write(void **state) {
   uint32_t index = join(&world);
   Out first = out_of("2", PRIORITY_NORMAL);
   net_write(world.net, world.ids[index], &first);
-  expect(&world, index, "2\n");  // a frame has just been
+  expect(&world, index, "2\n");  // a flush has just happened
   watch_all(&world);
   uint64_t start_us = net_clock_us(world.net);
   uint32_t turns = 0;
@@ -290,7 +292,7 @@ static void iterations_between_flushes_share_a_write(void **state) {
   world_close(&world);
 }
 
-// Low messages until the socket takes no more and `waiting` of them are kept.
+// Sends low messages until the socket is full and `waiting` of them are kept.
 static void flood(World *world, uint32_t index, uint32_t waiting) {
   static const char bytes[4000] = {'3'};
   for (;;) {
@@ -313,7 +315,8 @@ static void flood_delays_by_one_write(Kind kind) {
   watch_all(&world);
   watch.is_armed = true;
   flood(&world, index, FLOOD / 8);
-  watch.chunks_before = 0;  // from here on they are between the message and its write
+  // From here on, pieces are between the message and its write.
+  watch.chunks_before = 0;
   Out out = out_of("critical", PRIORITY_CRITICAL);
   net_write(world.net, world.ids[index], &out);
   turn(&world);
@@ -322,7 +325,8 @@ static void flood_delays_by_one_write(Kind kind) {
     turn(&world);
   }
   assert_int_equal(watch.bytes_of_critical, 8);
-  assert_int_equal(watch.chunks_before, 0);  // but the one that was under way
+  // Only the piece that was already being written.
+  assert_int_equal(watch.chunks_before, 0);
   unwatch_all(&world);
   struct linger now = {1, 0};
   setsockopt(world.sockets[index], SOL_SOCKET, SO_LINGER, &now, sizeof now);
@@ -338,7 +342,7 @@ static void a_flood_delays_a_critical_message_by_one_write(void **state) {
 }
 
 int main(void) {
-  signal(SIGPIPE, SIG_IGN);  // as the program does
+  signal(SIGPIPE, SIG_IGN);  // because the program ignores it, too
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_flush_is_one_write_for_each_member),
       cmocka_unit_test(iterations_between_flushes_share_a_write),

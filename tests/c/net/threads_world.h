@@ -1,5 +1,5 @@
-// A Net whose connections other threads serve. Clients are sockets of this process, and the
-// main thread's loop is turned by hand.
+// A Net whose connections other threads serve. Clients are sockets of this process, and
+// the test runs each iteration of the main thread's loop.
 #pragma once
 
 #include <errno.h>
@@ -24,7 +24,8 @@ typedef struct Peer {
   struct World *world;
   ConnId id;
   uint32_t lines, next, closed, faults, drops;
-  uint32_t hold_at, close_at, answer_at;  // after so many lines; 0: not
+  uint32_t hold_at, close_at,
+      answer_at;  // numbers of lines after which this happens; 0: never
 } Peer;
 
 typedef struct World {
@@ -133,7 +134,7 @@ static inline void close_world(World *world) {
   assert_int_equal(mem_live(), 0);
 }
 
-// Turns the loop once, and gives the others a moment.
+// Runs one iteration, and gives the other threads a moment.
 static inline void turn(World *world) {
   uv_run(&net_loop(world->net)->uv, UV_RUN_NOWAIT);
   poll(NULL, 0, 1);
@@ -162,7 +163,7 @@ static inline void say(const World *world, const Peer *peer, const char *text) {
   assert_int_equal(send(socket_of(world, peer), text, (size_t)size, 0), size);
 }
 
-// The numbers from `first` on, a line each.
+// Returns the numbers from `first` on, each in a line.
 static inline void count_off(const World *world, const Peer *peer, uint32_t first,
                              uint32_t count) {
   char lines[8192];

@@ -1,6 +1,6 @@
-// A simulated Net that serves TLS, and clients of it that speak TLS through memory with
-// OpenSSL. The server answers each packet of channel 100 with its payload, and obeys
-// those of type 2 (hold until the next turn) and 3 (close).
+// A simulated Net with TLS, and TLS clients in memory with OpenSSL. The server answers
+// each packet of channel 100 with its payload. Type 2 throttles until the next
+// iteration, type 3 closes.
 #pragma once
 
 #include <setjmp.h>
@@ -27,7 +27,7 @@ enum { CHANNEL_TEST = 100, TYPE_ECHO = 1, TYPE_HOLD = 2, TYPE_CLOSE = 3 };
 typedef struct TlsWorld {
   Net *net;
   GroupId group;
-  ConnId conn, held;  // the last one that was opened
+  ConnId conn, held;  // connection that was opened last; connection that is throttled
   uint32_t opened, closed, faults, packets, visitors;
   uint32_t drops;
   ConnInfo info;
@@ -43,13 +43,13 @@ typedef struct TlsClient {
   SimId sim;
   SSL *ssl;
   BIO *in, *out;
-  Buf heard;         // plain
+  Buf heard;         // decrypted input
   size_t step;       // bytes that travel at a time; 0: all
-  size_t sent;       // bytes
-  size_t flip_at;    // the number of one that arrives as another; 0: none
-  size_t cut_at;     // the number of the first that does not arrive; 0: none
-  int error;         // of SSL_get_error, when it is an end
-  SimEnding ending;  // of what is below
+  size_t sent;       // number of sent bytes
+  size_t flip_at;    // number of the byte that arrives changed; 0: none
+  size_t cut_at;     // number of the first byte that does not arrive; 0: all arrive
+  int error;         // error of SSL_get_error at the end
+  SimEnding ending;  // end of the connection below TLS
 } TlsClient;
 
 // --- The server ---
@@ -198,7 +198,7 @@ static inline int teardown(void **state) {
   return 0;
 }
 
-/// With the certificate that is made for who has none.
+/// Serves TLS with the certificate that --tls-dev makes.
 static inline int setup_dev(void **state) {
   setup(state);
   serve_dev(*state);
@@ -207,7 +207,7 @@ static inline int setup_dev(void **state) {
 
 // --- Clients ---
 
-/// The one version that clients from now on speak.
+/// Makes all later clients use this version alone.
 static inline void set_version(TlsWorld *world, int version) {
   SSL_CTX_set_min_proto_version(world->client_context, version);
   SSL_CTX_set_max_proto_version(world->client_context, version);
@@ -234,7 +234,7 @@ static inline size_t step_of(const TlsClient *client, size_t size) {
   return client->step > 0 && client->step < size ? client->step : size;
 }
 
-// One step. Nothing travels from the place of the cut on.
+// Moves one step of bytes. No byte travels from the place of the cut on.
 static inline void client_send_step(TlsClient *client, char *bytes, size_t size) {
   size_t from = client->sent;
   client->sent += size;
@@ -306,7 +306,7 @@ static inline void client_connect(TlsClient *client, TlsWorld *world) {
   assert_true(SSL_is_init_finished(client->ssl));
 }
 
-/// A packet with `size` bytes of payload that `first` begins.
+/// Writes a packet with `size` bytes of payload, of which the first is `first`.
 static inline void client_write(TlsClient *client, uint16_t type, uint8_t first,
                                 uint32_t size) {
   uint8_t *payload = mem_alloc(size + 1);
@@ -324,7 +324,7 @@ static inline void client_write(TlsClient *client, uint16_t type, uint8_t first,
   mem_free(payload);
 }
 
-/// How many whole packets came, each as client_write makes them.
+/// Returns the number of whole packets that have come in the form of client_write.
 static inline uint32_t client_count(const TlsClient *client) {
   uint32_t count = 0;
   for (size_t at = 0; at < client->heard.size; count++) {
@@ -339,7 +339,7 @@ static inline uint32_t client_count(const TlsClient *client) {
   return count;
 }
 
-/// Asks for an echo and gets it.
+/// Requests an echo and receives it.
 static inline void client_check(TlsClient *client) {
   uint32_t before = client_count(client);
   client_write(client, TYPE_ECHO, 7, 100);

@@ -21,7 +21,7 @@ enum { FOLDER_SIZE = 64, PATH_SIZE = 256, DEADLINE_S = 5, TURN_MS = 5 };
 
 typedef struct LoopWorld {
   Loop *loop;
-  Loop own;  // what `loop` points to, or zeroed: somebody else's
+  Loop own;  // the loop of `loop`, unless that belongs to another world
   char folder[FOLDER_SIZE];
 } LoopWorld;
 
@@ -30,7 +30,7 @@ static inline bool loop_world_on_end(void *data) {
   return false;
 }
 
-/// Handles on this loop need not keep it running.
+/// Handles on this loop do not keep it running.
 static inline void loop_world_init(LoopWorld *world) {
   *world = (LoopWorld){0};
   world->loop = &world->own;
@@ -40,7 +40,7 @@ static inline void loop_world_init(LoopWorld *world) {
   assert_non_null(mkdtemp(world->folder));
 }
 
-/// Everything that was opened on the loop must have been closed.
+/// Everything that was opened on the loop must be closed by now.
 static inline void loop_world_deinit(LoopWorld *world) {
   loop_deinit(world->loop);
   char command[PATH_SIZE];
@@ -53,26 +53,28 @@ static inline void loop_world_on_wake(void *data, uint64_t now_ms) {
   (void)data, (void)now_ms;
 }
 
-/// Turns the loop once; waits at most TURN_MS.
+/// Runs one iteration of the loop, which waits at most TURN_MS.
 static inline void loop_world_turn_once(LoopWorld *world) {
   Timer wake = {0};
   Loop *loop = world->loop;
   uv_update_time(&loop->uv);
   loop_set_timer(loop, &wake, TURN_MS, loop_world_on_wake, NULL);
   uv_run(&loop->uv, UV_RUN_NOWAIT);  // arms the clock
-  // On a busy machine it may have been due already, and nothing else might end the wait.
+  // On a busy machine, the timer may have been due already. Then nothing else might end
+  // the wait.
   if (timers_is_set(&wake)) uv_run(&loop->uv, UV_RUN_ONCE);
   timers_stop(&loop->timers, &wake);
 }
 
-// As specs have it: the build knows how long things may take in it.
+// The environment variable that the build also sets for specs: how much longer things
+// may take.
 static inline uint64_t loop_world_deadline_us(void) {
   const char *seconds = getenv("PERIGEE_TEST_DEADLINE");
   return uv_hrtime() / 1000 +
          (seconds ? strtoull(seconds, NULL, 10) : DEADLINE_S) * 1000000;
 }
 
-/// Turns the loop until `condition` holds. False when that takes too long.
+/// Runs the loop until `condition` holds. Returns false after the deadline.
 static inline bool loop_world_wait(LoopWorld *world, bool (*condition)(void *data),
                                    void *data) {
   uint64_t deadline_us = loop_world_deadline_us();
@@ -83,7 +85,7 @@ static inline bool loop_world_wait(LoopWorld *world, bool (*condition)(void *dat
   return true;
 }
 
-/// Turns the loop for so long: for what must not happen.
+/// Runs the loop for a time, to show that something does not happen.
 static inline void loop_world_run(LoopWorld *world, uint64_t milliseconds) {
   uint64_t end_us = uv_hrtime() / 1000 + milliseconds * 1000;
   while (uv_hrtime() / 1000 < end_us) loop_world_turn_once(world);

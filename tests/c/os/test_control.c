@@ -1,4 +1,5 @@
-// The control socket: requests and late answers, its limits, and who may make it.
+// The control socket: requests and late answers, its limits, and the checks of its
+// folder.
 #include "os/control.h"
 
 #include <errno.h>
@@ -196,7 +197,7 @@ static void test_a_ninth_connection_is_closed(void **state) {
   }
 }
 
-// The deadline is long, so its timers are moved instead of waited for.
+// The test moves the timers instead of waiting for the long deadline.
 static void test_silence_ends_at_the_deadline(void **state) {
   (void)state;
   assert_int_equal(open_control(), 0);

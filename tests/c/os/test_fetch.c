@@ -23,9 +23,9 @@ typedef struct World {
   uint16_t port;
   Fetcher *fetcher;
   int ends, wanted;
-  uint32_t tokens[CLIENTS_MAX];  // of the ends with an answer
+  uint32_t tokens[CLIENTS_MAX];  // tokens of the requests that ended with an answer
   int answers;
-  Code code;  // of the last end without an answer
+  Code code;  // code of the last request that ended without an answer
 } World;
 
 // --- The server ---

@@ -1,4 +1,5 @@
-// Signals arrive on the loop, and do what they did before once the Signals are closed.
+// Signals arrive on the loop. After the Signals are closed, they have their former
+// effect.
 #include "os/signals.h"
 
 #include <signal.h>

@@ -1,5 +1,4 @@
-// Watching files through everything that editors, deployments and version control do to
-// them.
+// Watching files while editors, deployments and version control change them.
 #include "os/watch.h"
 
 #include <fcntl.h>
@@ -7,14 +6,14 @@
 
 #include "loop_world.h"
 
-enum { QUIET_MS = 160 };  // enough for a report, including the grace
+enum { QUIET_MS = 160 };  // long enough for a report, with the grace period
 
 typedef struct World {
   LoopWorld loop;
   Watch *watch;
   uint32_t told, awaited;
-  const char *asked;  // NULL: nothing is
-  bool is_asked_for;  // whether it was among what changed last
+  const char *asked;  // file that the callback asks about; NULL: none
+  bool is_asked_for;  // whether this file was among the last changes
 } World;
 
 static World world;
@@ -42,7 +41,7 @@ static int tear_down(void **state) {
 
 // --- Steps; paths are below the world's folder ---
 
-// In a place of its own per call, so that one call may have several.
+// Each call writes to a place of its own, so that one expression may have several.
 static const char *at(const char *name) {
   static char paths[8][PATH_SIZE];
   static unsigned next;
@@ -82,7 +81,7 @@ static bool is_told(void *data) {
   return world.told >= world.awaited;
 }
 
-// So many changes have been told in all, and no more come.
+// Expects that number of reports in all, and no further ones.
 static void expect_told(uint32_t count) {
   world.awaited = count;
   assert_true(loop_world_wait(&world.loop, is_told, NULL));
@@ -156,7 +155,7 @@ static void test_a_file_half_written_for_a_moment(void **state) {
   save("game.lua", "1");
   watch_one("game.lua");
   save("game.lua", "");
-  loop_world_run(&world.loop, 60);  // longer than is waited for quiet
+  loop_world_run(&world.loop, 60);  // longer than the wait for quiet
   assert_int_equal(world.told, 0);
   save("game.lua", "2");
   expect_told(1);
@@ -226,7 +225,7 @@ static void test_a_checkout_is_one_change(void **state) {
   expect_told(1);
 }
 
-// Tools that bring times back: what counts is what is in the file.
+// Some tools restore old times of files. Only the contents count.
 static void test_times_do_not_matter(void **state) {
   (void)state;
   struct timespec past[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
@@ -308,7 +307,7 @@ static void test_the_target_of_a_symlink_is_saved(void **state) {
   folder("third");
   save("third/game.lua", "2");
   link_to(at("third/game.lua"), "game.lua");
-  expect_nothing();  // the same text, but another place to watch from now on
+  expect_nothing();  // the same text; from now on, another place is watched
   save("third/game.lua", "3");
   expect_told(2);
 }
@@ -329,7 +328,8 @@ static void test_a_symlinked_folder_is_exchanged(void **state) {
   expect_nothing();
 }
 
-// As a volume of configuration files is updated: game.lua -> ..data/game.lua, ..data
+// Changes files as an update of a configuration volume does: game.lua ->
+// ..data/game.lua, ..data
 // -> 1.
 static void test_a_symlink_through_a_symlink(void **state) {
   (void)state;
@@ -484,7 +484,7 @@ static void test_a_file_saved_again_and_again(void **state) {
   uint32_t before = world.told;
   char text[16];
   snprintf(text, sizeof text, "%d", last);
-  save("game.lua", text);  // as it is already
+  save("game.lua", text);  // the file has this text already
   expect_nothing();
   assert_int_equal(world.told, before);
 }

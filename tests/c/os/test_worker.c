@@ -1,5 +1,5 @@
-// A worker's function runs beside the loop; its end comes in the loop, in worker_wait, or
-// in workers_end.
+// A worker's function runs beside the loop. Its end is reported in the loop, in
+// worker_wait, or in workers_end.
 #include "os/worker.h"
 
 #include <stdatomic.h>
@@ -12,7 +12,7 @@ typedef struct World {
   LoopWorld loop;
   atomic_bool may_end;
   atomic_int runs;
-  uv_thread_t thread;  // on which it ran
+  uv_thread_t thread;  // thread on which the function ran
   int ends;
 } World;
 

@@ -1,4 +1,4 @@
-// Players of a server where lost sessions wait.
+// Players of a server that keeps sessions without a connection.
 #pragma once
 
 #include "resume.h"
@@ -26,7 +26,7 @@ static inline Player play(World *world, const char *name) {
   return player;
 }
 
-/// Up to the WELCOME.
+/// Connects a client up to its WELCOME.
 static inline void come_back(World *world, Player *player, uint32_t received) {
   player->client.conn = fake_open(world->net, FRAMING_PACKETS, "192.0.2.1");
   say_resume(world->net, player->client.conn, &player->ticket, received);

@@ -172,7 +172,8 @@ static void bots_end_with_a_room_without_players(void **state) {
   expect_no_events(world);
   assert_null(relay_room(world->relay, duel));
   uint32_t lobby = create(world, "lobby");
-  for (int i = 0; i < 4; i++) add(world, lobby, 0);  // max_bots counts those that exist
+  // Max_bots counts the bots that exist now.
+  for (int i = 0; i < 4; i++) add(world, lobby, 0);
 }
 
 static void bots_leave_in_any_order(void **state) {

@@ -40,7 +40,8 @@ static void priority_and_reliable_are_carried(void **state) {
   expect_no_answer(sent);
   assert_int_equal(sent->packet.flags, PACKET_RELIABLE);
   assert_int_equal(sent->packet.priority, PRIORITY_HIGH);
-  assert_int_equal(sent->priority, PRIORITY_NORMAL);  // the one place of all reliable
+  // RELIABLE packets have their place among normal ones.
+  assert_int_equal(sent->priority, PRIORITY_NORMAL);
   assert_int_equal(sent->flags, OUT_KEEP);
   expect_quiet(world, ann);
 }
@@ -151,7 +152,7 @@ static void count_drops(void *data, LogLevel level, const char *text, size_t siz
   if (size > sizeof line && strncmp(text, line, sizeof line - 1) == 0) ++*(int *)data;
 }
 
-// How many lines there are when messages are dropped every 100 ms.
+// Counts the lines of the log while messages are dropped every 100 ms.
 static int warnings_in(World *world, Client peer, int seconds) {
   int lines = 0;
   log_set_sink(count_drops, &lines);
@@ -168,11 +169,12 @@ static int warnings_in(World *world, Client peer, int seconds) {
 static void warnings_of_drops_grow_rarer(void **state) {
   World *world = *state;
   Client ann = enter(world, "ann"), bob = enter(world, "bob");
-  assert_int_equal(warnings_in(world, ann, 60), 6);    // after 0, 1, 3, 7, 15, 31 s
-  assert_int_equal(warnings_in(world, ann, 600), 10);  // from 63 s on one a minute
+  assert_int_equal(warnings_in(world, ann, 60), 6);  // after 0, 1, 3, 7, 15, 31 s
+  // From 63 s on, one line a minute.
+  assert_int_equal(warnings_in(world, ann, 600), 10);
   assert_int_equal(warnings_in(world, bob, 3), 2);
   fake_advance(world->net, 200000);
-  assert_int_equal(warnings_in(world, ann, 3), 2);  // it had been quiet
+  assert_int_equal(warnings_in(world, ann, 3), 2);  // after a quiet time
 }
 
 int main(void) {

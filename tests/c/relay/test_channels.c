@@ -72,7 +72,7 @@ static void the_script_decides_who_serves(void **state) {
   Event his = next_of(world, EVENT_CHANNEL_OPEN, bob);
   relay_serve(world->relay, &his);
   expect_answer(expect_control(world->net, bob.conn, CONTROL_CHANNEL_OPENED), 5);
-  relay_serve(world->relay, &hers);  // too late
+  relay_serve(world->relay, &hers);  // the answer comes too late
   expect_answer(expect_error(world, ann, CODE_CHANNEL_TAKEN), 4);
   end(world);
 }

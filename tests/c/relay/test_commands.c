@@ -70,7 +70,8 @@ static void a_rollback_forgets_everything(void **state) {
   assert_int_equal(relay_stats(world->relay).errors, 1);
 }
 
-// As in a reload: several handlers, of which one fails, and then all or nothing.
+// As in a reload: several handlers run, of which one fails. Then either all commands
+// are carried out or none.
 static void a_rollback_to_a_mark_leaves_what_was_before_it(void **state) {
   World *world = *state;
   script(world, 0, NULL);
@@ -121,7 +122,8 @@ static void a_message_carries_its_options(void **state) {
   assert_int_equal(sent->packet.flags, PACKET_RELIABLE | PACKET_RESPONSE);
   assert_int_equal(sent->packet.ref, 55);
   assert_int_equal(sent->packet.priority, PRIORITY_LOW);
-  assert_int_equal(sent->priority, PRIORITY_NORMAL);  // the one place of all reliable
+  // RELIABLE packets have their place among normal ones.
+  assert_int_equal(sent->priority, PRIORITY_NORMAL);
   assert_int_equal(sent->flags, OUT_KEEP);
   assert_int_equal(sent->key, 0);
 }

@@ -1,12 +1,12 @@
-// The queue to the script: what is pushed, in which order, and what of it is still true
-// when its turn comes.
+// The queue of events for the script: which events it gets, in which order, and which
+// are dropped because they are no longer true.
 #include "world.h"
 
 enum { ROOM_HOOKS = HOOK_JOIN | HOOK_LEAVE | HOOK_BROADCAST | HOOK_MESSAGE };
 
 static const RoomKind HOOKED = {.auto_create = true, .hooks = ROOM_HOOKS};
 
-// Joins a room whose kind asks the script.
+// Joins a room whose kind has on_join.
 static uint32_t join_hooked(World *world, Client client) {
   ask_join(world, client, "duel:1");
   begin(world);
@@ -89,7 +89,8 @@ static void events_of_the_layer_above_keep_their_order(void **state) {
   assert_true(relay_has_events(world->relay));
   begin(world);
   next(world, OWN_URGENT);
-  push_own(world, OWN_BACKGROUND, 0, 3);  // caused by a handler: the next one
+  // A handler caused this event, so it is the next one.
+  push_own(world, OWN_BACKGROUND, 0, 3);
   expect_text(next(world, OWN_BACKGROUND).data, "own");
   assert_int_equal(next(world, OWN_EVENT).a, 1);
   end(world);
@@ -237,7 +238,7 @@ static void what_was_sent_before_the_end_is_handled(void **state) {
   expect_control(world->net, bob.conn, CONTROL_PEER_LEFT);
 }
 
-// The room that was made for it goes with it.
+// The room that the join made is deleted with the join.
 static void a_join_of_a_closed_peer_is_skipped(void **state) {
   World *world = *state;
   script(world, 0, &HOOKED);

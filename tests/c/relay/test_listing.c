@@ -1,4 +1,5 @@
-// Queries of rooms: what is listed, in which order, and how much one query may do.
+// Queries of rooms: their results, the order of results, and the limit of work of one
+// query.
 #include "relay/listing.h"
 
 #include "world.h"
@@ -20,7 +21,7 @@ static void set_meta(World *world, uint32_t room, const char *key, const char *j
   relay_commit(world->relay);
 }
 
-// The names that a query finds, and behind a slash that of the next page.
+// Returns the names that a query finds. A slash and the name for the next page follow.
 static const char *find(World *world, const char *json) {
   static char names[4096];
   size_t size = 0;
@@ -220,7 +221,8 @@ static size_t count_names(World *world, Client client, const char *json, char *n
   return count;
 }
 
-// Rooms with the most public meta: each page has those that fit, and no room is lost.
+// Rooms with the most public meta: each page has the rooms that fit, and no room is
+// left out.
 static void pages_end_before_they_are_too_large(void **state) {
   World *world = *state;
   char big[ROOM_PUBLIC_BYTES], next[200], json[300] = "{}";

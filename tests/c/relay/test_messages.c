@@ -154,7 +154,7 @@ static void channels_of_others_are_not_found(void **state) {
   assert_false(relay_has_events(world->relay));
 }
 
-// Only the script's host knows which sessions of LLMs there are.
+// Only the host of the script knows the sessions of LLMs.
 static void channels_of_sessions_are_the_hosts(void **state) {
   World *world = *state;
   Client ann = enter(world, "ann");

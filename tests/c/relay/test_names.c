@@ -1,4 +1,4 @@
-// Names of peers: who may have which, and who hears of a new one.
+// Names of peers: which names a peer may have, and who is notified of a new name.
 #include "suspended.h"
 
 static void unique(World *world, UniqueNames among) {
@@ -6,7 +6,7 @@ static void unique(World *world, UniqueNames among) {
   session_set_limits(world->session, &world->session_limits);
 }
 
-// PEER_RENAMED; room 0: told to the peer itself.
+// PEER_RENAMED; room 0: about the peer itself
 static void expect_renamed(World *world, Client client, uint32_t room, uint32_t peer,
                            const char *name) {
   const Sent *sent = expect_control(world->net, client.conn, CONTROL_PEER_RENAMED);
@@ -103,11 +103,11 @@ static void text_peers_may_not_have_the_name_of_another_text_peer(void **state) 
   Client guest = enter_text(world), other = enter_text(world);
   enter(world, "zoe");
   enter(world, "zoe");
-  type_line(world, guest, "/name zoe");  // a binary peer's
+  type_line(world, guest, "/name zoe");  // name of a binary peer
   expect_line(world->net, guest.conn, "* you are now zoe");
   type_line(world, other, "/name zoe");
   expect_line(world->net, other.conn, TAKEN);
-  type_line(world, guest, "/name zoe");  // its own
+  type_line(world, guest, "/name zoe");  // the peer's own name
   expect_line(world->net, guest.conn, "* you are now zoe");
   type_line(world, guest, "/quit");
   type_line(world, other, "/name zoe");
@@ -197,7 +197,7 @@ static void members_and_the_peer_itself_hear_of_a_name_given_by_the_script(
   expect_line(world->net, guest.conn, "* ann is now zoe");
   expect_quiet(world, bob);
   expect_quiet(world, ann);
-  assert_int_equal(rename_to(world, ann, "zoe"), 0);  // nothing new
+  assert_int_equal(rename_to(world, ann, "zoe"), 0);  // the name is the same as before
   relay_commit(world->relay);
   expect_quiet(world, ann);
 }
@@ -271,7 +271,7 @@ static void a_name_in_use_given_by_on_connect_is_refused(void **state) {
   expect_code(world->net, ann.conn, CONTROL_REJECTED, CODE_REJECTED);
 }
 
-// A name in HELLO that is in use does no harm where the script gives another.
+// A HELLO with a name in use is accepted if the script gives another name.
 static void on_connect_may_give_a_free_name_to_one_that_came_with_a_used_one(
     void **state) {
   World *world = *state;

@@ -1,5 +1,5 @@
-// One order for the script and its clients: commands that wait for on_create and on_join,
-// and those behind them.
+// One order for the script and its clients: commands that wait for on_create or
+// on_join, and the commands behind them.
 #include "world.h"
 
 static const RoomKind ASKING = {.auto_create = true, .hooks = HOOK_JOIN};
@@ -20,7 +20,7 @@ static uint32_t reserve(World *world, const char *name) {
   return room;
 }
 
-// A drain that brings an outcome alone.
+// A drain in which only an outcome comes.
 static void expect_outcome(World *world, EventType type, uint32_t token, Code code) {
   begin(world);
   Event event = next(world, type);
@@ -89,7 +89,7 @@ static void a_handler_that_waits_holds_back_what_is_for_its_peer_alone(void **st
   end(world);
   expect_quiet(world, ann);
   expect_message(world, bob, 0, "[\"hi\",1]");
-  command(world, message(TARGET_PEER, ann.id));  // another handler's
+  command(world, message(TARGET_PEER, ann.id));  // of another handler
   relay_commit(world->relay);
   expect_message(world, ann, 0, "[\"hi\",1]");
   begin(world);

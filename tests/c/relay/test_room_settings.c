@@ -1,5 +1,5 @@
-// Settings of rooms, of their kind and of their own: locked, password, permanent, resume; and
-// the order of members.
+// Settings of rooms, from their kinds and of their own: locked, password, permanent,
+// resume. Also the order of members.
 #include "suspended.h"
 
 static void ask_join_with(World *world, Client client, const char *name,
@@ -171,7 +171,7 @@ static void wrong_join_options_are_protocol_errors(void **state) {
   expect_code(world->net, ann.conn, CONTROL_CLOSING, CODE_PROTOCOL);
 }
 
-// Each KiB of options takes the place of a join.
+// Each KiB of options counts as one more waiting join.
 static void joins_with_options_do_not_wait_without_limit(void **state) {
   World *world = *state;
   world->limits.max_rooms = 1000;

@@ -228,7 +228,8 @@ static void a_long_list_goes_on_in_peer_joined(void **state) {
     assert_int_equal(reader_u32(&reader), clients[i].id);
   }
   expect_quiet(world, last);
-  // WELCOME, JOINED, and the rest as one: it counts as one of those that may wait.
+  // WELCOME, JOINED, and a third message with the rest, which counts as one waiting
+  // message.
   assert_int_equal(fake_writes(world->net, last.conn), 3);
 }
 

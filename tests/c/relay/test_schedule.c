@@ -12,7 +12,7 @@ static World *timed(void **state, uint32_t hooks) {
   return world;
 }
 
-// The handler of `event` takes that long.
+// Makes the handler of `event` take that long.
 static void take_time(World *world, const Event *event, uint64_t us) {
   uint64_t started_us = net_clock_us(world->net);
   fake_jump(world->net, us / 1000);
@@ -80,11 +80,11 @@ static void a_costly_event_of_the_game_waits_for_its_turn_with_the_others(
   Event event = next(world, OWN_EVENT);
   take_time(world, &event, 10 * SLICE_US);
   next_of(world, EVENT_MESSAGE,
-          ann);  // one of each class, even in a slice that is over
+          ann);  // one event of each class, even after the end of the slice
   end(world);
   fake_jump(world->net, 50);
   fake_advance(world->net, 0);
-  for (int i = 0; i < 3; i++) {  // the sockets are looked at before that goes on
+  for (int i = 0; i < 3; i++) {  // the sockets are looked at before the next event
     begin(world);
     if (i == 0) assert_int_equal(next(world, EVENT_TICK).room, duel);
     end(world);
@@ -114,7 +114,7 @@ static void costly_newcomers_have_a_turn_each(void **state) {
   }
   begin(world);
   int connects = 0;
-  for (int i = 0; i < 4; i++) {  // one turn of each of the four
+  for (int i = 0; i < 4; i++) {  // one event of each of the four
     assert_true(relay_next_event(world->relay, &event));
     connects += event.type == EVENT_CONNECT;
   }
@@ -305,7 +305,8 @@ static void commands_go_on_in_the_next_slices_before_any_handler(void **state) {
     begin(world);
     if (!relay_next_event(world->relay, &event)) continue;
     assert_int_equal(event.type, OWN_URGENT);
-    assert_int_equal(fake_writes(world->net, bob.conn), MANY + 1);  // and WELCOME
+    // One of them is WELCOME.
+    assert_int_equal(fake_writes(world->net, bob.conn), MANY + 1);
   }
 }
 
@@ -318,7 +319,7 @@ static void few_commands_are_not_divided_among_slices(void **state) {
   for (int i = 0; i < 1000; i++) command(world, message(TARGET_PEER, bob.id));
   take_time(world, &event, SLICE_US);
   relay_begin_commit(world->relay);
-  assert_int_equal(fake_writes(world->net, bob.conn), 1001);  // and WELCOME
+  assert_int_equal(fake_writes(world->net, bob.conn), 1001);  // one of them is WELCOME
   end(world);
 }
 

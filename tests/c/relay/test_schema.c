@@ -1,5 +1,6 @@
-// Messages that the game's schema names: packed for peers that know it, JSON for plain ones,
-// lines for text peers; who needs JSON at all; and which protocol hashes are good.
+// Messages that the game's schema describes: packed for peers that know the schema,
+// JSON for other peers, lines for text peers; which targets need JSON; and which
+// protocol hashes are accepted.
 #include "world.h"
 
 enum { NUMBER = 7 };
@@ -116,7 +117,7 @@ static void json_is_needed_where_somebody_may_be_plain(void **state) {
   assert_false(relay_needs_json(relay, TARGET_PEER, ann.id, 0));
   assert_false(relay_needs_json(relay, TARGET_ROOM, lobby, ann.id));
   assert_true(
-      relay_needs_json(relay, TARGET_ROOM, lobby, bob.id));  // is let in just now
+      relay_needs_json(relay, TARGET_ROOM, lobby, bob.id));  // is being accepted now
   command(world, (Command){.type = COMMAND_JOIN, .id = bob.id, .room = hall});
   assert_true(relay_needs_json(relay, TARGET_ROOM, hall, 0));
   relay_commit(relay);

@@ -1,6 +1,6 @@
-// Many things at once: clients of both kinds that act at random, a script that answers
-// at once, late or never, reloads, time. In all cases the lists of members agree,
-// nothing waits for ever, and nothing is lost or freed twice.
+// Many things at once: binary and text clients that act at random, a script that
+// answers at once, late or never, reloads, and time. In all cases the lists of members
+// agree, nothing waits for ever, and nothing is lost or freed twice.
 #include "world.h"
 
 enum { CLIENTS = 24, STEPS = 6000, LATE = 16, ROOM_NAMES = 6, TOKENS = 65536 };
@@ -10,9 +10,9 @@ typedef struct Storm {
   uint32_t random;
   Client clients[CLIENTS];
   bool is_text[CLIENTS];
-  Event late[LATE];  // verdicts to be given later
+  Event late[LATE];  // events whose verdicts come later
   uint32_t handled, joins, outcomes;
-  bool has_outcome[TOKENS];  // of the join with that token
+  bool has_outcome[TOKENS];  // whether the join with that token has an outcome
 } Storm;
 
 static uint32_t choose(Storm *storm, uint32_t below) {

@@ -1,5 +1,5 @@
-// Members whose line is lost: they stay in their rooms, miss what is unreliable, and
-// get the rest when they are back.
+// Members whose connection is lost: they stay in their rooms, miss unreliable messages,
+// and get all reliable ones after a resume.
 #include "suspended.h"
 
 static void cut(World *world, Player *player) {
@@ -7,7 +7,7 @@ static void cut(World *world, Player *player) {
   fake_end(world->net, player->client.conn, CODE_RESET);
 }
 
-// A JOINED with so many others; returns the room.
+// Expects a JOINED with that number of other members; returns the room.
 static uint32_t expect_joined(World *world, Player player, uint16_t others) {
   const Sent *sent = expect_control(world->net, player.client.conn, CONTROL_JOINED);
   Reader reader = reader_of(sent->packet.payload, sent->packet.length);
@@ -43,7 +43,7 @@ static void a_member_stays_and_hears_what_is_reliable(void **state) {
   join(world, bob.client, "lobby");
   overlook(world, ann.client);
   cut(world, &bob);
-  expect_quiet(world, ann.client);  // no PEER_LEFT
+  expect_quiet(world, ann.client);  // no PEER_LEFT comes
   assert_int_equal(count_of(world, lobby), 2);
   say_room(world, lobby, 0);
   say_room(world, lobby, PACKET_RELIABLE);
@@ -100,7 +100,8 @@ static void on_resume_is_told_of_the_gap(void **state) {
   for (int i = 0; i < 3; i++) say_room(world, lobby, 0);
   say_room(world, room, 0);
   say_room(world, room, PACKET_RELIABLE);
-  Command said = message(TARGET_ROOM, room);  // not for bob, so bob does not miss it
+  // Bob is not a receiver, so bob does not miss it.
+  Command said = message(TARGET_ROOM, room);
   said.except = (uint32_t[]){bob.client.id, bob.client.id};
   said.except_count = 2;
   command(world, said);
@@ -219,7 +220,7 @@ static void a_join_that_waits_goes_on(void **state) {
   Event event = next_of(world, EVENT_JOIN, bob.client);
   end(world);
   cut(world, &bob);
-  relay_admit(world->relay, &event);  // while it is suspended
+  relay_admit(world->relay, &event);  // while the peer is suspended
   assert_int_equal(count_of(world, lobby), 1);
   come_back(world, &bob, 0);
   assert_int_equal(expect_joined(world, bob, 0), lobby);
@@ -230,11 +231,12 @@ static void a_join_that_waits_goes_on(void **state) {
   ask_join(world, bob.client, "lobby");
   cut(world, &bob);
   begin(world);
-  event = next_of(world, EVENT_JOIN, bob.client);  // asked before, heard after
+  // The event of a join before the loss.
+  event = next_of(world, EVENT_JOIN, bob.client);
   end(world);
   come_back(world, &bob, 0);
   expect_ack(world->net, bob.client.conn, 0);
-  relay_admit(world->relay, &event);  // once it is back
+  relay_admit(world->relay, &event);  // after the resume
   assert_int_equal(expect_joined(world, bob, 0), lobby);
 }
 
@@ -315,7 +317,8 @@ static void a_crowd_that_waits_too_long_for_acks_ends(void **state) {
     say_room(world, lobby, PACKET_RELIABLE);
     if (i == 100) say_ack(world->net, players[0].client.conn, 100);
   }
-  assert_int_equal(count_of(world, lobby), 5);  // nobody goes underneath the sender
+  // Members leave later, not while the sender sends.
+  assert_int_equal(count_of(world, lobby), 5);
   fake_advance(world->net, 1);
   assert_int_equal(count_of(world, lobby), 1);
   overlook(world, players[1].client);

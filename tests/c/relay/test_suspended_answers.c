@@ -1,8 +1,8 @@
-// Requests whose answer is lost with the connection: the notice that their sender gets
-// when it is back.
+// Requests whose answer is lost with the connection: their senders get a notification
+// after the resume.
 #include "suspended.h"
 
-// Sends a RELIABLE request; it is counted as received.
+// Sends a RELIABLE request, and checks that the server counts it.
 static void ask(World *world, Player player, ControlType type, uint16_t ref,
                 Buf *payload) {
   Packet request = asking(control(type), ref);
@@ -17,11 +17,11 @@ static void ask_named(World *world, Player player, ControlType type, uint16_t re
 }
 
 static void cut(World *world, Player *player) {
-  skip_all(world->net, player->client.conn);  // nothing of it arrives
+  skip_all(world->net, player->client.conn);  // the client receives none of it
   fake_end(world->net, player->client.conn, CODE_RESET);
 }
 
-// The answer of that type to the request of that ref, sent again.
+// Expects that the answer of this type and ref is sent again.
 static void expect_again(World *world, Player player, ControlType type, uint16_t ref) {
   const Sent *sent = expect_control(world->net, player.client.conn, type);
   assert_int_equal(sent->packet.flags, PACKET_RELIABLE | PACKET_RESPONSE);
@@ -40,7 +40,8 @@ static void refusals_come_again(void **state) {
   Event event = next_of(world, EVENT_JOIN, bob.client);
   end(world);
   cut(world, &bob);
-  relay_refuse(world->relay, &event, CODE_REJECTED, "no");  // while it is suspended
+  // While the peer is suspended.
+  relay_refuse(world->relay, &event, CODE_REJECTED, "no");
   come_back(world, &bob, 0);
   expect_ack(world->net, bob.client.conn, 2);
   expect_again(world, bob, CONTROL_ERROR, 1);
@@ -62,7 +63,8 @@ static void lists_and_channels_come_again(void **state) {
   expect_quiet(world, bob.client);
 }
 
-// Older than the list of rooms that comes with a resume, they would contradict it.
+// These answers are older than the list of rooms of the resume, and would contradict
+// it.
 static void the_list_of_rooms_stands_for_joined_and_left(void **state) {
   World *world = *state;
   uint32_t lobby = create(world, "lobby"), arena = create(world, "arena");

@@ -1,6 +1,5 @@
-// Lines that are lost and come back in the midst of everything else: joins, leaves, kicks
-// and messages at random, beside a model that knows which reliable messages each has to
-// get, and in which order.
+// Connections that are lost and resumed amid random joins, leaves, kicks and messages.
+// A model knows which reliable messages each player must get, and in which order.
 #include "suspended.h"
 
 enum { STORM_PLAYERS = 12, STORM_ROOMS = 3, STORM_STEPS = 20000 };
@@ -10,8 +9,8 @@ typedef struct Stormed {
   Player player;
   bool is_suspended, is_in[STORM_ROOMS];
   uint32_t wanted[RELIABLE_WINDOW];
-  uint32_t first, last;  // of those wanted
-  uint32_t got;          // reliable ones so far
+  uint32_t first, last;  // numbers of the first and last expected message
+  uint32_t got;          // number of reliable messages received so far
 } Stormed;
 
 typedef struct Storm {
@@ -27,7 +26,7 @@ static uint32_t pick(Storm *storm, uint32_t count) {
   return (uint32_t)(storm->random >> 33) % count;
 }
 
-// Takes all that came; the line may break before the last of it.
+// Takes all messages; the connection may be lost before the last of them.
 static void hear(Storm *storm, Stormed *at, uint32_t most) {
   const Sent *sent;
   while (most-- > 0 && (sent = fake_next(storm->world->net, at->player.client.conn))) {

@@ -1,10 +1,10 @@
-// Ticks of rooms and of the game, and what a reload changes of them.
+// Ticks of rooms and of the game, and the effect of a reload on them.
 #include "world.h"
 
 static const RoomKind TICKING = {
     .auto_create = true, .hooks = HOOK_TICK, .tick_rate = 30};
 
-// Lets `ms` pass and drains every turn; returns how many events came.
+// Lets `ms` pass, with a drain in each iteration; returns the number of events.
 static uint32_t run(World *world, uint64_t ms, Event *last) {
   uint32_t count = 0;
   for (uint64_t i = 0; i < ms; i++) {

@@ -1,10 +1,10 @@
-// The script's yes and no to CONNECT, JOIN and BROADCAST, at once or much later.
+// The script's verdicts on CONNECT, JOIN and BROADCAST, at once or much later.
 #include "world.h"
 
 static const RoomKind WATCHED = {
     .auto_create = true, .capacity = 2, .hooks = HOOK_JOIN | HOOK_BROADCAST};
 
-// Says HELLO and returns the event that asks about it.
+// Sends HELLO, and returns the event that waits for a verdict on it.
 static Event ask_in(World *world, ConnId *conn) {
   *conn = fake_open(world->net, FRAMING_PACKETS, "192.0.2.1");
   say_hello(world->net, *conn, "ann");
@@ -75,7 +75,7 @@ static void a_verdict_for_a_peer_that_left_is_ignored(void **state) {
   expect_no_events(world);
 }
 
-// A REQUEST to join, and the event that asks about it.
+// Sends a REQUEST to join; returns its event.
 static Event ask_to_join(World *world, Client client, uint16_t ref) {
   Buf name = with_str8("duel:1");
   say(world->net, client.conn, asking(control(CONTROL_JOIN), ref), &name);

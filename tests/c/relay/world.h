@@ -1,5 +1,5 @@
-// A whole server without sockets and without Lua: net is fake, session and relay are
-// real, the test plays the clients and, where there is one, the script.
+// A whole server without sockets and without Lua. Net is fake; session and relay are
+// real; the test plays the clients and the script.
 #pragma once
 
 #include "base/err.h"
@@ -13,9 +13,9 @@ typedef struct World {
   Relay *relay;
   SessionLimits session_limits;
   RelayLimits limits;
-  bool is_stale;                        // own events do not matter any more
-  uint32_t taken, executed, discarded;  // the id (or `a`) of the last own one
-  size_t live;                          // allocations before it began
+  bool is_stale;                        // whether own events are outdated
+  uint32_t taken, executed, discarded;  // id (or `a`) of the last own event or command
+  size_t live;                          // allocations before the world was made
 } World;
 
 typedef struct Client {
@@ -94,7 +94,8 @@ static inline int tear_down(void **state) {
 
 // --- The script ---
 
-/// A script with these handlers of the game, and one kind `duel` if that is not NULL.
+/// Sets a script with these handlers of the game; with `kind` not NULL, also one kind
+/// `duel`.
 static inline void script(World *world, uint32_t game_hooks, const RoomKind *duel) {
   relay_set_scripted(world->relay);
   relay_kinds_begin(world->relay, game_hooks);
@@ -104,7 +105,7 @@ static inline void script(World *world, uint32_t game_hooks, const RoomKind *due
 
 static inline void begin(World *world) { relay_begin_drain(world->relay); }
 
-/// The next event, which has to be of that type.
+/// Returns the next event, and checks its type.
 static inline Event next(World *world, int type) {
   Event event;
   assert_true(relay_next_event(world->relay, &event));
@@ -118,14 +119,14 @@ static inline Event next_of(World *world, int type, Client client) {
   return event;
 }
 
-/// The drain is over.
+/// Ends the drain.
 static inline void end(World *world) {
   Event event;
   if (relay_next_event(world->relay, &event))
     fail_msg("unexpected event %u", event.type);
 }
 
-/// A drain that brings nothing.
+/// Expects a drain without events.
 static inline void expect_no_events(World *world) {
   begin(world);
   end(world);
@@ -142,12 +143,12 @@ static inline void expect_text(Text text, const char *expected) {
   assert_memory_equal(text.bytes, expected, text.size);
 }
 
-/// Queues a command that has to be good.
+/// Queues a command that must be accepted.
 static inline void command(World *world, Command command) {
   assert_int_equal(relay_command(world->relay, &command), 0);
 }
 
-/// A message `hi` with the value 1 and the exceptions that the caller adds.
+/// Returns a message `hi` with the value 1, to which the caller adds exceptions.
 static inline Command message(Target target, uint32_t id) {
   return (Command){.type = COMMAND_MESSAGE,
                    .target = (uint8_t)target,
@@ -168,7 +169,7 @@ static inline uint32_t create(World *world, const char *name) {
 
 // --- Clients ---
 
-/// A connected binary client.
+/// Returns a connected binary client.
 static inline Client enter_from(World *world, const char *name, const char *address) {
   Client client = {.conn = fake_open(world->net, FRAMING_PACKETS, address)};
   say_hello(world->net, client.conn, name);
@@ -182,7 +183,7 @@ static inline Client enter(World *world, const char *name) {
   return enter_from(world, name, "192.0.2.1");
 }
 
-/// A connected text client.
+/// Returns a connected text client.
 static inline Client enter_text(World *world) {
   Client client = {.conn = fake_open(world->net, FRAMING_LINES, "192.0.2.1")};
   const Sent *sent = fake_next(world->net, client.conn);
@@ -202,7 +203,7 @@ static inline void ask_join(World *world, Client client, const char *name) {
   say(world->net, client.conn, control(CONTROL_JOIN), &payload);
 }
 
-/// Joins; returns the room's id.
+/// Joins a room; returns its id.
 static inline uint32_t join(World *world, Client client, const char *name) {
   ask_join(world, client, name);
   const Sent *sent = expect_control(world->net, client.conn, CONTROL_JOINED);
@@ -232,7 +233,7 @@ static inline void broadcast(World *world, Client client, uint32_t room,
   say(world->net, client.conn, control(CONTROL_BROADCAST), &payload);
 }
 
-/// A message on channel 2.
+/// Sends a message on channel 2.
 static inline Packet message_packet(void) {
   return (Packet){.channel = CHANNEL_MESSAGE, .priority = PRIORITY_NORMAL};
 }

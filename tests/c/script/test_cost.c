@@ -1,5 +1,5 @@
-// Costs by handler: the percentile of the histogram, the limits of separate costs, the
-// order.
+// Costs by handler: the percentile of the histogram, the limit of separate costs, and
+// their order.
 #include "script/cost.h"
 
 #include <setjmp.h>

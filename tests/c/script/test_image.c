@@ -1,5 +1,5 @@
-// Images of Lua data: what is read is what was taken, with its cycles, numbers and objects;
-// other bytes are refused.
+// Images of Lua data: a value that is read equals the written one, with its cycles,
+// numbers and objects. Other bytes are refused.
 #include "script/image.h"
 
 #include <lauxlib.h>
@@ -50,7 +50,8 @@ static ImageResult take(lua_State *L, const char *lua, Buf *image) {
   return result;
 }
 
-// Checks a value, which `check` gets as `...`, after its way through an image.
+// Writes a value to an image and reads it. `check` gets the value that was read as
+// `...`.
 static void expect(void **state, const char *value, const char *check) {
   lua_State *L = state_of(state);
   Buf image = {0};
@@ -167,7 +168,7 @@ static void cut_or_changed_bytes_do_no_harm(void **state) {
   take(L, "local t = { 1, 'two', { 3.5, -4 }, object 'a' }; t.t = t; return t", &image);
   int top = lua_gettop(L);
   for (size_t size = 0; size < image.size; size++) {
-    uint8_t *cut = malloc(size + 1);  // of exactly its size, for ASan
+    uint8_t *cut = malloc(size + 1);  // has exactly its size, for ASan
     memcpy(cut, image.data, size);
     assert_false(image_read(L, AT_FIND, cut, size));
     free(cut);

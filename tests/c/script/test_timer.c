@@ -21,7 +21,7 @@ static int tear_down_host(void **state) {
   return tear_down(state);
 }
 
-// Lets `ms` pass and drains every iteration; returns how many events came.
+// Lets `ms` pass and drains in every iteration; returns the number of events.
 static uint32_t run(World *world, uint64_t ms) {
   uint32_t count = 0;
   for (uint64_t i = 0; i < ms; i++) {

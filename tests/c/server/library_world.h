@@ -22,7 +22,7 @@ enum { TOLD_MAX = 256, TEXT_SIZE = 64, DEADLINE_S = 10 };
 
 /// A call of a handler, or an event of the inbox.
 typedef struct Told {
-  perigee_server_event event;  // its texts are not valid any more
+  perigee_server_event event;  // event; its texts are no longer valid
   char peer_name[TEXT_SIZE], room_name[TEXT_SIZE], name[TEXT_SIZE], data[TEXT_SIZE];
   char text[TEXT_SIZE], auth[TEXT_SIZE];
 } Told;
@@ -30,12 +30,12 @@ typedef struct Told {
 typedef struct World {
   perigee_server *server;
   PerigeeClient *client;
-  PerigeeEvent client_event;  // the last one that was waited for
+  PerigeeEvent client_event;  // last event for which a test waited
   char client_data[TEXT_SIZE], client_text[TEXT_SIZE];
   Told told[TOLD_MAX];
   int count;
-  int verdict;  // what on_connect, on_join and on_broadcast return
-  int accept;   // what on_accept returns
+  int verdict;  // result of on_connect, on_join and on_broadcast
+  int accept;   // result of on_accept
 } World;
 
 static inline void copy_text(char out[TEXT_SIZE], perigee_server_text text) {
@@ -173,7 +173,7 @@ static inline void turn(World *world) {
   perigee_poll(world->client, 0);
 }
 
-/// Turns until the client has an event of that type.
+/// Polls until the client has an event of that type.
 static inline void expect_client(World *world, PerigeeEventType type) {
   for (uint64_t until = deadline(); now_ms() < until; turn(world)) {
     for (const PerigeeEvent *event; (event = perigee_next_event(world->client));) {
@@ -188,7 +188,7 @@ static inline void expect_client(World *world, PerigeeEventType type) {
   fail_msg("the client has had no event %d", (int)type);
 }
 
-/// Turns until the host has been told something of that type after the first `from` ones.
+/// Polls until the host has got an event of that type after its first `from` ones.
 static inline const Told *expect_after(World *world, int from, int type) {
   for (uint64_t until = deadline(); now_ms() < until; turn(world))
     for (int i = from; i < world->count; i++)
@@ -219,7 +219,7 @@ static inline uint32_t create_room(World *world, const char *name) {
   return told->event.room;
 }
 
-/// The client joins a room; returns the client's number of it.
+/// Makes the client join a room; returns the number by which the client knows the room.
 static inline uint32_t join(World *world, const char *name) {
   expect_client(world, PERIGEE_CONNECTED);
   assert_true(perigee_join(world->client, name, 0) > 0);
@@ -237,7 +237,7 @@ static inline int set_meta(World *world, uint32_t room, const char *key,
   return expect_after(world, from, PERIGEE_SERVER_RESULT)->event.code;
 }
 
-/// Whether a snapshot has the room.
+/// Returns whether a snapshot has the room.
 static inline bool has_room(const World *world, const char *name) {
   perigee_server_snapshot *seen = perigee_server_take_snapshot(world->server);
   bool has = false;

@@ -253,7 +253,7 @@ function suite.wrong_use_is_an_error()
   expect_error("no simulated server", sim.close, id)
 end
 
--- Left open: the end of the tool takes them down.
+-- Stays open: the end of the tool frees it.
 function suite.servers_may_be_forgotten()
   local id = open()
   join(id)

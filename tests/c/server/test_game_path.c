@@ -1,4 +1,5 @@
-// Where a game lies: what is one, what is wrong with what is none, and its name.
+// The path of a game: which paths are games, the reports of others, and the name of a
+// game.
 #include "server/game_path.h"
 
 #include <setjmp.h>

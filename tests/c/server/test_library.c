@@ -150,7 +150,8 @@ static void a_verdict_may_come_later(void **state) {
   perigee_server_verdict(world.server, token, PERIGEE_REJECT, "not today");
   expect_client(&world, PERIGEE_FAILED);
   assert_string_equal(world.client_text, "not today");
-  perigee_server_verdict(world.server, token, PERIGEE_ACCEPT, NULL);  // it is over
+  // The event has a verdict already.
+  perigee_server_verdict(world.server, token, PERIGEE_ACCEPT, NULL);
   turn(&world);
   world_deinit(&world);
 }

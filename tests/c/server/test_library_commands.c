@@ -61,13 +61,13 @@ static void a_batch_is_all_or_nothing(void **state) {
   assert_int_equal(told->event.code, PERIGEE_SERVER_OK);
   perigee_server_cancel(perigee_server_begin(world.server));
   perigee_server_snapshot *seen = perigee_server_take_snapshot(world.server);
-  assert_int_equal(seen->room_count, 3);  // and the lobby
+  assert_int_equal(seen->room_count, 3);  // one of them is the lobby
   perigee_server_snapshot_free(seen);
   world_deinit(&world);
 }
 
-// Peers that have gone are left out; of a message that is too much for the queue nothing is
-// sent.
+// Leaves out peers that have gone. If a message for several peers does not fit into the
+// queue, none of them gets it.
 static void a_message_reaches_all_of_several_peers_or_none(void **state) {
   (void)state;
   World world;
@@ -194,7 +194,7 @@ static void meta_has_a_limit(void **state) {
   char *value = mem_zalloc((64 << 10) + 1);
   memset(value, 'x', 64 << 10);
   assert_int_equal(set_meta(&world, room, "a", value), PERIGEE_SERVER_LIMIT);
-  value[(64 << 10) - 3] = '\0';  // quotes and the key count, too
+  value[(64 << 10) - 3] = '\0';  // the quotes and the key count as well
   assert_int_equal(set_meta(&world, room, "a", value), PERIGEE_SERVER_OK);
   assert_int_equal(set_meta(&world, room, "a", value), PERIGEE_SERVER_OK);
   assert_int_equal(set_meta(&world, room, "b", ""), PERIGEE_SERVER_LIMIT);

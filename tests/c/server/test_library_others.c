@@ -1,5 +1,5 @@
-// A server inside this program whose rooms and peers others see and change, too: a Lua game, and
-// the control API.
+// A server inside this program, whose rooms and peers are also seen and changed by a
+// Lua game and by the control API.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -114,13 +114,14 @@ static void a_batch_waits_for_the_verdicts_on_its_rooms(void **state) {
   assert_true(has_room(&world, "duel:1"));
   assert_true(has_room(&world, "free"));
   expect_client(&world,
-                PERIGEE_MESSAGE);  // the first, of the batch that was carried out
+                // The first message, which belongs to the batch that was carried out.
+                PERIGEE_MESSAGE);
   turn(&world);
   assert_null(perigee_next_event(world.client));
   world_deinit_game(&world, &game);
 }
 
-// The meta of a room is one, whoever sets it.
+// A room has one meta for the host, the game and the API.
 static void a_game_and_the_host_share_the_meta_of_rooms(void **state) {
   (void)state;
   World world;
@@ -179,7 +180,7 @@ static void a_reload_reports_what_became_of_it(void **state) {
 
 // --- The control API ---
 
-// A port that is free now.
+// Returns a port that is free now.
 static uint16_t free_port(void) {
   struct sockaddr_in address = {.sin_family = AF_INET,
                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -191,7 +192,7 @@ static uint16_t free_port(void) {
   return ntohs(address.sin_port);
 }
 
-// Sends a request and turns until its whole answer is in `answer`.
+// Sends a request, and polls until its whole answer is in `answer`.
 static void request_api(World *world, uint16_t port, const char *request,
                         char answer[2048]) {
   struct sockaddr_in address = {.sin_family = AF_INET,
@@ -235,7 +236,8 @@ static void the_control_api_serves_an_embedded_server(void **state) {
   assert_int_equal(world.client_event.code, PERIGEE_KICKED);
   request_api(&world, port, "POST /api/reload", answer);
   assert_non_null(strstr(answer, "ReloadFailed"));
-  assert_false(was_told(&world, PERIGEE_SERVER_RESULT));  // those are the API's
+  // The commands came from the API.
+  assert_false(was_told(&world, PERIGEE_SERVER_RESULT));
   world_deinit(&world);
 }
 

@@ -6,7 +6,7 @@
 
 enum { THREADS = 4, ROOMS = 50, STARTS = 40 };
 
-// Waits for an event of that type and notes it; other ones are passed over.
+// Waits for an event of that type and records it; skips others.
 static void expect_event(World *world, int type) {
   for (uint64_t until = deadline(); now_ms() < until;) {
     perigee_server_event *event;
@@ -61,8 +61,8 @@ static void events_come_to_the_host(void **state) {
   assert_int_equal(mem_live(), 0);
 }
 
-// A host that takes no events slows its clients down; nothing grows without end, and nothing
-// is lost.
+// A host that takes no events slows its clients down. No queue grows without end, and
+// no event is lost.
 static void a_host_that_does_not_read_is_not_flooded(void **state) {
   (void)state;
   enum { MESSAGES = 20000 };
@@ -87,7 +87,7 @@ static void a_host_that_does_not_read_is_not_flooded(void **state) {
   }
   perigee_server_snapshot *seen = perigee_server_take_snapshot(world.server);
   assert_true(seen->messages_in <
-              MESSAGES);  // the rest waits at the client and on its way
+              MESSAGES);  // the rest waits in the client and in the network
   perigee_server_snapshot_free(seen);
   for (uint64_t until = deadline(); got < MESSAGES && now_ms() < until;) {
     perigee_server_event *event;

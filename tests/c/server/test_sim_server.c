@@ -1,5 +1,5 @@
-// perigee.sim and the servers that it makes: sim_suite.lua, run as a tool; and that a
-// tool which ends leaves nothing behind.
+// perigee.sim and its servers. Runs sim_suite.lua as a tool, and checks that the tool
+// leaves no memory behind.
 #include "server/sim_server.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-// A session whose lost peers wait, and clients that come back to it.
+// A session that waits for lost peers, and clients that resume it.
 #pragma once
 
 #include "resume.h"
@@ -22,7 +22,7 @@ static inline ConnId enter(World *world, Ticket *ticket) {
   return conn;
 }
 
-// Resumes and takes what has to come then, up to what is sent again.
+// Resumes, and takes the packets up to those that are sent again.
 static inline ConnId come_back(World *world, Ticket *ticket, uint32_t received) {
   ConnId conn = open_tcp(world);
   Ticket old = *ticket;
@@ -36,7 +36,7 @@ static inline ConnId come_back(World *world, Ticket *ticket, uint32_t received) 
   return conn;
 }
 
-// A token that begins no session again: a new one begins.
+// The token resumes no session, so a new session begins.
 static inline void expect_stranger(World *world, const Ticket *ticket) {
   ConnId conn = open_tcp(world);
   Buf hello = hello_of("eve", "");

@@ -1,4 +1,4 @@
-// Development mode: notices for pages, which no other client gets.
+// Development mode: notifications for pages, which no other client gets.
 #include "world.h"
 
 // A connected peer whose connection is a WebSocket.

@@ -1,4 +1,4 @@
-// How a connection becomes a peer, and how it does not.
+// How a connection becomes a peer, and the refusals of others.
 #include "world.h"
 
 static void hello_is_answered_with_welcome(void **state) {

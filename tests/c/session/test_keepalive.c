@@ -1,10 +1,10 @@
 // PING and PONG, silence, and the deadline for HELLO, on a clock that the test moves.
 #include "world.h"
 
-// Pings go out in batches, so each may be late by this much.
+// The server sends pings in batches, so a ping may be late by this much.
 enum { INTERVAL_MS = 13000, BATCH_MS = INTERVAL_MS / 100 };
 
-// The value of the PING that has to be there.
+// Returns the value of the PING that must have come.
 static uint64_t take_ping(World *world, ConnId conn) {
   const Sent *sent = expect_control(world->net, conn, CONTROL_PING);
   assert_int_equal(sent->priority, PRIORITY_CRITICAL);
@@ -16,7 +16,7 @@ static uint64_t take_ping(World *world, ConnId conn) {
   return value;
 }
 
-// Waits for the next PING, which comes as late as it may.
+// Waits until the next PING must have come.
 static uint64_t wait_for_ping(World *world, ConnId conn) {
   fake_advance(world->net, INTERVAL_MS + BATCH_MS);
   return take_ping(world, conn);

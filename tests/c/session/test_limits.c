@@ -73,7 +73,7 @@ static void a_network_of_ipv6_gets_as_many_as_one_address(void **state) {
   ConnId other = come_from(world, "2001:db8:0:2::1");
   say_hello(world->net, other, "bob");
   expect_control(world->net, other, CONTROL_WELCOME);
-  // Neighbours on one link are not one another's.
+  // Link-local addresses with the same prefix are separate.
   for (int i = 1; i <= 4; i++) {
     char address[32];
     snprintf(address, sizeof address, "fe80::%d", i);
@@ -139,7 +139,7 @@ static void the_rate_itself_can_go_on_for_ever(void **state) {
   assert_int_equal(world->disconnects, 0);
 }
 
-// Sends `count` packets and lets them be read for as long as it takes.
+// Sends `count` packets, and lets time pass until the server has read them.
 static uint64_t send_and_wait(World *world, ConnId conn, uint32_t count) {
   uint64_t passed_ms = 0;
   uint32_t wanted = world->packets + count;

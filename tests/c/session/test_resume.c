@@ -97,7 +97,7 @@ static void with_no_time_nothing_waits(void **state) {
   send_reliable(world, ticket.peer, "one");
   expect_reliable(world, conn, "one");
   assert_int_equal(stats(world).kept_bytes, 0);
-  say_ack(world->net, conn, 77);  // means nothing here
+  say_ack(world->net, conn, 77);  // has no effect here
   say_reliable(world, conn);
   fake_advance(world->net, RELIABLE_ACK_MS);
   expect_ack(world->net, conn, 1);
@@ -130,7 +130,7 @@ static void a_token_is_used_once(void **state) {
   fake_end(world->net, enter(world, &first), CODE_RESET);
   ticket = first;
   ConnId conn = come_back(world, &ticket, 0);
-  say_ack(world->net, conn, 0);  // it knows the next one
+  say_ack(world->net, conn, 0);  // the client knows the next token
   expect_stranger(world, &first);
   fake_end(world->net, conn, CODE_RESET);
   expect_stranger(world, &first);
@@ -146,7 +146,7 @@ static void a_lost_welcome_costs_nothing(void **state) {
     ticket = first;
     conn = come_back(world, &ticket, 0);
   }
-  // It did get the last one.
+  // The client has the last token.
   fake_end(world->net, conn, CODE_RESET);
   Ticket last = ticket;
   conn = come_back(world, &ticket, 0);

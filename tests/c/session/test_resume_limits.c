@@ -23,11 +23,11 @@ static void an_address_may_come_back_to_its_place(void **state) {
   ConnId conn = open_tcp(world);
   say_hello(world->net, conn, "two");
   expect_code(world->net, conn, CONTROL_REJECTED, CODE_SERVER_FULL);
-  conn = come_back(world, &ticket, 0);  // while the old one stands
+  conn = come_back(world, &ticket, 0);  // while the old connection still exists
   skip_all(world->net, old);
   fake_end(world->net, conn, CODE_RESET);
   conn = open_tcp(world);
-  say_hello(world->net, conn, "two");  // a suspended one counts
+  say_hello(world->net, conn, "two");  // a suspended session counts as a client
   expect_code(world->net, conn, CONTROL_REJECTED, CODE_SERVER_FULL);
   conn = come_back(world, &ticket, 0);
   Buf nothing = empty();
@@ -48,7 +48,7 @@ static void it_may_come_from_another_address(void **state) {
   assert_int_equal(session_count_address(world->session, "198.51.100.7", 0), 1);
 }
 
-// A window of them, which is what can have been unacknowledged.
+// A window of packets: at most so many can be unacknowledged.
 static void what_is_sent_again_does_not_count_for_the_rate_limit(void **state) {
   World *world = *state;
   world->limits.rate_limit = 5;
@@ -108,7 +108,8 @@ static void ten_thousand_wait(void **state) {
     expect_packet(world->net, come_back(world, &tickets[i], 0), 5, 0);
   fake_advance(world->net, 30000);
   assert_int_equal(world->disconnects, COUNT - COUNT / 10);
-  assert_int_equal(stats(world).suspended_now, COUNT / 10);  // unanswered PINGs since
+  // No PINGs were answered since.
+  assert_int_equal(stats(world).suspended_now, COUNT / 10);
   mem_free(tickets);
 }
 

@@ -1,5 +1,5 @@
-// The RELIABLE packets of a session, across the connections that it has: counts, what is
-// sent again, and how much may wait.
+// The RELIABLE packets of a session across its connections: counts, packets that are
+// sent again, and limits.
 #include "resuming.h"
 
 static void what_was_not_received_is_sent_again(void **state) {
@@ -36,7 +36,8 @@ static void unreliable_packets_do_not_wait(void **state) {
   expect_nothing(world->net, come_back(world, &ticket, 0));
 }
 
-// The ERROR that answers the request of that ref; RELIABLE, in its place.
+// Expects the ERROR that answers the request of that ref. It is RELIABLE and has its
+// place in the stream.
 static void expect_kept_error(World *world, ConnId conn, uint16_t ref) {
   const Sent *sent = expect_control(world->net, conn, CONTROL_ERROR);
   assert_int_equal(sent->packet.flags, PACKET_RELIABLE | PACKET_RESPONSE);
@@ -52,11 +53,11 @@ static void an_error_waits_where_its_request_was_reliable(void **state) {
   session_error(world->session, peer_of(world), &request, CODE_ROOM_FULL, "full");
   expect_kept_error(world, conn, 7);
   fake_end(world->net, conn, CODE_RESET);
-  request.ref = 8;  // refused while it is suspended
+  request.ref = 8;  // refused while the session is suspended
   session_error(world->session, peer_of(world), &request, CODE_INTERNAL, "no");
   request.flags = PACKET_REQUEST;
   session_error(world->session, peer_of(world), &request, CODE_INTERNAL, "no");
-  request.flags = PACKET_RELIABLE;  // nobody waits for it
+  request.flags = PACKET_RELIABLE;  // no sender waits for the answer
   session_error(world->session, peer_of(world), &request, CODE_INTERNAL, "no");
   conn = come_back(world, &ticket, 0);
   expect_kept_error(world, conn, 7);
@@ -79,7 +80,7 @@ static void counts_of_the_peer_go_on(void **state) {
   fake_advance(world->net, 1);
   expect_ack(world->net, conn, 2);
   fake_advance(world->net, 5000);
-  expect_nothing(world->net, conn);  // it does not grow
+  expect_nothing(world->net, conn);  // the count has not grown
   say_reliable(world, conn);
   fake_end(world->net, conn, CODE_RESET);
   conn = come_back(world, &ticket, 0);
@@ -96,7 +97,7 @@ static void many_are_acknowledged_at_once(void **state) {
   ConnId conn = enter(world, &ticket);
   for (int i = 0; i < 4 * RELIABLE_ACK_PACKETS; i++) say_reliable(world, conn);
   fake_advance(world->net, 1);
-  expect_ack(world->net, conn, 4 * RELIABLE_ACK_PACKETS);  // one for all
+  expect_ack(world->net, conn, 4 * RELIABLE_ACK_PACKETS);  // one ACK for all of them
   expect_nothing(world->net, conn);
 }
 
@@ -114,7 +115,7 @@ static void absurd_counts_are_refused(void **state) {
     expect_code(world->net, eve, CONTROL_REJECTED, CODE_PROTOCOL);
     assert_true(fake_is_closed(world->net, eve));
   }
-  conn = come_back(world, &ticket, 4);  // the session is as it was
+  conn = come_back(world, &ticket, 4);  // the session is unchanged
   skip_all(world->net, conn);
   say_ack(world->net, conn, 6);
   expect_code(world->net, conn, CONTROL_CLOSING, CODE_PROTOCOL);
@@ -132,7 +133,8 @@ static void a_full_window_ends_in_slow_consumer(void **state) {
     assert_int_equal(world->disconnects, suspended);
     send_reliable(world, ticket.peer, "x");
     send_reliable(world, ticket.peer, "x");
-    assert_int_equal(world->disconnects, suspended);  // not underneath the sender
+    // Not while the sender still sends.
+    assert_int_equal(world->disconnects, suspended);
     fake_advance(world->net, 1);
     assert_int_equal(world->disconnects, 1 + suspended);
     assert_int_equal(world->reason, CODE_SLOW_CONSUMER);
@@ -148,7 +150,8 @@ static void who_is_about_to_end_is_not_resumed(void **state) {
   fake_end(world->net, enter(world, &ticket), CODE_RESET);
   for (int i = 0; i <= RELIABLE_WINDOW; i++) send_reliable(world, ticket.peer, "x");
   expect_stranger(world, &ticket);
-  assert_int_equal(world->disconnects, 2);  // the stranger's BYE is the other
+  // The stranger's BYE is the other disconnect.
+  assert_int_equal(world->disconnects, 2);
 }
 
 int main(void) {

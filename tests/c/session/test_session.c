@@ -120,7 +120,8 @@ static void a_packet_is_sent_with_its_ids(void **state) {
   assert_memory_equal(sent->packet.payload, "\7\0\0\0\10\0\0\0xy", 10);
   assert_int_equal(sent->packet.flags, PACKET_RELIABLE);
   assert_int_equal(sent->packet.priority, PRIORITY_LOW);
-  assert_int_equal(sent->priority, PRIORITY_NORMAL);  // the one place of all reliable
+  // RELIABLE packets have their place among normal ones.
+  assert_int_equal(sent->priority, PRIORITY_NORMAL);
   assert_int_equal(sent->flags, OUT_KEEP);
   assert_int_equal(sent->key, 0);
 }

@@ -13,14 +13,14 @@ typedef struct World {
   SessionLimits limits;
   Answer answer;
   uint32_t connects, disconnects, packets, lines, drops;
-  uint32_t peer;  // of the last call
+  uint32_t peer;  // peer of the last call
   uint32_t suspends, resumes;
-  Resumption resumption;  // the last one
-  Code reason;            // of the last disconnect or suspend
-  Packet packet;          // the last one; its payload is not valid
-  char line[256];         // the last one
-  uint32_t dropped_tag;   // of the last drops
-  size_t live;            // allocations before it began
+  Resumption resumption;  // last resumption
+  Code reason;            // reason of the last disconnect or suspend
+  Packet packet;          // last packet; its payload is no longer valid
+  char line[256];         // last line
+  uint32_t dropped_tag;   // tag of the last dropped messages
+  size_t live;            // allocations before the world was made
 } World;
 
 static inline void on_connect(void *data, Peer *peer) {
@@ -121,7 +121,7 @@ static inline int tear_down(void **state) {
   return 0;
 }
 
-/// Takes the limits into use.
+/// Applies the limits.
 static inline void limit(World *world) {
   session_set_limits(world->session, &world->limits);
 }
@@ -134,7 +134,7 @@ static inline ConnId open_text(World *world) {
   return fake_open(world->net, FRAMING_LINES, "192.0.2.1");
 }
 
-/// A connected binary peer.
+/// Returns a connected binary peer.
 static inline ConnId join_tcp(World *world, const char *name) {
   ConnId conn = open_tcp(world);
   say_hello(world->net, conn, name);

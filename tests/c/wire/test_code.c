@@ -10,7 +10,7 @@
 
 static void codes_have_the_names_of_the_protocol(void **state) {
   (void)state;
-  // Spelt out from docs/protocol.md, so that the list cannot drift.
+  // Copied from docs/protocol.md, so that the list cannot differ from the page.
   static const char *const names[] = {
       "ConnectionClosed",
       "ConnectionReset",

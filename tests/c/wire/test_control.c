@@ -7,15 +7,15 @@
 #include "base/err.h"
 #include "leaks.h"
 
-// A packet in memory of exactly its size, for ASan.
+// Writes a packet into memory of exactly its size, for ASan.
 static Packet packet_of(const Buf *buf, size_t size) {
   uint8_t *payload = mem_alloc(size);
   memcpy(payload, buf->data, size);
   return (Packet){.payload = payload, .length = (uint32_t)size};
 }
 
-// Checks that `read` takes the payload in `buf` whole, and neither cut anywhere nor
-// with a byte more. Frees `buf`.
+// Checks that `read` accepts the whole payload in `buf`, and refuses it when it is cut
+// anywhere or has one byte more. Frees `buf`.
 static void check_exact(Buf *buf, int (*read)(const Packet *packet)) {
   size_t whole = buf->size;
   buf_u8(buf, 0);
@@ -118,7 +118,7 @@ static void a_name_is_exact(void **state) {
   buf_str8(&buf, "lobby", 5);
   check_exact(&buf, read_name);
   buf_str8(&buf, NULL, 0);
-  // An empty name is whole; the bytes after it are too much.
+  // An empty name is complete, so the bytes after it are too many.
   Packet packet = {.payload = buf.data, .length = 1};
   Text name;
   assert_int_equal(control_read_name(&packet, &name), 0);

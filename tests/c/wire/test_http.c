@@ -1,4 +1,5 @@
-// Requests: what is read, and what is refused because two readers could read it in two ways.
+// Requests that are read, and requests that are refused because two readers could
+// understand them differently.
 #include "wire/http.h"
 
 #include <setjmp.h>
@@ -13,7 +14,7 @@
 #include "base/mem.h"
 
 static int read_bytes(const char *text, size_t size, HttpRequest *request) {
-  char *copy = mem_alloc(size);  // of exactly its size, for ASan
+  char *copy = mem_alloc(size);  // has exactly its size, for ASan
   memcpy(copy, text, size);
   int result = http_read_request(copy, size, request);
   mem_free(copy);
@@ -220,7 +221,7 @@ static void limits(void **state) {
   buf_printf(&buf, "GET /%0*d HTTP/1.1\r\n" HOST "\r\n", HTTP_TARGET_MAX, 0);
   assert_int_equal(http_read_request((char *)buf.data, buf.size, &request), -414);
   buf.size = 0;
-  buf_printf(&buf, "GET /%0*d", 3000, 0);  // no end in sight
+  buf_printf(&buf, "GET /%0*d", 3000, 0);  // the line never ends
   assert_int_equal(http_read_request((char *)buf.data, buf.size, &request), -414);
 
   for (int count = HTTP_FIELDS_MAX - 1; count <= HTTP_FIELDS_MAX; count++) {
@@ -326,7 +327,7 @@ static void heads_of_answers(void **state) {
   buf_u8(&buf, 0);
   assert_string_equal((char *)buf.data,
                       "HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\n");
-  // The longest that there is, a Location, comes whole.
+  // The longest possible field, a Location, is written completely.
   char target[HTTP_TARGET_MAX + 2];
   memset(target, 'a', sizeof target - 1);
   target[sizeof target - 1] = '\0';

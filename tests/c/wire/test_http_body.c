@@ -1,4 +1,4 @@
-// wire/http_body: by length and in chunks, whole and a byte at a time.
+// Bodies with a length and in chunks, read at once and byte by byte.
 #include "wire/http_body.h"
 
 #include <string.h>
@@ -14,7 +14,8 @@ static int begin(HttpBody *body, const char *head, uint32_t limit) {
   return http_body_begin(body, &request, limit);
 }
 
-// Reads all of `bytes`, in pieces of `step`; returns what was used, or the refusal.
+// Reads all of `bytes` in pieces of `step`; returns the number of used bytes, or the
+// refusal.
 static int64_t read_all(const char *head, const char *bytes, size_t step, Buf *out) {
   HttpBody body;
   size_t size = strlen(bytes), used = 0;

@@ -1,4 +1,4 @@
-// Paths with no way out, types, dates, versions and ranges.
+// Paths that cannot leave the folder, types, dates, versions and ranges.
 #include "wire/http_file.h"
 
 #include <setjmp.h>
@@ -136,7 +136,7 @@ static void what_the_client_has_already(void **state) {
     HttpRequest request = request_with(CASES[i].name, CASES[i].value);
     assert_int_equal(http_is_known(&request, &VERSION), CASES[i].is_known);
   }
-  // The tag decides where there are both.
+  // If a request has both, the tag decides.
   HttpRequest request = request_with("If-None-Match", "\"other\"");
   request.fields[request.field_count++] = (HttpField){
       text_from("If-Modified-Since"), text_from("Sun, 06 Nov 1994 08:49:37 GMT")};

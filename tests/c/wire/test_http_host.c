@@ -1,5 +1,5 @@
-// Names in Host headers: which are read, which are in a list, and which no name server
-// can point here.
+// Names in Host headers: which are valid, which match a list, and which cannot be
+// pointed here by a name server.
 #include "wire/http_host.h"
 
 #include <setjmp.h>

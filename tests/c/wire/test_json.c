@@ -7,7 +7,8 @@
 #include "leaks.h"
 
 static bool is_value(const char *text, size_t size) {
-  char *copy = mem_alloc(size + 1);  // one more than its size, which is not read
+  // One byte more than its size; that byte is not read.
+  char *copy = mem_alloc(size + 1);
   memcpy(copy, text, size);
   bool is = json_is_value((Text){copy, (uint32_t)size});
   mem_free(copy);

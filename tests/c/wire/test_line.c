@@ -13,7 +13,7 @@ static void check_part(Text text, const char *expected) {
 
 static void check(const char *text, LineVerb verb, const char *word, const char *rest) {
   size_t size = strlen(text);
-  char *copy = mem_alloc(size);  // of exactly its size, for ASan
+  char *copy = mem_alloc(size);  // has exactly its size, for ASan
   memcpy(copy, text, size);
   Line line = line_read(copy, size);
   assert_int_equal(line.verb, verb);
@@ -146,7 +146,7 @@ static void a_name_cannot_be_taken_for_more_than_a_name(void **state) {
   check_name("! Kicked: bye", "? Kicked? bye");
   check_name("* bob left", "? bob left");
   check_name("/join", "?join");
-  check_name("alice: I quit", "alice? I quit");  // before ": " and what it broadcasts
+  check_name("alice: I quit", "alice? I quit");  // a name before ": " and its broadcast
   check_name("alice:", "alice?");
   check_name("score {\"bob\":1,\"x", "score {?bob?:1,?x");  // a message with JSON
   check_name("a\nb", "a?b");

@@ -1,4 +1,4 @@
-// The packet header: its bytes, its rules, and when it is judged.
+// The packet header: its bytes and its rules.
 #include "wire/packet.h"
 
 #include <stdbool.h>
@@ -37,11 +37,11 @@ static void a_packet_is_read_field_by_field(void **state) {
 static void a_packet_may_be_split_at_every_byte(void **state) {
   (void)state;
   for (size_t size = 0; size < sizeof example; size++) {
-    uint8_t *bytes = mem_alloc(size);  // of exactly this size, for ASan
+    uint8_t *bytes = mem_alloc(size);  // has exactly this size, for ASan
     memcpy(bytes, example, size);
     Packet packet = {.type = 77};
     assert_int_equal(packet_read(bytes, size, MAX_PAYLOAD, &packet), 0);
-    assert_int_equal(packet.type, 77);  // untouched
+    assert_int_equal(packet.type, 77);  // the packet is unchanged
     mem_free(bytes);
   }
 }

@@ -79,7 +79,7 @@ static void a_text_longer_than_the_rest_is_empty_and_a_failure(void **state) {
   reader = reader_of("\xff\xff x", 4);
   assert_int_equal(reader_str16(&reader).size, 0);
   assert_true(reader.failed);
-  reader = reader_of("\1", 1);  // half a length
+  reader = reader_of("\1", 1);  // half of a length
   assert_int_equal(reader_str16(&reader).size, 0);
   assert_true(reader.failed);
 }

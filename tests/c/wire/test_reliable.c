@@ -1,5 +1,5 @@
-// The RELIABLE stream: what is kept, what an acknowledgement lets go, what a count may
-// be, and when to acknowledge.
+// The RELIABLE stream: the packets that it keeps, the effect of acknowledgements, valid
+// counts, and when to acknowledge.
 #include "wire/reliable.h"
 
 #include <setjmp.h>
@@ -17,7 +17,7 @@ enum { MAX_BYTES = 1 << 20 };
 
 static size_t total;
 
-// A packet that holds its number.
+// A packet that contains its number.
 static bool push(Reliable *stream, uint32_t number) {
   Blob *blob = blob_new(sizeof number, &total);
   memcpy(blob->bytes, &number, sizeof number);
@@ -54,7 +54,7 @@ static void a_packet_is_kept_until_it_is_acknowledged(void **state) {
   assert_int_equal(reliable_ack(&stream, 40), 0);
   assert_int_equal(reliable_waiting(&stream), 60);
   for (uint32_t i = 0; i < 60; i++) assert_int_equal(number_at(&stream, i), 40 + i);
-  assert_int_equal(reliable_ack(&stream, 40), 0);  // the same again
+  assert_int_equal(reliable_ack(&stream, 40), 0);  // the same count again
   assert_int_equal(reliable_waiting(&stream), 60);
   assert_int_equal(reliable_ack(&stream, 100), 0);
   expect_empty(&stream);
@@ -95,7 +95,7 @@ static void the_window_holds_so_many_packets(void **state) {
 static void the_window_holds_so_many_bytes(void **state) {
   (void)state;
   Reliable stream = {0};
-  assert_true(push_size(&stream, 1000, 100));  // any one packet
+  assert_true(push_size(&stream, 1000, 100));  // a single packet of any size fits
   assert_false(push_size(&stream, 1, 100));
   assert_int_equal(reliable_ack(&stream, 1), 0);
   assert_true(push_size(&stream, 60, 100));

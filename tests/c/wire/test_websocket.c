@@ -1,4 +1,4 @@
-// Frames read into messages, as they come: whole, in pieces, and wrong in every way.
+// Frames become messages: whole frames, pieces, and frames that break each rule.
 #include "wire/websocket.h"
 
 #include <setjmp.h>
@@ -225,17 +225,17 @@ static void headers_that_break_a_rule(void **state) {
       {"\x81\x00", 2},  // not masked
       {"\x82\x01x", 3},
       {"\x89\x00", 2},
-      {"\x80\x80mask", 6},  // a continuation of nothing
+      {"\x80\x80mask", 6},  // a continuation without a message
       {"\x00\x80mask", 6},
       {"\x09\x80mask", 6},  // control frames in fragments
       {"\x0a\x80mask", 6},
       {"\x08\x80mask", 6},
       {"\x89\xfe\x00\x7emaskx", 9},  // and of more than 125 bytes
       {"\x88\xfe\x00\x7emaskx", 9},
-      {"\x82\xfe\x00\x05mask12345", 13},  // a length longer than it need be
+      {"\x82\xfe\x00\x05mask12345", 13},  // a length in more bytes than needed
       {"\x82\xff\0\0\0\0\0\0\x00\x05mask12345", 19},
       {"\x82\xff\x80\0\0\0\0\0\0\x05mask12345", 19},  // its highest bit is set
-      {"\x88\x81maskx", 7},                           // half a close code
+      {"\x88\x81maskx", 7},                           // half of a close code
   };
   for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
     Buf bytes = {0};
@@ -283,8 +283,8 @@ static void close_codes(void **state) {
   buf_deinit(&bytes);
 }
 
-// Whether text is taken when it comes as a whole and in fragments of one byte, and how
-// many bytes of it are read before it is refused.
+// Returns whether text is accepted, both as a whole and in fragments of one byte, and
+// how many bytes are read before the refusal.
 static bool is_taken(const char *text, size_t size, bool in_pieces, size_t *read) {
   Buf bytes = {0};
   WsReader *reader = ws_reader_new();
@@ -323,7 +323,7 @@ static void text_is_utf8(void **state) {
                                      "12345678"};
   static const struct {
     const char *text;
-    size_t bad;  // how many bytes it takes to know
+    size_t bad;  // number of bytes that show the fault
   } BAD[] = {
       {"\xff", 1},
       {"\x80", 1},
@@ -394,7 +394,7 @@ static void close_frames_and_text(void **state) {
   char text[200] = {0};
   for (int i = 0; i < 99; i++) memcpy(text + 2 * i, "\xc3\xa4", 2);
   ws_put_close(&buf, 1000, text);
-  assert_int_equal(buf.size, 2 + 2 + 122);  // no half character
+  assert_int_equal(buf.size, 2 + 2 + 122);  // no character is cut
   buf_deinit(&buf);
 }
 

@@ -42,7 +42,7 @@ local function show(value, depth)
   return type(value) == "function" and "function" or tostring(value)
 end
 
--- Outcome as one string: equal outcomes, equal strings.
+-- Returns the outcome as one string, which is equal for equal outcomes.
 local function outcome(call, ...)
   return show { pcall(call, ...) }
 end
@@ -51,7 +51,7 @@ local function fail(name, arguments, theirs, mine)
   error(("%s%s\n  LuaJIT: %s\n  ours:   %s"):format(name, show(arguments), theirs, mine), 0)
 end
 
--- `make`: a function that returns new arguments for each side.
+-- `make` returns new arguments for each side.
 local function compare(name, make)
   local stock, own = callers(name)
   return function()
@@ -109,7 +109,7 @@ end
 
 local ODD = { 0, -1, 1, 2, 3, -3, 100, -100, 1.5, "2", " 3 ", "x", 2 ^ 31 - 1, -2 ^ 31, true, {} }
 
--- An optional argument: mostly none.
+-- An optional argument, which is absent most of the time.
 local function add_odd(arguments)
   if random(3) == 1 then
     arguments.count = arguments.count + 1
@@ -122,7 +122,7 @@ local function twice(arguments)
   return arguments, arguments
 end
 
--- Sometimes one of the arguments is of a wrong type, or missing.
+-- Sometimes gives an argument a wrong type, or leaves it out.
 local function spoil(arguments)
   local kind = random(60)
   if kind == 1 then
@@ -185,7 +185,7 @@ local function gsub_arguments()
   return first, second
 end
 
--- All that an iterator gives, and how it ends.
+-- Returns all results of an iterator, and how it ends.
 local function gather(string, ...)
   local results = {}
   local iterate = string.gmatch(...)
@@ -248,7 +248,7 @@ local function copy(list)
   return other
 end
 
--- The same arguments but for the list, which functions may change.
+-- Returns the same arguments with copies of the lists, because functions may change lists.
 local function with_list(list, arguments)
   arguments.count = arguments.count + 1
   table.insert(arguments, 1, list)
@@ -267,7 +267,7 @@ end
 local function insert_arguments()
   local arguments = random(3) == 1 and { "new", count = 1 } or { pick(ODD), "new", count = 2 }
   if type(arguments[1]) == "number" and math.abs(arguments[1]) > 1000 and arguments.count == 2 then
-    arguments[1] = 2 -- LuaJIT takes seconds for the far ones
+    arguments[1] = 2 -- LuaJIT takes seconds for distant indexes
   end
   return with_list(make_list(9), arguments)
 end
@@ -284,7 +284,7 @@ local function move_arguments()
   return with_list(make_list(9), arguments)
 end
 
--- Numbers or strings without equals: which of two equals comes first is nobody's business.
+-- Numbers or strings without equal ones, because the order of equal ones is not defined.
 local function sort_arguments()
   local list, seen = {}, {}
   local kind = random(3)
@@ -329,7 +329,7 @@ local COMPARISONS = {
   { 1, compare("table.maxn", remove_arguments) },
 }
 
--- Every class letter and every byte.
+-- Returns every class letter and every byte.
 local function compare_classes()
   for letter = 0, 255 do
     for _, form in ipairs { "%%%s", "[%%%s]", "[^%%%s]", "[%s-\200]" } do

@@ -6,18 +6,18 @@ local checks = {}
 
 -- luacheck: read globals interrupted ended
 
-local ROUNDS = 60 -- of a program, so that the JIT takes it
+local ROUNDS = 60 -- rounds of a program, so that the JIT compiles it
 local NOTES_MAX = 2000
 
--- Sooner than usual, as each program is run for a moment only.
+-- The JIT compiles sooner than usual, because each program runs only for a moment.
 jit.opt.start("hotloop=3", "hotexit=2")
 
--- Without places: whether `error` finds one depends on what LuaJIT has compiled.
+-- Errors have no places, because compiled code decides whether `error` finds one.
 local function describe(value)
   return type(value) == "table" and "table" or (tostring(value):gsub("^%S+:%d+: ", ""))
 end
 
--- Text that a program has traced in all rounds, and the end of each round.
+-- The text that a program has traced in all rounds, and the end of each round.
 local function trace(text)
   local notes = {}
   local function note(...)
@@ -68,7 +68,7 @@ local LOOPS = {
 }
 
 
--- The JIT compiles them, and then one instruction in millions is Lua's.
+-- The JIT compiles these. One instruction in millions then runs in the interpreter.
 local WAITS = {
   "local t = { ('x'):rep(4e6) .. 1, ('x'):rep(4e6) .. 2 } local n = 0 "
     .. "for i = 1, 1e9 do if t[i % 2 + 1] < t[(i + 1) % 2 + 1] then n = n + 1 end end",

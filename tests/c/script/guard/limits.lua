@@ -12,7 +12,7 @@ local MOST = 16777216
 
 local DEADLINE_MS, LATE_MS = 5, 200 * core.slowness
 
--- Runs over, and ends.
+-- Returns whether the call takes too long and ends.
 local function ends(what, fn, ...)
   local passed, ok, problem = within(DEADLINE_MS, fn, ...)
   assert(not ok, what .. ": ended by itself")
@@ -114,7 +114,7 @@ local function results_have_a_most()
   assert(#string.format("%.3s%.3s", huge, huge) == 6)
 end
 
--- Far indexes mean what they say. LuaJIT's wrap at 2^32, and differ where code is compiled.
+-- Far indexes are exact here. LuaJIT's wrap at 2^32, and differ where code is compiled.
 local function far_indexes()
   assert(select("#", string.find("a", "", 2 ^ 53)) == 2 and string.find("a", "", 2 ^ 53) == 2)
   assert(string.find("a", "a", -2 ^ 53) == 1 and string.find("a", "a", 0 / 0) == 1)

@@ -1,15 +1,15 @@
---- Writes Lua programs at random, for specs: they compile, they end, and what they do shows in calls
---- of `note`. The same seed gives the same program.
+--- Writes random Lua programs for specs. They compile and end, and calls of `note` show what they do. The
+--- same seed gives the same program.
 
 local random_program = {}
 
 local DEPTH_MAX = 3
-local STATEMENTS = 4 -- in a block, at most
+local STATEMENTS = 4 -- most statements in a block
 
 local Writer = {}
 Writer.__index = Writer
 
--- Not math.random, whose numbers are no part of the seed's promise.
+-- Does not use math.random, because its numbers may differ between versions.
 function Writer:pick(count)
   self.state = (self.state * 16807) % 2147483647
   return self.state % count + 1
@@ -206,7 +206,7 @@ function Writer:statement(depth)
 end
 
 
---- The program of a seed. It calls `note(...)` and `loud(value)`, and has a global `shared`.
+--- Returns the program of a seed. It calls `note(...)` and `loud(value)`, and has a global `shared`.
 ---@param seed integer
 ---@return string
 function random_program.new(seed)

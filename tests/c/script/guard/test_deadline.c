@@ -1,4 +1,5 @@
-// When a call is over: by the clock and by the time of the processor. The interrupts are the test's.
+// The end of a call's time, by the clock and by processor time. The test makes the
+// interrupts itself.
 #include "script/guard/deadline.h"
 
 #include <lauxlib.h>
@@ -16,7 +17,7 @@ enum { ALLOWED_US = 40000, LAST_US = 5000 };
 
 static Host host;
 static InterruptTick *tick;
-static uint64_t next_tick_us;  // that was asked for; 0: none
+static uint64_t next_tick_us;  // time of the requested tick; 0: none
 static int interrupts;
 
 bool interrupt_open(lua_State *L, InterruptTick *on_tick) {
@@ -75,7 +76,7 @@ static bool is_over(void) {
   return has_failed;
 }
 
-// A call that has slept for twice its time after the first quarter.
+// A call that has slept for twice its time after its first quarter.
 static void begin_and_sleep(void) {
   begin(ALLOWED_US);
   usleep(ALLOWED_US / 4);
@@ -121,7 +122,7 @@ static void a_tick_comes_at_the_end_of_the_time(void **state) {
   begin(ALLOWED_US);
   tick(NULL);
   assert_int_equal(next_tick_us,
-                   0);  // the next tick of processor time comes before that
+                   0);  // the next tick of processor time comes earlier
   deadline_end(&host);
   uint64_t began_us = read_us(CLOCK_MONOTONIC);
   begin(LAST_US);

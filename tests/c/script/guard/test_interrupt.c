@@ -1,5 +1,5 @@
-// Interrupts at any moment: compiled loops notice them, and whoever is interrupted for nothing
-// does what it would have done. The programs are in interrupted.lua.
+// Interrupts at any moment: compiled loops notice them, and a call that is interrupted
+// without a reason has its usual result. The programs are in interrupted.lua.
 //   test_script_guard_interrupt [PROGRAMS [SEED]]    more programs, others
 #define _GNU_SOURCE  // gettid
 #include "script/guard/interrupt.h"
@@ -25,23 +25,24 @@ enum {
   SEED = 1,
   EVERY_US = 150,
   TRIES_MAX = 1000,
-  // Of processor time from the first try to the end. ThreadSanitizer makes ticks slow, and those
-  // that come while it works do not count.
+  // Limit of processor time from the first try to the end. ThreadSanitizer makes ticks
+  // slow, and ticks during its own work do not count.
   LATE_US = 40000 * SLOWNESS * SLOWNESS,
 };
 
 static lua_State *state;
 static lua_Hook wanted;
-static volatile sig_atomic_t count;  // of hooks that have run
-static volatile sig_atomic_t tries;  // of interrupts for the one that is to end
+static volatile sig_atomic_t count;  // number of hooks that have run
+static volatile sig_atomic_t tries;  // number of interrupts that should end the call
 static double programs = PROGRAMS, seed = SEED;
 
-static volatile uint64_t due_us;     // of the next interrupt; 0: none is wanted
-static volatile uint64_t period_us;  // from one to the next; 0: each tick is one
-static volatile uint64_t tried_us;   // processor time at the first
+static volatile uint64_t due_us;  // time of the next interrupt; 0: none is wanted
+static volatile uint64_t
+    period_us;  // time between interrupts; 0: each tick is an interrupt
+static volatile uint64_t tried_us;  // processor time at the first interrupt
 
-static volatile sig_atomic_t ticks;            // that came to the first thread,
-static volatile sig_atomic_t ticks_elsewhere;  // and to another
+static volatile sig_atomic_t ticks;            // number of ticks in the first thread
+static volatile sig_atomic_t ticks_elsewhere;  // number of ticks in other threads
 
 static uint64_t read_us(clockid_t clock) {
   struct timespec now;
@@ -84,7 +85,8 @@ static void end(lua_State *L, lua_Debug *at) {
   luaL_error(L, "ended");
 }
 
-// interrupted(fn): what it returns, with interrupts all the time that mean nothing
+// interrupted(fn): returns the results of fn, which is interrupted without a reason all
+// the time
 static int interrupted(lua_State *L) {
   wanted = pass;
   start_interrupts(EVERY_US, EVERY_US);
@@ -93,8 +95,8 @@ static int interrupted(lua_State *L) {
   return lua_gettop(L);
 }
 
-// ended(fn, us): whether an interrupt after so many microseconds ended it soon. It is tried
-// again by the next tick, should it get lost; but that has to be seldom.
+// ended(fn, us): returns whether an interrupt after that many microseconds ended fn
+// soon. The next tick tries again if the interrupt was lost, which must be rare.
 static int ended(lua_State *L) {
   uint64_t us = (uint64_t)luaL_checkint(L, 2);
   lua_settop(L, 1);
@@ -154,7 +156,7 @@ static void only_one_state_of_a_process_is_compiled(void **data) {
   lua_close(other);
 }
 
-// Its signal would come at any time, and to any thread.
+// Its signal could come at any time, to any thread.
 static void the_profiler_takes_no_samples(void **data) {
   (void)data;
   struct itimerval timer;

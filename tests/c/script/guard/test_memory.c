@@ -1,7 +1,8 @@
-// Large blocks that are refused while a handler runs, each in turn: the handler fails,
-// and the next one gets right results, without the JIT; with it those of strings. Small
-// blocks are never refused, because LuaJIT does not survive that everywhere. And errors that
-// LuaJIT raises in the middle of compiled code, which crash Debian's without jit_frame.h.
+// Large blocks that are refused while a handler runs, one after the other: the handler
+// fails, and the next one has right results. Runs without the JIT; with the JIT, for
+// strings alone. Small blocks are never refused, because LuaJIT does not survive every
+// such refusal. Also errors that LuaJIT raises in compiled code, which crash Debian's
+// LuaJIT without jit_frame.h.
 #include "script/guard/memory.h"
 
 #include <setjmp.h>
@@ -78,7 +79,7 @@ static const char COMPILED[] =
     "end\n"
     "return game\n";
 
-// A step a call. `big` makes a string that there was not before.
+// Each call is one step. `big` makes a string that did not exist before.
 static const char LIMITED[] =
     "local game, calls, keep = {}, 0, {}\n"
     "local function big(n) return ('x'):rep(n) .. math.random() end\n"
@@ -152,7 +153,7 @@ static int tear_down(void **state) {
   return 0;
 }
 
-// Whether the handler ended well.
+// Returns whether the handler ended without an error.
 static bool run(Engine *engine, Host *host, uint32_t refuse_in) {
   uint64_t errors = relay_stats(engine->relay).errors;
   host->memory.refuse_in = refuse_in;
@@ -173,7 +174,7 @@ static void each_allocation_may_be_refused(void **state) {
   Host *host = engine->script;
   uint32_t failed = 0;
   for (uint32_t n = 1; n <= REFUSALS_MAX; n++) {
-    lua_gc(host->L, LUA_GCCOLLECT, 0);  // strings that are still there take no memory
+    lua_gc(host->L, LUA_GCCOLLECT, 0);  // existing strings need no new memory
     bool is_good = run(engine, host, n);
     bool is_refused = host->memory.refuse_in == 0;
     if (!is_refused) {
@@ -203,7 +204,7 @@ static void over_the_limit_a_handler_fails_and_the_next_runs(void **state) {
   Engine *engine = &world->engine;
   Host *host = engine->script;
   ScriptLimits limits = host->deadline.limits, low = limits;
-  low.memory = 1 << 16;  // less than there is, and nothing to collect
+  low.memory = 1 << 16;  // less than is used, and no garbage exists
   host->memory.live_bytes = host->memory.bytes;
   script_set_limits(engine->script, &low);
   assert_false(run(engine, host, 0));
@@ -216,7 +217,8 @@ static void compiled_code_survives_nan_as_a_key(void **state) {
   assert_true(run(&world->engine, world->engine.script, 0));
 }
 
-// The collector is stopped, as where it has just run: one that steps hides the fault.
+// Stops the collector, as if it had just run, because a collector that works hides the
+// fault.
 static void compiled_code_survives_a_refusal(void **state) {
   World *world = *state;
   Host *host = world->engine.script;

@@ -1,5 +1,5 @@
-// A Lua heap that has shrunk gives its memory back, also where what is left of it lies all
-// over the place; what is left stays as it is.
+// A Lua heap that has shrunk returns memory to the system, even if the remaining
+// objects are scattered. These objects stay unchanged.
 #include "script/guard/pages.h"
 
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 
 enum { ROUND_SLICES_MAX = 100000 };
 
-// Nine tenths go, in runs of a thousand objects.
+// Frees nine tenths of the objects, and keeps runs of a thousand.
 static const char FILL[] =
     "list = {} for i = 1, 200000 do list[i] = { i, { 'unit ' .. i } } end";
 static const char DROP[] =
@@ -34,7 +34,7 @@ typedef struct World {
   lua_Alloc allocate;
   void *arena;
   Pages pages;
-  uint64_t now_us;  // of the pages
+  uint64_t now_us;  // clock of the pages
 } World;
 
 static void run(World *world, const char *code) {
@@ -66,7 +66,7 @@ static void settle(World *world) {
                world->now_us);
 }
 
-// Returns how many calls it takes.
+// Returns the number of calls that it takes.
 static int run_round(World *world) {
   int slices = 0;
   for (settle(world); world->pages.is_running; settle(world)) slices++;
@@ -86,7 +86,7 @@ static void test_given_back(void **state) {
   size_t left = heap(&world), before = resident();
   assert_true(full - left > PAGES_SHRUNK);
   settle(&world);
-  assert_false(world.pages.is_running);  // it may shrink yet
+  assert_false(world.pages.is_running);  // the heap may still shrink
   world.now_us += PAGES_QUIET_US;
   assert_in_range(run_round(&world), 0, ROUND_SLICES_MAX);
   size_t given = before - resident();

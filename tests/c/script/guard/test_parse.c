@@ -1,5 +1,5 @@
-// Source text within limits: size, time, and no bytecode; and what is parsed elsewhere is
-// what would have been parsed here.
+// Limits of source text: size, time, and no bytecode. A file that another thread parses
+// has the same result as one that is parsed here.
 #include "script/guard/parse.h"
 
 #include <setjmp.h>
@@ -30,7 +30,7 @@ static void fails(const char *want, Text text) {
   lua_close(L);
 }
 
-// `unit` again and again, `size` bytes of it.
+// Returns `unit` repeated to `size` bytes.
 static Text repeat(Buf *buf, const char *unit, size_t size) {
   while (buf->size + strlen(unit) <= size) buf_append(buf, unit, strlen(unit));
   return (Text){(const char *)buf->data, (uint32_t)buf->size};
@@ -52,7 +52,7 @@ static void test_refused(void **state) {
   assert_int_equal(mem_live(), 0);
 }
 
-// A file with a chain that takes half a minute and more without a deadline.
+// A file with a chain that takes more than half a minute without a deadline.
 static uint64_t time_chain(const atomic_bool *is_unwanted, const char *want) {
   static const char HEAD[] = "local x\n\nlocal y = x ";
   Buf code = {0}, text = {0};
@@ -82,7 +82,7 @@ static void test_unwanted(void **state) {
   assert_true(time_chain(&is_unwanted, "game.lua") < PARSE_US / 2);
 }
 
-// Chunk name, lines and names of variables are those of the text.
+// The chunk name, the lines and the names of variables are those of the text.
 static void test_code(void **state) {
   (void)state;
   static const char GAME[] = "local count\nreturn function()\n  return count + 1\nend";

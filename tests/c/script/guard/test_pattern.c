@@ -19,7 +19,7 @@ static PatternResult search(Pattern *pattern, const char *text, const char *subj
   return pattern_search(pattern, pattern->subject);
 }
 
-// `expected`: what is found; NULL: nothing.
+// `expected`: the match; NULL: there is none.
 static void check(const char *text, const char *subject, const char *expected) {
   Pattern pattern;
   PatternResult result = search(&pattern, text, subject);
@@ -143,7 +143,7 @@ static void choices_are_held_up_to_a_most(void **state) {
   text.size--;
   buf_append(&text, "a-", 3);
   check_wrong((char *)text.data, (char *)subject.data, "pattern too complex");
-  check((char *)text.data, "aab", "aa");  // none is held for what is not there
+  check((char *)text.data, "aab", "aa");  // an absent capture has no place
   buf_deinit(&text);
   buf_deinit(&subject);
 }
@@ -153,7 +153,7 @@ static void choices_are_held_up_to_a_most(void **state) {
 typedef struct Counter {
   uint64_t steps;
   uint32_t questions;
-  uint32_t answers;  // "yes", before the "no"
+  uint32_t answers;  // number of "yes" before the "no"
 } Counter;
 
 static bool count(void *data, uint32_t steps) {

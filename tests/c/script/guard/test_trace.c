@@ -1,4 +1,4 @@
-// Tracebacks: those of deep stacks take little time, and show both ends.
+// Tracebacks of deep stacks take little time, and show both ends of the stack.
 #include "script/guard/trace.h"
 
 #include <lauxlib.h>
@@ -12,7 +12,8 @@
 
 #include "slowness.h"
 
-enum { DEPTH = 15000, TIME_US = 20000 * SLOWNESS };  // LuaJIT's own takes 200 ms
+// LuaJIT's own traceback takes 200 ms.
+enum { DEPTH = 15000, TIME_US = 20000 * SLOWNESS };
 
 static int trace(lua_State *L) {
   clock_t began = clock();

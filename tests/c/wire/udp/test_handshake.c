@@ -1,5 +1,5 @@
-// The connection protocol: bytes as the page has them, what is refused, and in which
-// order a server finds fault.
+// The connection protocol: bytes as in docs/protocol.md, refusals, and the order of the
+// server's checks.
 #include "wire/udp/handshake.h"
 
 #include <setjmp.h>
@@ -125,7 +125,7 @@ static void expect_judged(const Datagram *datagram, UdpDoor door,
   assert_int_equal(judge(datagram, door, &fault), expected);
 }
 
-// The text names the rule, whole, even in an answer as short as its request.
+// The answer has the whole text of the rule, even if the request was short.
 static void expect_rejected(const Datagram *datagram, UdpDoor door, Code expected,
                             const char *rule) {
   UdpFault fault;
@@ -180,7 +180,7 @@ static void an_extension_has_all_its_fields(void **state) {
   datagram.size--;
   expect_rejected(&datagram, OPEN, CODE_UNSUPPORTED,
                   "an extension with ATTACH has 102 bytes at least");
-  datagram.bytes[28] = 0;  // alone, and longer than need be
+  datagram.bytes[28] = 0;  // alone, and longer than necessary
   expect_judged(&datagram, OPEN, UDP_ACCEPTED);
   datagram.size = UDP_REQUEST_HEAD + UDP_EXTENSION_ALONE - 1;
   datagram.bytes[26] = UDP_EXTENSION_ALONE - 1;
@@ -193,7 +193,7 @@ static void no_cookie_is_challenged(void **state) {
   const UdpExtension extension = alone(NULL);
   Datagram datagram = request_of(&extension);
   expect_judged(&datagram, OPEN, UDP_CHALLENGE);
-  datagram.size = 64;  // long enough to be answered
+  datagram.size = 64;  // long enough for an answer
   datagram.bytes[26] = 64 - UDP_REQUEST_HEAD;
   expect_judged(&datagram, OPEN, UDP_CHALLENGE);
   datagram.size = 27;
@@ -209,7 +209,7 @@ static size_t write(const UdpAnswer *answer, size_t request_size, uint8_t *out,
   assert_int_equal(read->type, answer->type);
   for (size_t less = 0; less < size && answer->type != UDP_REJECTED; less++) {
     UdpAnswer cut;
-    if (less == 8 && answer->server_key) continue;  // is one when attached
+    if (less == 8 && answer->server_key) continue;  // has this length when attached
     assert_int_equal(udp_read_answer(out, less, &cut), ERR_MALFORMED);
   }
   return size;

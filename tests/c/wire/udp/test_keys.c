@@ -1,5 +1,5 @@
-// Keys, proofs and sealing against what other implementations make of the same input
-// (BLAKE2b of CPython's hashlib, the rest of Node's crypto); cookies by what they are for.
+// Keys, proofs and encryption, compared with the results of other implementations
+// (BLAKE2b of CPython's hashlib, the rest of Node's crypto). Cookies, by their purpose.
 #include "wire/udp/keys.h"
 
 #include <setjmp.h>
@@ -94,7 +94,7 @@ static void points_of_small_order_give_no_secret(void **state) {
   assert_false(udp_shared_secret(bytes_from(0), point, shared));
 }
 
-// Opens a copy.
+// Decrypts a copy.
 static bool opens(const uint8_t *key, uint64_t number, const uint8_t *head,
                   size_t head_size, const uint8_t sealed[7 + UDP_TAG_SIZE]) {
   uint8_t bytes[7 + UDP_TAG_SIZE];
@@ -182,7 +182,7 @@ static void the_secrets_of_cookies_change_and_old_ones_are_gone(void **state) {
     assert_memory_not_equal(cookies.now, old.before, sizeof old.before);
   }
   const UdpCookies old = cookies;
-  udp_cookies_rotate(&cookies, 52 * 10 * SECOND);  // none of either is left
+  udp_cookies_rotate(&cookies, 52 * 10 * SECOND);  // no secret of either time is left
   assert_memory_not_equal(cookies.before, old.now, sizeof old.now);
   assert_memory_not_equal(cookies.before, old.before, sizeof old.before);
 }

@@ -34,7 +34,7 @@ static void orders_wrap_round(void **state) {
     assert_true(udp_latest_take(&latest, 1, (uint16_t)order));
     assert_false(udp_latest_take(&latest, 1, (uint16_t)(order - 1)));
   }
-  assert_true(udp_latest_take(&latest, 9, (uint16_t)300000));  // silent for long
+  assert_true(udp_latest_take(&latest, 9, (uint16_t)300000));  // after a long silence
   udp_latest_deinit(&latest);
 }
 

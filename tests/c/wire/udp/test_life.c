@@ -1,4 +1,4 @@
-// A link at rest, stuck, held, moved and closed; and the memory that it takes.
+// A link that is idle, stuck, throttled, moved or closed; and the memory that it takes.
 #include "wire/udp/link.h"
 
 #include "udp_world.h"
@@ -65,7 +65,7 @@ static void a_line_that_passes_nothing_is_noticed(void **state) {
   assert_int_equal(udp_link_passing(link, w.now_us), UDP_STUCK);
   const uint64_t sent = udp_link_stats(link).sent;
   world_run(&w, since_us + 23100 * MS);
-  // A probe each second, and an acknowledgement of each of the other side's.
+  // Each side sends a PROBE each second, and acknowledges those of the other side.
   assert_in_range(udp_link_stats(link).sent - sent, 38, 45);
   there.loss = 0;
   world_run(&w, since_us + 25 * SECOND);
@@ -160,8 +160,7 @@ static void a_path_is_checked(void **state) {
   world_end(&w);
 }
 
-// Datagrams on their way are acknowledged an hour later, which is not a round trip of
-// the line.
+// Datagrams that are acknowledged an hour later do not change the round trip.
 static void after_a_sleep_it_is_soon_as_before(void **state) {
   (void)state;
   World w = world();
@@ -186,11 +185,11 @@ static void after_a_sleep_it_is_soon_as_before(void **state) {
   world_end(&w);
 }
 
-// Datagrams without contents are long enough to be challenged at another address.
+// Datagrams without contents are long enough for a PATH_CHALLENGE from another address.
 static bool expect_long_enough(World *w, int end, const uint8_t *bytes, size_t size) {
   uint8_t out[UDP_DATAGRAM_MAX];
   (void)bytes;
-  if (size > 5 + 10 + UDP_TAG_SIZE)  // no bare acknowledgement
+  if (size > 5 + 10 + UDP_TAG_SIZE)  // not a datagram that only acknowledges
     assert_true(
         udp_link_produce_challenge(w->ends[!end].link, w->now_us, 1, size, out));
   return true;
@@ -228,7 +227,7 @@ static void a_probe_of_a_plain_link_is_too(void **state) {
   world_end(&w);
 }
 
-// End 1 does not know yet who the other is, and keeps little.
+// End 1 does not trust the other side yet, so it keeps little.
 static World world_of_stranger(void) {
   World w = world();
   UdpLinkParams params = world_params(1);
@@ -252,7 +251,7 @@ static void a_stranger_may_not_reach_far_ahead(void **state) {
   assert_in_range(w.ends[1].link->in.kept.capacity, 1, UDP_STREAM_STRANGER);
   assert_true(udp_link_stats(w.ends[1].link).refused > 0);
   world_write(&w, 0, &written, total);
-  world_run(&w, w.now_us + 10 * SECOND);  // what was refused comes again
+  world_run(&w, w.now_us + 10 * SECOND);  // refused bytes are sent again
   world_write(&w, 0, &written, total);
   world_run(&w, w.now_us + 10 * SECOND);
   world_expect_stream(&w, 1, total);
@@ -268,7 +267,7 @@ static void a_stranger_may_not_reach_far_ahead(void **state) {
   world_end(&w);
 }
 
-// Small packets that are sent all the time leave room for the stream in every probe.
+// Even if small packets are sent all the time, each probe has room for the stream.
 static void probes_bring_a_stranger_what_is_missing(void **state) {
   (void)state;
   World w = world_of_stranger();

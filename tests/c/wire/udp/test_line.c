@@ -1,6 +1,6 @@
-// Links over lines as players have them: the stream is whole and in order, packets are in
-// time, and a narrow line is full but not flooded. Time is simulated and chance has a
-// seed, so the figures are the same each time.
+// Links over lines like those of players: the stream is whole and in order, packets
+// arrive in time, and a narrow line is used fully without a long queue. Time is
+// simulated and random numbers have a seed, so the figures are the same each time.
 #include "wire/udp/link.h"
 
 #include "udp_world.h"
@@ -9,7 +9,7 @@ static const uint64_t MS = 1000, SECOND = 1000000;
 
 enum { NARROW = 250000, NARROW_QUEUE = 16000, DELAYS_MAX = 20000 };  // 2 Mbit/s
 
-// 10 % lost, 5 % doubled, 25 % late, a round trip of 100 ms +- 30 ms.
+// 10 % of datagrams lost, 5 % doubled, 25 % late, a round trip of 100 ms +- 30 ms.
 static const Line WILD = {.loss = .1,
                           .duplicates = .05,
                           .reordered = .25,
@@ -39,7 +39,7 @@ static uint64_t percentile(Delays *delays, size_t percent) {
   return delays->us[(delays->count - 1) * percent / 100];
 }
 
-// Lets end 0 write as much as its link takes, for that long.
+// Lets end 0 write as much as its link accepts, for that time.
 static void pour(World *world, uint64_t *written, uint64_t for_us) {
   const uint64_t until_us = world->now_us + for_us;
   while (world->now_us < until_us) {
@@ -48,7 +48,7 @@ static void pour(World *world, uint64_t *written, uint64_t for_us) {
   }
 }
 
-// Lets what was written arrive, and sees that it has.
+// Lets written bytes arrive, and checks that all have arrived.
 static void settle(World *world, uint64_t written) {
   for (int i = 0; i < 60 && world->ends[1].stream.size < written; i++)
     world_run(world, world->now_us + SECOND);
@@ -64,8 +64,7 @@ static void a_stream_is_whole_over_a_wild_line(void **state) {
     pour(&world, &written, 5 * SECOND);
     settle(&world, written);
     assert_true(written > 1000000);
-    // Almost all datagrams considered lost are lost, so arrived bytes are not sent
-    // again in masses.
+    // Almost all datagrams that count as lost are lost, so few bytes are sent twice.
     UdpLinkStats stats = udp_link_stats(world.ends[0].link);
     assert_true(stats.lost < stats.sent * 15 / 100);
     assert_true(stats.lost - there.lost < stats.sent * 4 / 100);
@@ -138,22 +137,22 @@ static void a_narrow_line_is_full(void **state) {
     uint64_t written = 0;
     pour(&world, &written, 2 * SECOND);
     const size_t begun = world.ends[1].stream.size;
-    for (int second = 0; second < 20; second += 4) {  // and stays so
+    for (int second = 0; second < 20; second += 4) {  // the figures stay like that
       size_t before = world.ends[1].stream.size;
       pour(&world, &written, 4 * SECOND);
       size_t got = world.ends[1].stream.size - before;
       assert_true(got > 4 * NARROW * 70 / 100);
     }
-    // Of what is left when heads are taken off, and a tenth of it is lost.
+    // Share of the line, without the headers and the tenth that is lost.
     size_t got = world.ends[1].stream.size - begun;
     assert_true(got > 20 * NARROW * (i == 0 ? 90 : 80) / UINT64_C(100));
-    // Without a queue that stands.
+    // The queue of the line stays short.
     if (i == 0) assert_true(udp_link_stats(world.ends[0].link).rtt_us < 75 * MS);
     world_end(&world);
   }
 }
 
-// Loss by chance costs what is lost and not much more.
+// Random losses cost the lost bytes and not much more.
 static void a_line_with_losses_is_full_too(void **state) {
   (void)state;
   for (int percent = 5; percent <= 20; percent += 5) {
@@ -174,7 +173,7 @@ static void a_line_with_losses_is_full_too(void **state) {
   }
 }
 
-// Packets of ten times what the line takes, and a stream.
+// Packets of ten times the line's rate, and a stream.
 static void a_flood_does_not_break_a_narrow_line(void **state) {
   (void)state;
   static Delays delays;
@@ -191,10 +190,10 @@ static void a_flood_does_not_break_a_narrow_line(void **state) {
   }
   const uint64_t got = delays.count * UDP_PACKET_MAX + world.ends[1].stream.size;
   assert_true(got > 20 * NARROW * UINT64_C(80) / 100);
-  assert_true(world.ends[1].stream.size > got / 20);  // is not starved
-  assert_true(there.lost < there.sent * 5 / 100);     // they are dropped at the sender
+  assert_true(world.ends[1].stream.size > got / 20);  // the stream still gets through
+  assert_true(there.lost < there.sent * 5 / 100);     // the sender drops packets
   assert_true(udp_link_stats(world.ends[0].link).dropped > 30000);
-  assert_true(percentile(&delays, 99) < 600 * MS);  // rather than queued for ever
+  assert_true(percentile(&delays, 99) < 600 * MS);  // instead of queueing them for ever
   settle(&world, written);
   world_end(&world);
 }
@@ -233,7 +232,7 @@ static void a_line_that_narrows_is_noticed(void **state) {
   pour(&world, &written, 5 * SECOND);
   assert_true(world.ends[1].stream.size - before > 5 * NARROW * 80 / 100);
   assert_true(there.lost - lost < (there.sent - sent) * 5 / 100);
-  there.rate = 4 * NARROW;  // and wider again
+  there.rate = 4 * NARROW;  // the line becomes wider again
   pour(&world, &written, 10 * SECOND);
   before = world.ends[1].stream.size;
   pour(&world, &written, 5 * SECOND);

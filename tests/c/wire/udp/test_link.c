@@ -17,7 +17,7 @@ static World world(void) {
   return world_of(1, &there, &back);
 }
 
-// A datagram as `end` would have made it.
+// Makes a datagram as `end` would have made it.
 typedef struct Forgery {
   uint8_t bytes[UDP_DATAGRAM_MAX];
   size_t size;
@@ -39,7 +39,7 @@ static Forgery forge(int end, uint64_t number, uint16_t ack, uint64_t bits,
 }
 
 static UdpTaken receive(World *w, int end, const Forgery *forgery) {
-  static uint8_t bytes[UDP_DATAGRAM_MAX];  // world_take reads it
+  static uint8_t bytes[UDP_DATAGRAM_MAX];  // buffer that world_take reads
   memcpy(bytes, forgery->bytes, forgery->size);
   return udp_link_receive(w->ends[end].link, w->now_us, bytes, forgery->size);
 }
@@ -99,12 +99,12 @@ static void outdated_packets_are_passed_over(void **state) {
   world_flush(&w, 0);
   there.delay_us = 10 * MS;
   world_run(&w, w.now_us + MS);
-  world_packet(&w, 0, 100, 7);  // overtakes
+  world_packet(&w, 0, 100, 7);  // overtakes the one before
   world_flush(&w, 0);
   world_run(&w, w.now_us + SECOND);
   assert_int_equal(value_count, 2);
-  assert_int_equal(values[0], first_us + MS);  // the later one with the key
-  assert_int_equal(values[1], first_us);       // the one without
+  assert_int_equal(values[0], first_us + MS);  // the later packet with the key
+  assert_int_equal(values[1], first_us);       // the packet without a key
   world_end(&w);
 }
 
@@ -135,10 +135,10 @@ static void acknowledgements_wait_for_25_ms_or_8_datagrams(void **state) {
   }
   assert_true(produced(&w, 1) > 0);
   number++;
-  forgery = forge(0, number, 65529, 0, &probe);  // a gap
+  forgery = forge(0, number, 65529, 0, &probe);  // a gap in the numbers
   receive(&w, 1, &forgery);
   assert_true(produced(&w, 1) > 0);
-  forgery = forge(0, number - 1, 65529, 0, &probe);  // and what was missing
+  forgery = forge(0, number - 1, 65529, 0, &probe);  // the missing number
   assert_int_equal(receive(&w, 1, &forgery), UDP_TAKEN);
   assert_true(produced(&w, 1) > 0);
   probe.size = 0;
@@ -240,16 +240,17 @@ static void bodies_that_break_a_rule_are_told(void **state) {
     UdpTaken taken;
   } cases[] = {
       {"\x05", 1, UDP_NEWEST},
-      {"\x07", 1, UDP_BROKEN},                         // an unknown kind
-      {"\x05\xff", 2, UDP_BROKEN},                     // the same after a good one
-      {"\x06\x05\x00", 3, UDP_NEWEST},                 // CLOSE
-      {"\x06\x05\x00\x05", 4, UDP_BROKEN},             // and something after it
-      {"\x06\x05", 2, UDP_BROKEN},                     // cut
-      {"\x03\1\2\3\4\5\6\7", 8, UDP_BROKEN},           // cut
-      {"\x02\0\0\0\0\1\0x", 8, UDP_NEWEST},            // a piece of the stream
-      {"\x02\0\0\0\0\0\0x", 8, UDP_BROKEN},            // an empty one
-      {"\x02\0\0\0\0\2\0x", 8, UDP_BROKEN},            // a cut one
-      {"\x00\0\0\0\0\0\0\0\0\0\0\0", 12, UDP_BROKEN},  // half a header
+      {"\x07", 1, UDP_BROKEN},                // an unknown kind
+      {"\x05\xff", 2, UDP_BROKEN},            // the same after a good item
+      {"\x06\x05\x00", 3, UDP_NEWEST},        // a CLOSE
+      {"\x06\x05\x00\x05", 4, UDP_BROKEN},    // a CLOSE with an item after it
+      {"\x06\x05", 2, UDP_BROKEN},            // cut
+      {"\x03\1\2\3\4\5\6\7", 8, UDP_BROKEN},  // cut
+      {"\x02\0\0\0\0\1\0x", 8, UDP_NEWEST},   // a piece of the stream
+      {"\x02\0\0\0\0\0\0x", 8, UDP_BROKEN},   // an empty piece of the stream
+      // A piece of the stream that is cut.
+      {"\x02\0\0\0\0\2\0x", 8, UDP_BROKEN},
+      {"\x00\0\0\0\0\0\0\0\0\0\0\0", 12, UDP_BROKEN},  // half of a packet's header
   };
   Buf items = {0};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -306,7 +307,7 @@ static void what_lies_beyond_the_window_counts_as_lost(void **state) {
   assert_int_equal(receive(&w, 1, &forgery), UDP_REFUSED);
   items.data[5] = 8;
   items.size--;
-  forgery = forge(0, 100, 65529, 0, &items);  // its number is still free
+  forgery = forge(0, 100, 65529, 0, &items);  // its number may still be used
   assert_int_equal(receive(&w, 1, &forgery), UDP_NEWEST);
   buf_deinit(&items);
   world_end(&w);
@@ -345,7 +346,7 @@ static void each_datagram_ten_times_is_taken_once(void **state) {
     world_packet(&w, 0, 200, 0);
     world_write(&w, 0, &written, written + 150);
     world_run(&w, w.now_us + 10 * MS);
-    // Those that have arrived, the latest and one of long ago.
+    // The ones that have arrived: the newest, and one of long ago.
     for (; replayed + 10 < captured.count; replayed++)
       for (int times = 0; times < 10; times++)
         assert_int_equal(receive(&w, 1, &captured.items[replayed]), UDP_REFUSED);

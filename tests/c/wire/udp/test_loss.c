@@ -1,4 +1,4 @@
-// When a datagram is taken for lost, and when to probe.
+// When a datagram counts as lost, and when the link probes.
 #include "wire/udp/loss.h"
 
 #include <setjmp.h>
@@ -45,7 +45,7 @@ static void three_later_ones_show_a_loss(void **state) {
   assert_false(is_lost(&loss, 4, now_us));
   now_us = ack(&loss, 7);
   assert_true(is_lost(&loss, 4, now_us));
-  assert_false(is_lost(&loss, 8, now_us));  // nothing later has come
+  assert_false(is_lost(&loss, 8, now_us));  // no later datagram has been acknowledged
 }
 
 static void where_they_overtake_time_shows_it(void **state) {
@@ -56,7 +56,7 @@ static void where_they_overtake_time_shows_it(void **state) {
   for (uint64_t number = 0; number < 4; number++) ack(&loss, number);
   uint64_t now_us = ack(&loss, 5);
   assert_false(is_lost(&loss, 4, now_us));
-  // A round trip, and a quarter of the least for the order.
+  // The deadline is a round trip, and at least a quarter of it for reordering.
   const uint64_t due_us = sent_at(4).sent_us + 125 * MS;
   assert_int_equal(loss.due_us, due_us);
   assert_false(is_lost(&loss, 4, due_us - 1));
@@ -70,7 +70,7 @@ static void what_was_not_lost_widens_the_window(void **state) {
   loss.is_reordering = true;
   uint64_t now_us = ack(&loss, 10);
   udp_loss_on_spurious(&loss, 20);
-  udp_loss_on_spurious(&loss, 20);  // of the same round trip
+  udp_loss_on_spurious(&loss, 20);  // in the same round trip
   assert_false(is_lost(&loss, 4, now_us - 31 * MS + 20 * MS));
   assert_int_equal(loss.due_us, sent_at(4).sent_us + 150 * MS);
   ack(&loss, 20);

@@ -1,4 +1,4 @@
-// Packets that wait: in order, within limits, replaced by key.
+// Waiting packets: their order, their limits, and replacement by key.
 #include "wire/udp/queue.h"
 
 #include <setjmp.h>
@@ -87,8 +87,8 @@ static void a_key_replaces_what_waits(void **state) {
   push(&queue, "a1", 7);
   push(&queue, "b1", 8);
   push(&queue, "-", 0);
-  assert_int_equal(push(&queue, "a2", 7), 0);      // in its place
-  assert_int_equal(push(&queue, "longer", 8), 0);  // at the end
+  assert_int_equal(push(&queue, "a2", 7), 0);      // takes the place of the old packet
+  assert_int_equal(push(&queue, "longer", 8), 0);  // goes to the end
   assert_int_equal(push(&queue, "longer2", 8), 0);
   assert_int_equal(queue.count, 3);
   assert_int_equal(queue.keyed, 2);
