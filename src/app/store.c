@@ -56,12 +56,8 @@ static int fail(const char *text) {
   return EXIT_FAILURE;
 }
 
-static bool is_postgres(const char *place) {
-  return strncmp(place, "postgres", 8) == 0;
-}
-
 static bool open_place(Place *place, const char *path, BackendUse use) {
-  *place = (Place){.ops = is_postgres(path) ? &backend_postgres : &backend_sqlite};
+  *place = (Place){.ops = backend_of(path)};
   place->backend = place->ops->open(path, use, &place->fault);
   return place->backend != NULL;
 }
@@ -383,7 +379,8 @@ int store_import(const char *into, const char *path) {
 
 int store_backup(const char *from, const char *path) {
   StoreFault fault = {0};
-  if (is_postgres(from)) return fail("a store in PostgreSQL is backed up with pg_dump");
+  if (backend_of(from) == &backend_postgres)
+    return fail("a store in PostgreSQL is backed up with pg_dump");
   if (sqlite_file_backup(from, path, &fault) != STORE_OK) return fail(fault.text);
   return EXIT_SUCCESS;
 }
@@ -397,7 +394,8 @@ static void on_finding(void *data, const char *text) {
 int store_check(const char *place) {
   StoreFault fault = {0};
   bool is_found = false;
-  if (is_postgres(place)) return fail("PostgreSQL checks its own files (pg_amcheck)");
+  if (backend_of(place) == &backend_postgres)
+    return fail("PostgreSQL checks its own files (pg_amcheck)");
   if (sqlite_file_check(place, on_finding, &is_found, &fault) != STORE_OK)
     return fail(fault.text);
   if (!is_found) puts("The store is sound.");

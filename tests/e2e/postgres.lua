@@ -28,7 +28,8 @@ local postgres = {}
 ---@return table postgres with the setting `store` in `place`
 function postgres.start()
   local folder = Process.folder()
-  local self = setmetatable({ folder = folder, place = "postgres://perigee@/postgres?host=" .. folder }, Postgres)
+  local place = "postgres://perigee@/postgres?host=" .. folder
+  local self = setmetatable({ folder = folder, place = place }, Postgres)
   self:start()
   return self
 end

@@ -68,17 +68,22 @@ describe("perigee.store in PostgreSQL", function()
   end
 
   it("shows each server what the other has written", function()
-    assert.same({ true }, ann:question(0, "put", { id = "ann", value = { coins = 5, big = 2 ^ 40, s = "\1ä" } }))
+    local value = { coins = 5, big = 2 ^ 40, s = "\1ä" }
+    assert.same({ true }, ann:question(0, "put", { id = "ann", value = value }))
     assert.same({ true }, ann:question(0, "commit"))
-    assert.same({ coins = 5, big = 2 ^ 40, s = "\1ä" }, bob:question(0, "get", "ann")[1])
-    assert.equal("ann|5|5|1\n", database:psql "select id, value->>'coins', i_coins_n, schema from players")
+    assert.same(value, bob:question(0, "get", "ann")[1])
+    assert.equal("ann|5|5|1\n",
+      database:psql "select id, value->>'coins', i_coins_n, schema from players")
   end)
 
   it("lets one of two writes of the same version win", function()
-    local version = ann:question(0, "put", { id = "cas", value = 1, options = { if_version = 0 } })[1]
+    local function put(client, value, version)
+      return client:question(0, "put", { id = "cas", value = value, options = { if_version = version } })
+    end
+    local version = put(ann, 1, 0)[1]
     assert.is_number(version)
-    assert.equal("Conflict", bob:question(0, "put", { id = "cas", value = 2, options = { if_version = 0 } })[3])
-    assert.is_number(bob:question(0, "put", { id = "cas", value = 2, options = { if_version = version } })[1])
+    assert.equal("Conflict", put(bob, 2, 0)[3])
+    assert.is_number(put(bob, 2, version)[1])
     assert.equal(2, ann:question(0, "get", "cas")[1])
   end)
 
