@@ -1,12 +1,18 @@
 // Chromium for the tests, with Playwright: scripts/test installs both. Where they are missing the
 // test program ends with SKIPPED, which CTest reports as such.
 import { existsSync } from "node:fs";
+import { cp, mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { after } from "node:test";
 import { fileURLToPath } from "node:url";
+import { folder } from "../../clients/js/test/files.js";
+import { startServer } from "../../clients/js/test/server.js";
 
 const SKIPPED = 77;
+// On a machine that is busy with the browsers, a handler may be kept waiting for long.
+const PATIENT = ["--handler-budget", "5"];
+const PICTURES = process.env.PERIGEE_PICTURES; // a folder for screenshots
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const PACKAGES = path.join(ROOT, "build/npm/tests/browser/package.json");
 const EXECUTABLES = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
@@ -55,4 +61,18 @@ export async function until(page, fn, argument) {
     const text = await page.evaluate(() => document.body.innerText).catch(String);
     throw new Error(`${error.message}\nfailures: ${page.failures}\nconsole: ${page.lines.join("\n")}\npage: ${text}`);
   }
+}
+
+/** Serves a copy of an example. */
+export async function startExample(t, name) {
+  const root = await folder(t);
+  await cp(path.join(ROOT, "examples", name), root, { recursive: true });
+  return startServer(t, { path: root, flags: PATIENT });
+}
+
+/** Saves a screenshot, if the environment names a folder for them. */
+export async function picture(page, name) {
+  if (!PICTURES) return;
+  await mkdir(PICTURES, { recursive: true });
+  await page.screenshot({ path: path.join(PICTURES, name + ".png") });
 }

@@ -1,31 +1,10 @@
 // examples/lockstep, played in real pages: they agree, bots among them, and one that is loaded again is
 // back in the running match with the right state.
 import assert from "node:assert/strict";
-import { cp, mkdir } from "node:fs/promises";
-import path from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { folder } from "../../clients/js/test/files.js";
-import { startServer } from "../../clients/js/test/server.js";
-import { openPage, until } from "./browser.js";
+import { openPage, picture, startExample, until } from "./browser.js";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const SIZE = { viewport: { width: 960, height: 640 } };
-// On a machine that is busy with the browsers, a handler may be kept waiting for long.
-const PATIENT = ["--handler-budget", "5"];
-const PICTURES = process.env.PERIGEE_PICTURES; // a folder for screenshots
-
-async function picture(page, name) {
-  if (!PICTURES) return;
-  await mkdir(PICTURES, { recursive: true });
-  await page.screenshot({ path: path.join(PICTURES, name + ".png") });
-}
-
-async function start(t) {
-  const root = await folder(t);
-  await cp(path.join(ROOT, "examples/lockstep"), root, { recursive: true });
-  return startServer(t, { path: root, flags: PATIENT });
-}
 
 async function play(t, server, name) {
   const page = await openPage(t, `http://${server.address}/`, SIZE);
@@ -79,7 +58,7 @@ function assertSame(states) {
 }
 
 test("three pages play, and one is loaded again", async (t) => {
-  const server = await start(t);
+  const server = await startExample(t, "lockstep");
   const ann = await play(t, server, "ann");
   await until(ann, () => islands.world().players.filter((player) => player?.isBot).length === 2);
   const bob = await play(t, server, "bob"), cid = await play(t, server, "cid");
@@ -114,7 +93,7 @@ test("three pages play, and one is loaded again", async (t) => {
 });
 
 test("one page plays with bots, which others take over from", async (t) => {
-  const server = await start(t);
+  const server = await startExample(t, "lockstep");
   const ann = await play(t, server, "ann");
   await until(ann, () => islands.world().fleets.some((fleet) => fleet.owner !== islands.match.slot));
   await picture(ann, "bots");
@@ -124,7 +103,7 @@ test("one page plays with bots, which others take over from", async (t) => {
 });
 
 test("a page that is out of step is told, and gets the others' state", async (t) => {
-  const server = await start(t);
+  const server = await startExample(t, "lockstep");
   const pages = [];
   for (const name of ["ann", "bob", "cid"]) pages.push(await play(t, server, name));
   for (const page of pages) await until(page, () => islands.match.turn > 3);

@@ -1,32 +1,11 @@
 // examples/sketch, played in real pages: three play a turn with a bot, one of them loads the page again, and
 // a phone watches.
 import assert from "node:assert/strict";
-import { cp, mkdir } from "node:fs/promises";
-import path from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { folder } from "../../clients/js/test/files.js";
-import { startServer } from "../../clients/js/test/server.js";
-import { openPage, until } from "./browser.js";
+import { openPage, picture, startExample, until } from "./browser.js";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const DESK = { viewport: { width: 1280, height: 800 } };
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
-// On a machine that is busy with the browsers, a handler may be kept waiting for long.
-const PATIENT = ["--handler-budget", "5"];
-const PICTURES = process.env.PERIGEE_PICTURES; // a folder for screenshots
-
-async function picture(page, name) {
-  if (!PICTURES) return;
-  await mkdir(PICTURES, { recursive: true });
-  await page.screenshot({ path: path.join(PICTURES, name + ".png") });
-}
-
-async function start(t) {
-  const root = await folder(t);
-  await cp(path.join(ROOT, "examples/sketch"), root, { recursive: true });
-  return startServer(t, { path: root, flags: PATIENT });
-}
 
 async function visit(t, server, name, options = DESK, hash = "") {
   const page = await openPage(t, `http://${server.address}/${hash}`, options);
@@ -67,7 +46,7 @@ async function assertSamePicture([drawer, ...others]) {
 }
 
 test("three pages play a turn, one is loaded again, and a phone watches", async (t) => {
-  const server = await start(t);
+  const server = await startExample(t, "sketch");
   const pages = await Promise.all(["ann", "bob", "cid"].map((name) => visit(t, server, name)));
   const [ann, bob, cid] = pages;
   await ann.fill('#open [name="title"]', "Sunday painters");

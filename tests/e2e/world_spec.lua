@@ -108,6 +108,7 @@ describe("perigee.world", function()
         world:system("write", {}, function()
           if asked then asked:send("three", perigee.rooms.get "never" ~= nil) end
         end)
+        world:system("ends in C", {}, function() return string.rep() end)
         return { config = { tick_rate = 100 } }
       ]],
     }
@@ -118,6 +119,7 @@ describe("perigee.world", function()
       ann:expect_next("MESSAGE", { message = "three", value = false })
     end
     perigee:wait_log "game.lua:15: no more"
+    perigee:wait_log(function(line) return line.message:find "ends in C failed: %S+game.lua:%d+: bad argument" end)
   end)
 
   it("ends a system that runs away, lets it rest, and runs the others", function()

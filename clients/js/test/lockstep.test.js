@@ -30,7 +30,7 @@ class Player {
     this.names = [];
     this.waiting = [];
     this.given = 0;
-    this.paced = new Promise((resolve) => { this.tellPace = resolve; });
+    this.desynced = new Promise((resolve) => { this.tellDesync = resolve; });
   }
 
   async play(connection, name, room, options = {}) {
@@ -61,12 +61,17 @@ class Player {
         Object.assign(this, { state, names, restored: (this.restored ?? 0) + 1 });
       },
       input: () => `${name}${this.given++}`,
-      onPace: ({ speed }) => speed === 0 && this.tellPace(),
-      onDesync: (report) => { this.desync = report; },
+      onPace: ({ speed }) => speed === 0 && this.tellPause?.(),
+      onDesync: (report) => { this.tellDesync(this.desync = report); },
       remember: false,
       ...options,
     });
     return this;
+  }
+
+  /** Resolves when a running match stands still. */
+  pauses() {
+    return new Promise((resolve) => { this.tellPause = resolve; });
   }
 
   reach(turn) {
@@ -137,15 +142,16 @@ for (const transport of transports) {
       assert.deepEqual(told.names, ["bob"]);
       assert.equal(told.path, "sum");
       assert.ok(told.turn >= bob.flipsAt && told.turn < bob.flipsAt + 5);
-      assert.deepEqual(ann.desync, { turn: told.turn, odd: false, slots: [bob.match.slot] });
+      assert.deepEqual(await ann.desynced, { turn: told.turn, odd: false, slots: [bob.match.slot] });
     });
 
     await t.test("stands still and begins anew", async (t) => {
       const [ann, bob] = await two(t, address, "match:4");
       await ann.reach(10);
       const { id, seed } = ann.match;
+      const paused = ann.pauses();
       ann.room.send("pause");
-      await ann.paced;
+      await paused;
       assert.equal(ann.match.speed, 0);
       ann.room.send("restart");
       ann.room.send("resume");

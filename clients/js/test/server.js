@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import path from "node:path";
-import { Queue } from "./fake_server.js";
+import { Queue, within } from "./fake_server.js";
 import { folder } from "./files.js";
 
 export const BINARY = path.resolve(process.env.PERIGEE_BIN ?? "build/dev/perigee");
@@ -38,7 +38,11 @@ export async function startServer(t, { game, files = game && { "game.lua": game 
   const child = spawn(BINARY, args, { cwd: root, env: environment(await folder(t)), stdio: ["ignore", "pipe", "pipe"] });
   const out = new Queue(), log = [];
   lines(child.stdout, (line) => out.push(line));
-  lines(child.stderr, (line) => log.push(line));
+  const waiting = []; // called with the next line of the log
+  lines(child.stderr, (line) => {
+    log.push(line);
+    for (const look of waiting.splice(0)) look();
+  });
   const ended = new Promise((resolve) => child.on("close", (code, signal) => {
     out.push(null);
     resolve({ code, signal });
@@ -54,7 +58,14 @@ export async function startServer(t, { game, files = game && { "game.lua": game 
   }
   t.after(() => child.exitCode === null && child.signalCode === null && stop());
 
-  const server = { root, log, stop, child };
+  /** Waits until a line of the log has the text. */
+  async function logged(text) {
+    while (!log.some((line) => line.includes(text))) {
+      await within(new Promise((resolve) => waiting.push(resolve)), `"${text}" in the log`);
+    }
+  }
+
+  const server = { root, log, logged, stop, child };
   for (;;) {
     const line = await out.next("the server's start");
     if (line === null) throw new Error("the server did not start:\n" + log.join("\n"));

@@ -76,12 +76,15 @@ end
 
 
 -- Files that call the game's functions. All files of host/ do so as well.
-local CALLERS = { tasks = true, errors = true, reload = true, systems = true }
+local CALLERS = {
+  ["api/channels"] = true, ["api/commands"] = true, ["lockstep/host"] = true, ["mcp/calls"] = true,
+  ["world/systems"] = true,
+}
 
 -- Removes the host's line from an error. Lua names that line if a handler ends with `return f()` and f is a C
 -- function that raises the error, because f has then replaced the handler on the stack.
 local function without_caller(text, traceback)
-  local caller, rest = text:match "^lua/perigee/([%l/]+)%.lua:%d+: (.*)$"
+  local caller, rest = text:match "^lua/perigee/([%l_/]+)%.lua:%d+: (.*)$"
   local is_caller = caller and (CALLERS[caller] or caller:find "^host/")
   if is_caller and traceback:find "^[^\n]*\n\t%[[Cb]" then
     return rest

@@ -13,6 +13,7 @@ local schema = require "perigee.schema"
 local schemas = require "perigee.client.schema"
 local server_end = require "perigee.testing.server_end"
 local server_log = require "perigee.testing.server_log"
+local server_reload = require "perigee.testing.server_reload"
 local sim = require "perigee.sim"
 local strict = require "perigee.testing.strict"
 local text_client = require "perigee.testing.text_client"
@@ -43,6 +44,7 @@ local OPTIONS = {
 local Server = {}
 Server.__index = Server
 server_log(Server)
+server_reload(Server)
 web(Server)
 
 local servers = {}
@@ -460,46 +462,6 @@ end
 function Server:trace()
   if not self._trace then failure.misuse "this server was made with trace = false" end
   return self._trace:text()
-end
-
-
--- Reload ----------------------------------------------------------------------------------------
-
--- Merges two tables of files. A newer file replaces an older one of the same name.
-local function merge(files, newer)
-  if not newer then return files end
-  local merged = {}
-  for name, text in pairs(files or {}) do merged[name] = text end
-  for name, text in pairs(newer) do merged[name] = text end
-  return merged
-end
-
-
---- Reloads the game, while all clients stay connected. `source` is the text of the main file, or a table of
---- texts by file name. These texts replace files also in later reloads. All other files come from the disk.
---- Returns a report; or nil and an error if the game does not load.
----@param source? string|table<string, string>
----@return any report, string? problem
-function Server:try_reload(source)
-  self:_check_open()
-  if type(source) == "string" then source = { [self._main] = source } end
-  self._files = merge(self._files, source)
-  local logged = #self.logs
-  local result, problem = sim.reload(self._id, self._files)
-  self:_take_logs()
-  if result then return result end
-  for i = logged + 1, #self.logs do self.logs[i].is_asked = true end -- the spec gets these errors as a result
-  return nil, problem
-end
-
-
---- Reloads the game like `try_reload`. Fails the spec if the new version does not load.
----@param source? string|table<string, string>
----@return any report
-function Server:reload(source)
-  local result, problem = self:try_reload(source)
-  if not result then failure.raise("the reload failed: %s", problem) end
-  return result
 end
 
 
