@@ -70,8 +70,11 @@ static const Constant CHANNELS[] = {{"control", CHANNEL_CONTROL},
                                     {"last", UINT16_MAX},
                                     {NULL, 0}};
 
-static const Constant STORE_STEPS[] = {
-    {"put", STORE_PUT}, {"delete", STORE_DELETE}, {"check", STORE_CHECK}, {NULL, 0}};
+static const Constant STORE_STEPS[] = {{"put", STORE_PUT},
+                                       {"delete", STORE_DELETE},
+                                       {"check", STORE_CHECK},
+                                       {"check_found", STORE_CHECK_FOUND},
+                                       {NULL, 0}};
 
 static const Constant BOARD[] = {{"data_max", BOARD_DATA_MAX},
                                  {"rows_max", BOARD_ROWS_MAX},

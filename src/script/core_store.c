@@ -82,11 +82,12 @@ static StoreStep read_step(lua_State *L) {
                     .schema = (uint32_t)luaL_optinteger(L, 5, 0),
                     .version = (int64_t)luaL_optnumber(L, 6, 0)};
   if (!lua_isnoneornil(L, 4)) step.value = core_text(L, 4);
-  luaL_argcheck(L, step.type <= STORE_CHECK, 1, "not a step");
+  luaL_argcheck(L, step.type <= STORE_CHECK_FOUND, 1, "not a step");
   luaL_argcheck(L, step.type != STORE_PUT || step.value.size > 0, 4, "no value");
   luaL_argcheck(L,
-                step.id.size > 0 && step.id.size <= STORE_ID_MAX &&
-                    text_is_utf8(step.id.bytes, step.id.size),
+                step.type == STORE_CHECK_FOUND ||
+                    (step.id.size > 0 && step.id.size <= STORE_ID_MAX &&
+                     text_is_utf8(step.id.bytes, step.id.size)),
                 3, "not a key");
   return step;
 }
@@ -156,6 +157,104 @@ static int core_store_flush(lua_State *L) {
   return core_store_request(L, (Command){.flags = STORE_REQUEST_FLUSH});
 }
 
+// --- Finding ---
+
+static StoreValue value_at(lua_State *L, int at) {
+  switch (lua_type(L, at)) {
+    case LUA_TNUMBER:
+      return (StoreValue){.type = STORE_NUMBER, .number = lua_tonumber(L, at)};
+    case LUA_TBOOLEAN:
+      return (StoreValue){.type = STORE_BOOLEAN, .number = lua_toboolean(L, at)};
+    case LUA_TSTRING:
+      return (StoreValue){.type = STORE_TEXT, .text = core_text(L, at)};
+    default:
+      return (StoreValue){.type = STORE_NONE};
+  }
+}
+
+// Reads the list { field, op, value, field, op, value, ... } at `at`. Leaves the values on
+// the stack, because texts point to them.
+static void read_conditions(lua_State *L, int at, StoreQuery *query) {
+  enum { PARTS = 3 };
+  query->count = (uint32_t)lua_objlen(L, at) / PARTS;
+  luaL_argcheck(L, query->count <= STORE_CONDITIONS_MAX, at, "too many conditions");
+  luaL_checkstack(L, STORE_CONDITIONS_MAX + PARTS, "conditions");
+  for (uint32_t i = 0; i < query->count; i++) {
+    StoreCondition *condition = &query->conditions[i];
+    lua_rawgeti(L, at, (int)i * PARTS + 1);
+    lua_rawgeti(L, at, (int)i * PARTS + 2);
+    condition->field = (uint32_t)lua_tointeger(L, -2);
+    condition->op = (uint8_t)lua_tointeger(L, -1);
+    lua_pop(L, 2);
+    lua_rawgeti(L, at, (int)i * PARTS + 3);
+    condition->value = value_at(L, -1);
+  }
+}
+
+// store_query(index, conditions, order, limit, after, is_count): returns the bytes of a
+// query; see query.h
+static int core_store_query(lua_State *L) {
+  Buf *bytes = &core_host(L)->scratch;
+  StoreQuery query = {.collection = core_id(L, 1),
+                      .order = (int32_t)luaL_checkinteger(L, 3),
+                      .limit = (uint32_t)luaL_checkinteger(L, 4),
+                      .after = core_text(L, 5),
+                      .is_count = lua_toboolean(L, 6)};
+  luaL_checktype(L, 2, LUA_TTABLE);
+  luaL_argcheck(L, query.limit <= STORE_LIMIT_MAX, 4, "too many documents");
+  read_conditions(L, 2, &query);
+  bytes->size = 0;
+  store_query_write(&query, bytes);
+  lua_pushlstring(L, (const char *)bytes->data, bytes->size);
+  return 1;
+}
+
+// store_find(token, query): requests what a query finds. It sees the steps of
+// store_unit_step as written.
+static int core_store_find(lua_State *L) {
+  Buf *unit = &core_host(L)->unit;
+  int count = core_store_request(
+      L, (Command){.flags = STORE_REQUEST_FIND,
+                   .body = core_text(L, 2),
+                   .packed = {(const char *)unit->data, (uint32_t)unit->size}});
+  unit->size = 0;
+  buf_trim(unit);
+  return count;
+}
+
+// store_scan(token, index, schema, after): requests documents of older schemas than
+// `schema`, by id
+static int core_store_scan(lua_State *L) {
+  return core_store_request(L, (Command){.flags = STORE_REQUEST_SCAN,
+                                         .room = core_id(L, 2),
+                                         .code = core_id(L, 3),
+                                         .name = core_text(L, 4)});
+}
+
+// store_found(bytes): returns the documents of an answer as a list: id, JSON, version,
+// schema, and so on
+static int core_store_found(lua_State *L) {
+  Text bytes = core_text(L, 1);
+  const StoreUnit found = {.data = (uint8_t *)bytes.bytes, .size = bytes.size};
+  StoreStep step;
+  int count = 0;
+  lua_newtable(L);
+  for (size_t at = 0; unit_next(&found, &at, &step);) {
+    lua_pushlstring(L, step.id.bytes, step.id.size);
+    lua_rawseti(L, -2, ++count);
+    lua_pushlstring(L, step.value.bytes, step.value.size);
+    lua_rawseti(L, -2, ++count);
+    lua_pushnumber(L, (lua_Number)step.version);
+    lua_rawseti(L, -2, ++count);
+    lua_pushnumber(L, step.schema);
+    lua_rawseti(L, -2, ++count);
+  }
+  deadline_charge(core_host(L), L, bytes.size);
+  return 1;
+}
+
+// --- Transactions ---
+
 // store_stash(): sets the handler's commands aside; returns the id of the stash
 static int core_store_stash(lua_State *L) {
   uint32_t id = transaction_stash(core_host(L));
@@ -177,6 +276,10 @@ static int core_store_drop(lua_State *L) {
 }
 
 const luaL_Reg core_store_functions[] = {
+    {"store_query", core_store_query},
+    {"store_find", core_store_find},
+    {"store_scan", core_store_scan},
+    {"store_found", core_store_found},
     {"store_stash", core_store_stash},
     {"store_unstash", core_store_unstash},
     {"store_drop", core_store_drop},

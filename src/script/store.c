@@ -6,6 +6,8 @@
 #include "script/host.h"
 #include "script/seam.h"
 
+enum { SCAN_LIMIT = 100 };  // documents of a scan
+
 // Head of the data of an event.
 typedef struct StoreHead {
   int64_t version;
@@ -39,20 +41,36 @@ static void report_unit(Host *host, const StoreFault *fault, const StoreUnit *un
            (StoreHead){0}, step.id, text_from(fault->text));
 }
 
+static void answer_found(Host *host, const StoreAnswer *given) {
+  emit(host, (Event){.type = EVENT_STORE, .a = given->token},
+       (StoreHead){.version = given->version}, given->cursor,
+       (Text){(const char *)given->found.data, (uint32_t)given->found.size});
+}
+
+static void answer_document(Host *host, const StoreAnswer *given) {
+  const StoreDocument *document = &given->document;
+  char count[24];
+  Text text = document->value;
+  if (given->count > 0) {
+    snprintf(count, sizeof count, "%llu", (unsigned long long)given->count);
+    text = text_from(count);
+  }
+  emit(host, (Event){.type = EVENT_STORE, .a = given->token},
+       (StoreHead){.version = document->version ? document->version : given->version,
+                   .schema = document->schema},
+       (Text){0}, text);
+}
+
 static void on_end(void *data, const StoreAnswer *given, const StoreUnit *unit) {
   Host *host = data;
   if (given->token == 0)
     report_unit(host, &given->fault, unit);
   else if (given->fault.code != STORE_OK)
     answer(host, given->token, given->fault.code, given->fault.text);
+  else if (given->found.size > 0)
+    answer_found(host, given);
   else
-    emit(host, (Event){.type = EVENT_STORE, .a = given->token},
-         (StoreHead){
-             .version =
-                 given->document.version ? given->document.version : given->version,
-             .schema = given->document.schema,
-         },
-         (Text){0}, given->document.value);
+    answer_document(host, given);
 }
 
 // --- Opening ---
@@ -116,19 +134,33 @@ void host_store_end_unit(Host *host) {
   if (host->store != NULL) store_end_unit(host->store, 0);
 }
 
-static void request_unit(Host *host, const Command *command) {
-  StoreUnit unit = {.data = (uint8_t *)command->body.bytes, .size = command->body.size};
+// Adds the steps of a command to the open unit, which is empty.
+static StoreCode add_steps(Host *host, Text steps) {
+  StoreUnit unit = {.data = (uint8_t *)steps.bytes, .size = steps.size};
   StoreStep step;
   StoreCode code = STORE_OK;
-  size_t mark = store_mark(host->store);
   for (size_t at = 0; code == STORE_OK && unit_next(&unit, &at, &step);)
     code = store_step(host->store, &step);
-  if (code == STORE_OK) {
+  if (code != STORE_OK) store_cut(host->store, 0);
+  return code;
+}
+
+static void request_unit(Host *host, const Command *command) {
+  StoreCode code = add_steps(host, command->body);
+  if (code == STORE_OK)
     store_end_unit(host->store, command->id);
-    return;
-  }
-  store_cut(host->store, mark);
-  answer(host, command->id, code, "the store is too slow");
+  else
+    answer(host, command->id, code, "the store is too slow");
+}
+
+static void request_find(Host *host, const Command *command) {
+  StoreQuery query;
+  StoreCode code = add_steps(host, command->packed);
+  if (code != STORE_OK)
+    answer(host, command->id, code, "the store is too slow");
+  else if (store_query_read(command->body, &query))
+    store_find(host->store, command->id, &query);
+  store_cut(host->store, 0);
 }
 
 void host_store_request(Host *host, const Command *command) {
@@ -152,6 +184,16 @@ void host_store_request(Host *host, const Command *command) {
       break;
     case STORE_REQUEST_FLUSH:
       store_flush(host->store, command->id);
+      break;
+    case STORE_REQUEST_FIND:
+      request_find(host, command);
+      break;
+    case STORE_REQUEST_SCAN:
+      store_scan(host->store, command->id,
+                 &(StoreScan){.collection = command->room,
+                              .schema_below = command->code,
+                              .limit = SCAN_LIMIT,
+                              .after = command->name});
       break;
   }
 }

@@ -2,8 +2,9 @@
 // unit before it carries out the commands of the handler. A request is a command, so a
 // handler that fails makes none.
 //
-// The data of EVENT_STORE and EVENT_STORE_FAILED is a StoreHead, the id of the document
-// (of a failed write), and its JSON, or a sentence about the failure.
+// The data of EVENT_STORE and EVENT_STORE_FAILED is a StoreHead, an id, and a text. The text
+// is the JSON of a document, a StoreUnit with the documents that were found, a count, or a
+// sentence about a failure. The id is that of a failed write, or the cursor of a find.
 #pragma once
 
 #include <lua.h>
@@ -19,6 +20,8 @@ typedef enum StoreRequest {
   STORE_REQUEST_UNIT,   // body: a StoreUnit
   STORE_REQUEST_BOARD,  // room: board, name: id, key: period, code: number of entries
   STORE_REQUEST_FLUSH,  // answers when everything before is on disk
+  STORE_REQUEST_FIND,  // body: a StoreQuery, packed: a StoreUnit that it sees as written
+  STORE_REQUEST_SCAN,  // room: collection, code: schema_below, name: id to begin behind
 } StoreRequest;
 
 /// Opens the store at a place, unless it is open. Returns NULL, or a sentence about the
@@ -40,7 +43,7 @@ void host_store_end_unit(Host *host);
 /// Carries out a COMMAND_STORE.
 void host_store_request(Host *host, const Command *command);
 
-/// Pushes the arguments of an event of the store: those of every event, then version and
-/// schema of the document, and its id. `b` is the name of the code, or nil. Returns their
+/// Pushes the arguments of an event of the store: those of every event, then version,
+/// schema and id. `b` is the name of the code, or nil. Returns their
 /// number.
 int host_store_push(lua_State *co, const Event *event);

@@ -65,6 +65,8 @@ local GAME = [[
     players:put("text", { [sent] = sent })
     return players:get "text"[sent] == sent
   end
+  function M.find(peer, p) return values(players:find(p.where, p.options)) end
+  function M.count(peer, where) return values(players:count(where)) end
   function M.late() return pcall(perigee.store, "others") end
   return game
 ]]
@@ -135,6 +137,29 @@ describe("perigee.store", function()
     assert.equal("Conflict", ask("delete", { id = "cas", options = { if_version = first } })[3])
     assert.same({ true }, ask("delete", { id = "cas", options = { if_version = second } }))
     assert.same({ "nil" }, ask("get", "cas"))
+  end)
+
+  it("finds and counts by indexed fields, in pages", function()
+    for i = 1, 5 do
+      ask("put", { id = "owl" .. i, value = { guild = "owls", rating = 1000 + i, n = i } })
+    end
+    local function ids(p)
+      local found, list = ask("find", p), {}
+      for i, document in ipairs(found[1]) do list[i] = document.id end
+      return table.concat(list, " "), found[2]
+    end
+    local where = { guild = "owls", rating = { ">=", 1002 } }
+    assert.equal(4, ask("count", where)[1])
+    local page, cursor = ids { where = where, options = { order = "-rating", limit = 3 } }
+    assert.equal("owl5 owl4 owl3", page)
+    page, cursor = ids { where = where, options = { order = "-rating", limit = 3, after = cursor } }
+    assert.equal("owl2", page)
+    assert.equal("nil", tostring(cursor))
+    assert.equal("owl2 owl3", (ids { where = { guild = "owls", rating = { ">", 1001, "<", 1004 } } }))
+    assert.equal("", (ids { where = { guild = 5 } }))
+    raises("count", { n = 1 }, "players has no index of")
+    raises("find", { where = { rating = { "~", 1 } } }, "a condition of rating is a value, or a list")
+    assert.equal("Invalid", ask("find", { where = where, options = { after = "x" } })[3])
   end)
 
   it("answers commit when the disk has everything", function()

@@ -43,8 +43,8 @@ local function constants(core)
   core.codes = numbered(CODES, from_zero)
   core.priorities = numbered({ "critical", "high", "normal", "low" }, from_zero)
   core.levels = numbered({ "debug", "info", "warn", "error" }, from_zero)
-  core.store_steps = { put = 0, delete = 1, check = 2 }
   core.board = { data_max = 1024, rows_max = 1000, past = 4 }
+  core.store_steps = { put = 0, delete = 1, check = 2, check_found = 3 }
   core.targets = { peer = 0, room = 1, all = 2 }
   core.flags = { reliable = 1, request = 2, response = 4 }
   core.bot_flags = { on_tick = 1, on_message = 2, on_broadcast = 4, on_packet = 8, fills = 16 }

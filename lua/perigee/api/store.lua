@@ -3,6 +3,7 @@
 local class = require "perigee.util.class"
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
+local iterate = require "perigee.util.iterate"
 local live = require "perigee.host.live"
 local messages = require "perigee.host.messages"
 local stores = require "perigee.host.stores"
@@ -246,6 +247,119 @@ function methods:update(id, fn)
     end
     return value
   end))
+end
+
+-- Finding ------------------------------------------------------------------------------------
+
+local OPS = { ["="] = 0, ["<"] = 1, ["<="] = 2, [">"] = 3, [">="] = 4 }
+local CONDITIONS_MAX, LIMIT, LIMIT_MAX = 16, 100, 1000
+local IS_COMPARED = { string = true, number = true, boolean = true }
+local FIND_OPTIONS = { order = "string", limit = "number", after = "string" }
+
+local function field_of(options, field)
+  local number = type(field) == "string" and stores.field(options.index, field)
+  if not number then
+    fault.raise("%s has no index of %s; declare it: perigee.store(%q, { index = { %q } })", options.name,
+      fault.quote(field), options.name, tostring(field))
+  end
+  return number
+end
+
+local function add_condition(list, number, field, op, value)
+  if not OPS[op] then
+    fault.raise('a condition of %s is a value, or a list such as { ">=", 10 } with =, <, <=, > or >=', field)
+  elseif not IS_COMPARED[type(value)] or value ~= value then
+    fault.raise("a condition of %s compares with a string, a number or a boolean, not %s", field,
+      fault.quote(value))
+  end
+  local count = #list
+  list[count + 1], list[count + 2], list[count + 3] = number, OPS[op], value
+end
+
+-- Returns the conditions as core.store_query takes them.
+local function read_where(options, where)
+  fault.check("what find and count look for", where, "table")
+  local list = {}
+  for field, value in iterate(where) do
+    local number = field_of(options, field)
+    if type(value) == "table" then
+      for i = 1, math.max(#value, 1), 2 do
+        add_condition(list, number, field, value[i], value[i + 1])
+      end
+    else
+      add_condition(list, number, field, "=", value)
+    end
+  end
+  if #list / 3 > CONDITIONS_MAX then
+    fault.raise("find has at most %d conditions", CONDITIONS_MAX)
+  end
+  return list
+end
+
+local function read_find_options(given)
+  given = given or {}
+  fault.check("the options of find", given, "table")
+  for key, value in next, given do
+    if not FIND_OPTIONS[key] then
+      fault.raise("find has no option %s; it has order, limit and after", fault.quote(key))
+    end
+    fault.check(key .. " of find", value, FIND_OPTIONS[key])
+  end
+  if given.limit then
+    fault.check_whole("limit of find", given.limit, 1, LIMIT_MAX)
+  end
+  return given
+end
+
+local function read_order(options, order)
+  if not order then
+    return 0
+  end
+  local sign, field = order:match "^(-?)(.*)$"
+  local number = field_of(options, field) + 1
+  return sign == "-" and -number or number
+end
+
+-- Returns what a query finds: bytes or a count, and a cursor; or nil, message and code.
+local function ask(what, query)
+  if live.transaction then
+    return transactions.find(query)
+  end
+  tasks.check_may_wait(what)
+  core.store_begin_unit()
+  return stores.wait({}, core.store_find, query)
+end
+
+
+function methods:find(where, options)
+  local own, given = self._options, read_find_options(options)
+  local text, problem, code, cursor = ask("find", core.store_query(own.index, read_where(own, where),
+    read_order(own, given.order), given.limit or LIMIT, given.after or "", false))
+  if not text then
+    return nil, problem, code
+  end
+  local found, list = core.store_found(text), {}
+  for i = 1, #found, 4 do
+    local id, json, version, schema = found[i], found[i + 1], found[i + 2], found[i + 3]
+    local value
+    value, problem, code = value_of(own, id, json, schema)
+    if code then
+      return nil, problem, code
+    end
+    list[#list + 1] = { id = id, value = value, version = version }
+  end
+  return list, cursor ~= "" and cursor or nil
+end
+
+
+function methods:count(where)
+  local own = self._options
+  local text, problem, code = ask("count",
+    core.store_query(own.index, read_where(own, where), 0, 1, "", true))
+  if not text then
+    return nil, problem, code
+  end
+  return tonumber(text) or 0
 end
 
 local getters = {}

@@ -80,8 +80,8 @@ function pending.set(entry, delay)
 end
 
 
---- Cancels the timer of an entry, and removes the entry. If its coroutine waits within a transaction, the effects
---- of the transaction are dropped.
+--- Cancels the timer of an entry, and removes the entry. If its coroutine waits within a transaction, drops
+--- what the transaction has done so far.
 ---@param entry perigee.TimerEntry
 function pending.cancel(entry)
   core.timer_cancel(entry.id)

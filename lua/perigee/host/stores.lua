@@ -39,7 +39,8 @@ local stores = { on = {} }
 local loading = nil ---@type table<string, perigee.Declared>? of the version that loads
 local names = {} ---@type string[] names of all collections so far
 local numbers = {} ---@type table<string, integer> their numbers, by name
-local defined = {} ---@type table<integer, string> fields that the store knows of, by number
+-- The collections and boards as the store knows them, by number.
+local defined = {} ---@type table<integer, { form: string, fields: string[]? }>
 local waiting = setmetatable({}, { __mode = "v" }) -- entries by token
 local defining = {} ---@type table<integer, string> collections that the store is making, by token
 local last_token = 0
@@ -137,8 +138,9 @@ function stores.take(version)
     local options = version.collections[name]
     local form = options.is_board and ("board %s %d"):format(options.is_low, options.keep)
       or table.concat(options.fields, " ")
-    if defined[options.index] ~= form then
-      defined[options.index] = form
+    local before = defined[options.index]
+    if not before or before.form ~= form then
+      defined[options.index] = { form = form, fields = options.fields }
       local token = next_token()
       defining[token] = name
       if options.is_board then
@@ -146,6 +148,18 @@ function stores.take(version)
       else
         core.store_define(token, options.index, name, options.fields)
       end
+    end
+  end
+end
+
+--- Returns the number of an indexed field, from 0; nil if the collection has no such index.
+---@param index integer
+---@param field string
+---@return integer?
+function stores.field(index, field)
+  for i, name in ipairs(defined[index] and defined[index].fields or {}) do
+    if name == field then
+      return i - 1
     end
   end
 end
@@ -160,6 +174,7 @@ end
 ---@return string? text JSON of a document, or "" for none; nil: the request has failed
 ---@return integer|string version, or a sentence
 ---@return integer|string? schema, or a code
+---@return string? cursor
 function stores.wait(entry, request, ...)
   local token = next_token()
   local ok, problem, code = request(token, ...)
@@ -167,16 +182,16 @@ function stores.wait(entry, request, ...)
     return nil, problem, code
   end
   waiting[token] = entry
-  local text, version, schema = tasks.wait(entry, timeout)
+  local text, version, schema, id = tasks.wait(entry, timeout)
   if not text and not schema then
     return nil, "the store does not answer", "Unavailable"
   end
-  return text, version, schema
+  return text, version, schema, id
 end
 
 
 --- Handles the answer to a request.
-function stores.on.store(_, _, text, token, code, version, schema)
+function stores.on.store(_, _, text, token, code, version, schema, id)
   live.task, ran[1] = nil, nil
   local entry, name = waiting[token], defining[token]
   waiting[token], defining[token] = nil, nil
@@ -190,7 +205,7 @@ function stores.on.store(_, _, text, token, code, version, schema)
   if code then
     return tasks.wake(entry, nil, text, code)
   end
-  return tasks.wake(entry, text, version, schema)
+  return tasks.wake(entry, text, version, schema, id)
 end
 
 

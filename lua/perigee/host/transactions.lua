@@ -11,7 +11,8 @@ local stores = require "perigee.host.stores"
 local tasks = require "perigee.host.tasks"
 
 local RUNS_MAX = 10
-local PUT, DELETE, CHECK = core.store_steps.put, core.store_steps.delete, core.store_steps.check
+local PUT, DELETE = core.store_steps.put, core.store_steps.delete
+local CHECK, CHECK_FOUND = core.store_steps.check, core.store_steps.check_found
 
 --- One run of a transaction's function. The documents are by collection and key.
 ---@class perigee.Run
@@ -125,6 +126,37 @@ function transactions.get(index, id)
   return json, version, schema
 end
 
+local function add_writes(run)
+  for _, step in ipairs(run.steps) do
+    core.store_unit_step(step.type, step.index, step.id, step.type == PUT and step.json or nil, step.schema)
+  end
+end
+
+
+--- Makes a find or a count within the running transaction, which sees its own writes.
+---@param query string bytes of core.store_query
+---@return string? bytes of the documents, or the count; nil: the store has failed
+---@return string? problem
+---@return string? code
+---@return string? cursor
+function transactions.find(query)
+  local run = live.transaction
+  if run.is_closed then
+    fault.raise("the function of %s cannot wait", run.what)
+  end
+  core.store_begin_unit()
+  add_writes(run)
+  local text, version, code, cursor = wait(run, {}, core.store_find, query)
+  if not resume(run) then
+    fault.raise("%s was interrupted", run.what)
+  elseif not text then
+    run.problem, run.code = version, code
+    return nil, version, code
+  end
+  run.checks[#run.checks + 1] = { query = query, version = version }
+  return text, nil, nil, cursor
+end
+
 local function write(step)
   local run = live.transaction
   local known = find(run.writes, step.index, step.id)
@@ -170,11 +202,13 @@ local function commit(run)
   end
   core.store_begin_unit()
   for _, check in ipairs(run.checks) do
-    core.store_unit_step(CHECK, check.index, check.id, nil, 0, check.version)
+    if check.query then
+      core.store_unit_step(CHECK_FOUND, 0, "", check.query, 0, check.version)
+    else
+      core.store_unit_step(CHECK, check.index, check.id, nil, 0, check.version)
+    end
   end
-  for _, step in ipairs(run.steps) do
-    core.store_unit_step(step.type, step.index, step.id, step.type == PUT and step.json or nil, step.schema)
-  end
+  add_writes(run)
   for _, score in ipairs(run.scores) do
     score.add(score.index, score.id, score.period, score.score, score.json, true)
   end

@@ -26,6 +26,20 @@
 --- "Conflict" if another write came first.
 ---@field if_version? integer
 
+--- Options of `find`.
+---@class perigee.FindOptions
+--- An indexed field; "-rating" begins with the greatest value. Numbers come before strings and booleans, and documents without
+--- the field last. Default: by key.
+---@field order? string
+---@field limit? integer At most 1,000. Default: 100.
+---@field after? string Cursor that the call before has returned, with the same conditions and order.
+
+--- A document that `find` has found.
+---@class perigee.Found
+---@field id string
+---@field value any
+---@field version integer
+
 --- Documents by key. A key is 1 to 255 bytes of UTF-8. A value is anything that JSON can express, at most 1 MiB, and
 --- numbers keep all digits. A table whose whole-number keys are no list is an error: use `tostring(id)`.
 ---@class perigee.Collection
@@ -68,6 +82,25 @@ function Collection:delete(id, options) end
 ---@return string? message
 ---@return perigee.StoreCode? code
 function Collection:update(id, fn) end
+
+--- Returns the documents whose indexed fields meet all conditions. A condition is a value, or a list of comparisons:
+--- `{ rating = { ">=", 1000, "<", 2000 } }`. A comparison holds only for values of the same type. It is an error to
+--- name a field without index.
+---@async
+---@param where table<string, any> Conditions by field; {} for all documents.
+---@param options? perigee.FindOptions
+---@return perigee.Found[]? list Nil after a failure.
+---@return string? cursor For `after` of the next call; nil if there are no more. After a failure a message.
+---@return perigee.StoreCode? code
+function Collection:find(where, options) end
+
+--- Counts the documents that `find` would return without a limit.
+---@async
+---@param where table<string, any>
+---@return integer? count
+---@return string? message
+---@return perigee.StoreCode? code
+function Collection:count(where) end
 
 --- The store. Call it at the top level to declare a collection: `local players = perigee.store "players"`. A name has
 --- at most 48 of a-z, 0-9 and _.

@@ -38,7 +38,7 @@ end)
 -- between two steps of a transaction.
 local TRADE = [[
 local perigee = require "perigee"
-local players = perigee.store "players"
+local players = perigee.store("players", { index = { "coins" } })
 local game = { on_message = {}, rooms = { duel = { on_message = {} } } }
 local M = game.on_message
 local runs = 0
@@ -80,6 +80,15 @@ function M.caught(peer)
   end)
   players:put("after", { problem = problem, room = perigee.rooms.get "duel:never" ~= nil })
   return true
+end
+function M.richest(peer)
+  return perigee.store.transaction(function()
+    players:put("c", { coins = 20 })
+    local list = players:find({ coins = { ">", 5 } }, { order = "-coins" })
+    peer:send("found", #list)
+    players:put("d", { coins = list[1].value.coins })
+    return players:count { coins = 20 }
+  end)
 end
 function M.waits()
   local ok, problem = pcall(perigee.store.transaction, function() perigee.sleep(1) end)
@@ -173,6 +182,14 @@ describe("a transaction", function()
     end
     server:advance(1)
     assert.same({ coins = 20 }, ann:ask("get", "a"))
+  end)
+
+  it("finds its own writes, and runs again when another write changes what it has found", function()
+    ann:send "richest"
+    bob:send("update", { id = "a", coins = 90 })
+    server:advance(1)
+    assert.same({ 2 }, ann:received "found")
+    assert.same({ coins = 100 }, ann:ask("get", "d"))
   end)
 
   it("refuses other waits, and another transaction within it", function()
