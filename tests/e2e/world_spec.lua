@@ -119,7 +119,9 @@ describe("perigee.world", function()
       ann:expect_next("MESSAGE", { message = "three", value = false })
     end
     perigee:wait_log "game.lua:15: no more"
-    perigee:wait_log(function(line) return line.message:find "ends in C failed: %S+game.lua:%d+: bad argument" end)
+    perigee:wait_log(function(line)
+      return line.message:find "ends in C failed: %S+game.lua:%d+: bad argument"
+    end)
   end)
 
   it("ends a system that runs away, lets it rest, and runs the others", function()

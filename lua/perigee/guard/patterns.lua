@@ -40,11 +40,28 @@ local captures = setmetatable({}, WEAK) -- number of captures since a pattern's 
 local sets = setmetatable({}, WEAK) -- patterns that match one byte
 local shapes = setmetatable({}, WEAK) -- beginnings of patterns (grammars.lua); nil: EMPTY
 
+-- Parts of lpeg's errors, and what to write instead.
+local CURES = {
+  ["fixed length"] = "lpeg.B takes no repetition and no grammar; write each letter, as in "
+    .. 'lpeg.B(lpeg.P "a" * "a")',
+  ["left recursive"] = "a rule takes a letter before it calls itself; write a repetition, as in "
+    .. 'V "term" * (P "+" * V "term")^0',
+}
+
+local function with_cure(problem)
+  for part, cure in next, CURES do
+    if problem:find(part, 1, true) then
+      return problem .. ": " .. cure
+    end
+  end
+  return problem
+end
+
 -- Calls a function of lpeg. Its errors name the script's line.
 local function call(name, fn, ...)
   local ok, result = pcall(fn, ...)
   if not ok then
-    fault.raise("%s", (result:gsub("to '%?'", "to '" .. name .. "'")))
+    fault.raise("%s", with_cure((result:gsub("to '%?'", "to '" .. name .. "'"))))
   elseif type(result) == "userdata" and core.pattern_size(result) > SIZE_MAX then
     fault.raise("this pattern is too large; a pattern has at most %d KiB", SIZE_MAX / 1024)
   end

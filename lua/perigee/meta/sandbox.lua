@@ -14,7 +14,8 @@
 --- - `require "lpeg"` and `require "re"` give [LPeg](https://www.inf.puc-rio.br/~roberto/lpeg/) for patterns that go
 ---   beyond those of `string`. A match is interrupted at the deadline, too. A pattern has at most 128 KiB (some 8,000
 ---   letters) and nests 400 deep, a rule can begin in at most 10,000 ways, `lpeg.B` takes no repetitions and grammars,
----   and `ptree` and `pcode` are missing.
+---   a rule cannot call itself before it has taken a letter, and `ptree` and `pcode` are missing. The captures of a match
+---   are made in one step, at its end.
 --- - Scripts are trusted not to attack the machine, and not trusted to be right. A hostile script needs a process of its
 ---   own.
 ---

@@ -109,10 +109,11 @@ local function library_of(operators, functions)
   return setmetatable(library, { __index = functions })
 end
 
--- Errors name a place, and the operators' a name.
+-- Errors name a place, and the operators' a name; those of Perigee also name a cure.
 local function outcome(library, node, subject)
   local made, pattern = pcall(build, library, node)
   if not made then
+    pattern = pattern:gsub(": lpeg%.B takes .*$", ""):gsub(": a rule takes a letter .*$", "")
     pattern = pattern:gsub("^.*bad argument", "bad argument"):gsub("'[^']*'", "?")
     return { "build", (pattern:gsub("^[^ ]*: ", "")) }
   end
@@ -152,6 +153,18 @@ describe("patterns with counters", function()
       end
     end
     assert.is_true(matched > PATTERNS / 10, matched)
+  end)
+
+  it("have errors that name the cure", function()
+    local V, P = guarded.V, guarded.P
+    local function refuses(cure, fn)
+      local ok, problem = pcall(fn)
+      assert.is_false(ok)
+      assert.truthy(problem:find(cure, 1, true), problem)
+    end
+    refuses('write each letter, as in lpeg.B(lpeg.P "a" * "a")', function() guarded.B(P "a" ^ 1) end)
+    refuses("write each letter", function() guarded.B(P { P "a" }) end)
+    refuses('write a repetition, as in V "term" *', function() P { "S", S = P "a" ^ 0 * V "S" + "b" } end)
   end)
 
   it("have no grammar that lpeg would read for ever", function()
