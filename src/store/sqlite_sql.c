@@ -1,7 +1,6 @@
 // Statements of perigee.store.sql, on a connection that reads only.
 #include <ctype.h>
 #include <math.h>
-#include <time.h>
 
 #include "store/sqlite.h"
 #include "wire/json.h"
@@ -11,14 +10,8 @@ enum {
   LENGTH_MAX = 16 << 20,  // bytes of a value within a statement
 };
 
-static uint64_t clock_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 static int on_progress(void *deadline_ms) {
-  return clock_ms() >= *(uint64_t *)deadline_ms;
+  return sqlite_clock_ms() >= *(uint64_t *)deadline_ms;
 }
 
 // Allows reading, and nothing that reaches beyond the file.
@@ -157,7 +150,7 @@ static StoreCode put_rows(sqlite3 *db, const StoreSql *sql, sqlite3_stmt *statem
 StoreCode sqlite_sql(Backend *backend, const StoreSql *sql, Buf *rows,
                      StoreFault *fault) {
   sqlite3_stmt *statement = NULL;
-  uint64_t deadline_ms = clock_ms() + sql->deadline_ms;
+  uint64_t deadline_ms = sqlite_clock_ms() + sql->deadline_ms;
   sqlite3_limit(backend->db, SQLITE_LIMIT_LENGTH, LENGTH_MAX);
   sqlite3_set_authorizer(backend->db, authorize, NULL);
   sqlite3_progress_handler(backend->db, DEADLINE_STEPS, on_progress, &deadline_ms);

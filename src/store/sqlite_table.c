@@ -2,7 +2,6 @@
 // the index `TABLE.FIELD`. Its values sort as documents do: numbers, then texts, then
 // booleans as blobs; a field that is none of them is NULL.
 #include <stdio.h>
-#include <time.h>
 
 #include "base/array.h"
 #include "base/log.h"
@@ -10,7 +9,8 @@
 #include "store/sqlite.h"
 
 enum {
-  PROGRESS_STEPS = 100000
+  PROGRESS_STEPS = 100000,  // instructions of SQLite between two looks at the clock
+  LOG_EVERY_MS = 1000,
 };  // instructions of SQLite between two looks at the clock
 
 static const char *const TABLE_SQL[TABLE_STATEMENTS] = {
@@ -27,29 +27,24 @@ static const char *const TABLE_SQL[TABLE_STATEMENTS] = {
 
 typedef struct Progress {
   const char *table, *field;
-  time_t start_s, logged_s;  // monotonic
+  uint64_t start_ms, logged_ms;  // monotonic
 } Progress;
-
-static time_t clock_s(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec;
-}
 
 static int on_progress(void *data) {
   Progress *progress = data;
-  time_t now_s = clock_s();
-  if (now_s <= progress->logged_s) return 0;
-  progress->logged_s = now_s;
+  uint64_t now_ms = sqlite_clock_ms();
+  if (now_ms < progress->logged_ms + LOG_EVERY_MS) return 0;
+  progress->logged_ms = now_ms;
   log_info("store_indexing", log_str("collection", progress->table),
            log_str("field", progress->field),
-           log_num("seconds", now_s - progress->start_s));
+           log_num("seconds", (int64_t)(now_ms - progress->start_ms) / LOG_EVERY_MS));
   return 0;
 }
 
 static StoreCode run_with_progress(sqlite3 *db, const char *sql, const char *table,
                                    const char *field, StoreFault *fault) {
-  Progress progress = {table, field, clock_s(), clock_s() + 1};
+  uint64_t now_ms = sqlite_clock_ms();
+  Progress progress = {table, field, now_ms, now_ms};
   sqlite3_progress_handler(db, PROGRESS_STEPS, on_progress, &progress);
   StoreCode code = sqlite_run_text(db, sql, fault);
   sqlite3_progress_handler(db, 0, NULL, NULL);

@@ -51,6 +51,9 @@ const BackendOps *writer_ops(const Writer *writer) { return writer->options.ops;
 Backend *writer_free(Writer *writer) {
   Backend *backend = writer->options.backend;
   if (writer->is_open) writer->options.ops->rollback(backend);
+  if (writer->is_failing && writer->failed > 0)
+    log_error("store_lost", log_num("requests", writer->failed),
+              log_str("reason", writer->fault.text));
   request_free_all(&writer->queue);
   request_free_all(&writer->held);
   mem_free(writer);
