@@ -65,8 +65,8 @@ describe("perigee store", function()
     local first = cjson.decode(lines[1])
     assert.same({ collection = "players", id = "p0001", value = { coins = 1 }, schema = 2,
       version = first.version }, first)
-    assert.same({ board = "best", order = "high", period = 0, id = "cem", score = 9, data = { name = "cem" } },
-      cjson.decode(lines[1502]))
+    assert.same({ board = "best", order = "high", period = 0, id = "cem", score = 9,
+      data = { name = "cem" } }, cjson.decode(lines[1502]))
     local other = server.folder { ["game.lua"] = GAME, ["data/none"] = "" }
     assert.equal(0, (run({ "store", "import", file, other }, folder)))
     assert_same_in(other)
