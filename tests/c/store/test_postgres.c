@@ -132,6 +132,22 @@ static void test_sql_only_reads(void **state) {
   OPS->close(writer);
 }
 
+static void *open_and_close(void *place) {
+  OPS->close(open_backend(place));
+  return NULL;
+}
+
+static void test_servers_may_start_at_the_same_time(void **state) {
+  (void)state;
+  enum { SERVERS = 4 };
+  char place[POSTGRES_PLACE_SIZE];
+  pthread_t threads[SERVERS];
+  postgres_world_store(&postgres, place);
+  for (int i = 0; i < SERVERS; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, open_and_close, place), 0);
+  for (int i = 0; i < SERVERS; i++) pthread_join(threads[i], NULL);
+}
+
 static void test_waits_for_a_server_that_starts(void **state) {
   (void)state;
   char place[POSTGRES_PLACE_SIZE];
@@ -297,6 +313,38 @@ static void test_a_transaction_that_is_cut_off_is_repeated(void **state) {
   tear_down(&world);
 }
 
+// PostgreSQL reports the failure of a write only when somebody waits.
+static void test_a_write_that_fails_takes_no_other_with_it(void **state) {
+  (void)state;
+  World world;
+  char text[10000] = "{\"rating\": \"";
+  uint64_t random = 1;
+  for (size_t at = strlen(text); at < sizeof text - 3; at++) {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    text[at] = (char)('a' + (random >> 33) % 26);  // that cannot be compressed enough
+  }
+  memcpy(text + sizeof text - 3, "\"}", 3);
+  set_up(&world, TIMEOUT_MS);
+  create(&world, 3, "ada", "1");
+  const char *const ids[] = {"bob", "cid", "dan"};
+  for (uint32_t i = 0; i < 3; i++) {
+    store_step(world.store, &(StoreStep){.type = STORE_PUT,
+                                         .id = text_from(ids[i]),
+                                         .value = text_from(i == 1 ? text : "2")});
+    store_end_unit(world.store, 4 + i);
+  }
+  store_get(world.store, 7, 0, text_from("dan"));
+  await(&world, 5);
+  assert_int_equal(world.answers[3].code, STORE_OK);
+  assert_int_equal(world.answers[4].code, STORE_OK);
+  assert_int_equal(world.answers[5].code, STORE_TOO_LARGE);
+  assert_int_equal(world.answers[6].code, STORE_OK);
+  assert_string_equal(world.answers[7].value, "2");
+  assert_value(&world, "ada", "1");
+  assert_value(&world, "cid", "");
+  tear_down(&world);
+}
+
 static void test_calls_fail_after_the_timeout(void **state) {
   (void)state;
   World world;
@@ -347,10 +395,12 @@ int main(void) {
       cmocka_unit_test(test_refusals_come_at_once_and_without_the_password),
       cmocka_unit_test(test_of_two_servers_one_repeats_its_transaction),
       cmocka_unit_test(test_sql_only_reads),
+      cmocka_unit_test(test_servers_may_start_at_the_same_time),
       cmocka_unit_test(test_waits_for_a_server_that_starts),
       cmocka_unit_test(test_goes_on_after_a_restart),
       cmocka_unit_test(test_a_commit_whose_answer_is_lost_counts_once),
       cmocka_unit_test(test_a_transaction_that_is_cut_off_is_repeated),
+      cmocka_unit_test(test_a_write_that_fails_takes_no_other_with_it),
       cmocka_unit_test(test_calls_fail_after_the_timeout),
       cmocka_unit_test(test_ends_while_postgres_is_silent),
   };
