@@ -222,6 +222,30 @@ static int core_store_find(lua_State *L) {
   return count;
 }
 
+// store_sql(token, statement, arguments, count): requests the rows of a statement, which
+// may run for 20 times the time of a handler
+static int core_store_sql(lua_State *L) {
+  enum { HANDLERS = 20 };
+  Host *host = core_host(L);
+  Buf *bytes = &host->scratch;
+  int count = (int)luaL_checkinteger(L, 4);
+  luaL_argcheck(L, count <= STORE_SQL_ARGUMENTS_MAX, 4, "too many arguments");
+  bytes->size = 0;
+  for (int i = 1; i <= count; i++) {
+    lua_rawgeti(L, 3, i);
+    StoreValue value = value_at(L, -1);
+    buf_append(bytes, &value, sizeof value);
+    buf_append(bytes, value.text.bytes, value.text.size);
+    lua_pop(L, 1);
+  }
+  uint64_t ms = HANDLERS * host->deadline.limits.handler_us / 1000;
+  return core_store_request(
+      L, (Command){.flags = STORE_REQUEST_SQL,
+                   .name = core_text(L, 2),
+                   .body = {(const char *)bytes->data, (uint32_t)bytes->size},
+                   .code = (uint32_t)ms});
+}
+
 // store_scan(token, index, schema, after): requests documents of older schemas than
 // `schema`, by id
 static int core_store_scan(lua_State *L) {
@@ -279,6 +303,7 @@ const luaL_Reg core_store_functions[] = {
     {"store_query", core_store_query},
     {"store_find", core_store_find},
     {"store_scan", core_store_scan},
+    {"store_sql", core_store_sql},
     {"store_found", core_store_found},
     {"store_stash", core_store_stash},
     {"store_unstash", core_store_unstash},

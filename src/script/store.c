@@ -163,6 +163,22 @@ static void request_find(Host *host, const Command *command) {
   store_cut(host->store, 0);
 }
 
+static void request_sql(Host *host, const Command *command) {
+  StoreValue arguments[STORE_SQL_ARGUMENTS_MAX];
+  uint32_t count = 0;
+  const char *at = command->body.bytes, *end = at + command->body.size;
+  for (; at < end; at += arguments[count++].text.size) {
+    memcpy(&arguments[count], at, sizeof *arguments);
+    at += sizeof *arguments;
+    arguments[count].text.bytes = at;
+  }
+  store_sql(host->store, command->id,
+            &(StoreSql){.text = command->name,
+                        .arguments = arguments,
+                        .count = count,
+                        .deadline_ms = command->code});
+}
+
 void host_store_request(Host *host, const Command *command) {
   if (host->store == NULL) {
     answer(host, command->id, STORE_UNAVAILABLE, "the game has no store");
@@ -187,6 +203,9 @@ void host_store_request(Host *host, const Command *command) {
       break;
     case STORE_REQUEST_FIND:
       request_find(host, command);
+      break;
+    case STORE_REQUEST_SQL:
+      request_sql(host, command);
       break;
     case STORE_REQUEST_SCAN:
       store_scan(host->store, command->id,

@@ -21,8 +21,12 @@ typedef enum StoreRequest {
   STORE_REQUEST_BOARD,  // room: board, name: id, key: period, code: number of entries
   STORE_REQUEST_FLUSH,  // answers when everything before is on disk
   STORE_REQUEST_FIND,  // body: a StoreQuery, packed: a StoreUnit that it sees as written
+  STORE_REQUEST_SQL,  // name: the statement, body: StoreValues of its arguments, each with
+                      // its text behind it, code: milliseconds that it may run
   STORE_REQUEST_SCAN,  // room: collection, code: schema_below, name: id to begin behind
 } StoreRequest;
+
+enum { STORE_SQL_ARGUMENTS_MAX = 64 };
 
 /// Opens the store at a place, unless it is open. Returns NULL, or a sentence about the
 /// failure, valid until the next call.

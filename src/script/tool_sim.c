@@ -9,7 +9,9 @@
 #include "net/sim.h"
 #include "script/core.h"
 #include "script/host.h"
+#include "script/store.h"
 #include "script/tool_modules.h"
+#include "store/memory.h"
 
 typedef struct World {
   const SimOps *ops;
@@ -297,6 +299,68 @@ static int sim_inspect(lua_State *L) {
   return problem == NULL ? count : lua_error(L);
 }
 
+// --- The store ---
+
+static Host *read_store(lua_State *L) {
+  Host *host = world_of(L)->ops->script(read_server(L));
+  if (host->store == NULL) luaL_error(L, "the game has no store");
+  return host;
+}
+
+static bool on_document(void *data, const BackendRow *row) {
+  lua_State *L = data;
+  lua_pushlstring(L, row->id.bytes, row->id.size);
+  lua_pushlstring(L, row->document.value.bytes, row->document.value.size);
+  lua_rawset(L, -3);
+  return true;
+}
+
+// documents(id, index): returns the JSON of a collection's documents, by id
+static int sim_documents(lua_State *L) {
+  const Host *host = read_store(L);
+  StoreFault fault;
+  StoreScan scan = {.collection = (uint32_t)luaL_checkinteger(L, 2),
+                    .schema_below = UINT32_MAX,
+                    .limit = UINT32_MAX};
+  lua_newtable(L);
+  backend_memory.scan(store_backend(host->store), &scan, on_document, L, &fault);
+  return 1;
+}
+
+// store_put(id, index, key, json): writes a document
+static int sim_store_put(lua_State *L) {
+  Host *host = read_store(L);
+  StoreStep step = {.type = STORE_PUT,
+                    .collection = (uint32_t)luaL_checkinteger(L, 2),
+                    .schema = (uint32_t)luaL_checkinteger(L, 5),
+                    .id = core_text(L, 3),
+                    .value = core_text(L, 4)};
+  store_step(host->store, &step);
+  host_store_end_unit(host);
+  host_store_post(host);
+  return 0;
+}
+
+// store_fails(id, text, calls, times): makes calls of the store fail; without a text,
+// they work again
+static int sim_store_fails(lua_State *L) {
+  static const char *const CALLS[] = {[MEMORY_ALL] = "all",
+                                      [MEMORY_WRITES] = "write",
+                                      [MEMORY_COMMITS] = "commit",
+                                      [MEMORY_READS] = "read",
+                                      NULL};
+  const Host *host = read_store(L);
+  MemoryFailure failure = {.fault = {.code = STORE_UNAVAILABLE}};
+  bool is_off = lua_isnoneornil(L, 2);
+  if (!is_off) {
+    store_fault(&failure.fault, STORE_UNAVAILABLE, "%s", luaL_checkstring(L, 2));
+    failure.calls = (MemoryCalls)luaL_checkoption(L, 3, "all", CALLS);
+    failure.times = (uint32_t)luaL_optinteger(L, 4, 0);
+  }
+  memory_fail(store_backend(host->store), is_off ? NULL : &failure);
+  return 0;
+}
+
 // --- The module ---
 
 static int collect(lua_State *L) {
@@ -327,6 +391,9 @@ void tool_sim_push(lua_State *L, const SimOps *ops) {
                                        {"iterate", sim_iterate},
                                        {"order", sim_order},
                                        {"inspect", sim_inspect},
+                                       {"documents", sim_documents},
+                                       {"store_put", sim_store_put},
+                                       {"store_fails", sim_store_fails},
                                        {NULL, NULL}};
   lua_newtable(L);
   World *world = lua_newuserdata(L, sizeof *world);

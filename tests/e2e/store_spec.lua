@@ -67,6 +67,7 @@ local GAME = [[
   end
   function M.find(peer, p) return values(players:find(p.where, p.options)) end
   function M.count(peer, where) return values(players:count(where)) end
+  function M.sql(peer, p) return values(perigee.store.sql(p[1], p[2], p[3])) end
   function M.late() return pcall(perigee.store, "others") end
   return game
 ]]
@@ -160,6 +161,14 @@ describe("perigee.store", function()
     raises("count", { n = 1 }, "players has no index of")
     raises("find", { where = { rating = { "~", 1 } } }, "a condition of rating is a value, or a list")
     assert.equal("Invalid", ask("find", { where = where, options = { after = "x" } })[3])
+  end)
+
+  it("reads with SQL, which sees all earlier writes", function()
+    ask("put", { id = "sql", value = { rating = 77 } })
+    local sql = "SELECT id, i_rating AS rating FROM players WHERE i_rating = ? AND id = ?"
+    assert.same({ { id = "sql", rating = 77 } }, ask("sql", { sql, 77, "sql" })[1])
+    assert.equal("Invalid", ask("sql", { "SELECT nothing FROM players" })[3])
+    assert.equal("Invalid", ask("sql", { "DELETE FROM players" })[3])
   end)
 
   it("answers commit when the disk has everything", function()

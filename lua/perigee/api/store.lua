@@ -14,6 +14,7 @@ local NAME_MAX, FIELDS_MAX = 48, 16
 local KEY_MAX = 255 -- bytes
 local SCHEMA_MAX = 2 ^ 31 - 1
 local VERSION_MAX = 2 ^ 53 - 1
+local ARGUMENTS_MAX = 64
 
 local PUT, DELETE, CHECK = core.store_steps.put, core.store_steps.delete, core.store_steps.check
 
@@ -384,6 +385,34 @@ function store.api.commit()
     return nil, problem, code
   end
   return true
+end
+
+
+--- Reads with a statement of SQL. Returns its rows.
+function store.api.sql(statement, ...)
+  fault.check("the statement of perigee.store.sql", statement, "string")
+  local arguments, count = { ... }, select("#", ...)
+  for i = 1, count do
+    local value = arguments[i]
+    if value ~= nil and not IS_COMPARED[type(value)] then
+      fault.raise("an argument of perigee.store.sql is a string, a number, a boolean or nil, not %s",
+        fault.kind(value))
+    end
+  end
+  if count > ARGUMENTS_MAX then
+    fault.raise("perigee.store.sql has at most %d arguments", ARGUMENTS_MAX)
+  end
+  tasks.check_may_wait "perigee.store.sql"
+  local json, problem, code = stores.wait({}, core.store_sql, statement, arguments, count)
+  if not json then
+    return nil, problem, code
+  end
+  local rows
+  rows, problem = messages.decode_json(json)
+  if problem then
+    return nil, problem, "Unavailable"
+  end
+  return rows
 end
 
 

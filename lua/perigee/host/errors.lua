@@ -261,8 +261,10 @@ end
 --- Reports a write that has failed after its handler has ended.
 ---@param fields table collection, key, code, message
 function errors.write_failed(fields)
-  errors.log(LEVELS.error, ("%s %q was not written: %s"):format(fields.collection, fields.key,
-    fields.message), nil, nil, "write failed")
+  if fields.code ~= "Unavailable" then -- which the store itself logs
+    errors.log(LEVELS.error, ("%s %q was not written: %s"):format(fields.collection, fields.key,
+      fields.message), nil, nil, "write failed")
+  end
   fields.version, fields.hash, fields.handler = live.number, live.hash(live.number), "store"
   fields.traceback = ""
   report(fields)

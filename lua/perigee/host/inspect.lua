@@ -6,6 +6,7 @@ local core = require "perigee.core"
 local fetches = require "perigee.host.fetches"
 local live = require "perigee.host.live"
 local registry = require "perigee.host.registry"
+local stores = require "perigee.host.stores"
 local replay = require "perigee.lockstep.replay"
 local room_host = require "perigee.api.room"
 local world = require("perigee.world").host
@@ -104,6 +105,18 @@ function inspect.last_text_peer()
     last = core.peer_transport(id) == "text" and math.max(last, id) or last
   end
   return last, last > 0 and core.peer_name(last) or nil
+end
+
+
+--- Returns number and schema of a collection; nil if the game does not declare it.
+---@param name string
+---@return integer? index
+---@return integer? schema
+function inspect.collection(name)
+  local options = stores.find(name)
+  if options then
+    return options.index, options.schema
+  end
 end
 
 

@@ -152,6 +152,15 @@ function stores.take(version)
   end
 end
 
+--- Returns what the live version declares about a collection; nil if it has no such collection.
+---@param name string
+---@return perigee.CollectionOptions?
+function stores.find(name)
+  local options = live.version.collections[name]
+  return options and not options.is_board and options or nil
+end
+
+
 --- Returns the number of an indexed field, from 0; nil if the collection has no such index.
 ---@param index integer
 ---@param field string

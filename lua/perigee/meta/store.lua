@@ -125,3 +125,13 @@ function Store.commit() end
 ---@return any message
 ---@return any code Conflict, TooLarge, SlowStore or Unavailable.
 function Store.transaction(fn) end
+
+--- Reads with a statement of SQL, in the dialect of SQLite or PostgreSQL. A collection is a table with the columns id, value
+--- (JSON), version, schema and updated_at. The statement runs beside the game, for at most 20 times `handler_budget`.
+---@async
+---@param statement string Such as `"SELECT id FROM players WHERE value ->> 'guild' = ?"`.
+---@param ... string|number|boolean|nil Values of its parameters.
+---@return table<string, any>[]? rows At most 10,000, with a field for each column.
+---@return string? message
+---@return perigee.StoreCode? code Invalid, Timeout, TooLarge or Unavailable.
+function Store.sql(statement, ...) end

@@ -82,6 +82,11 @@
 ---@field body? string Default: `""`.
 ---@field delay? number Seconds until the game has it. Default: 0.
 
+--- Which calls of the store fail.
+---@class perigee.testing.StoreFailure
+---@field times? integer How many fail. Default: all until the next `store_fails`.
+---@field only? "write"|"commit"|"read"|"all" Default: "all".
+
 --- A server with a game. Only sockets, clock and random numbers are simulated. It closes at the end of the test.
 ---@class perigee.testing.Server
 ---@field seed integer
@@ -112,6 +117,24 @@ function Server:clients(count, options) end
 --- function returns an answer after `delay` seconds; or nil, a problem and a code such as `"Unavailable"`.
 ---@param answer fun(request: perigee.testing.HttpRequest): perigee.testing.HttpAnswer?, string?, perigee.Code?
 function Server:http(answer) end
+
+--- Returns the values of all documents of a collection, by key. A simulated server keeps its store in memory; what a
+--- handler has written is there when the virtual time of `store_delay` has passed.
+---@param name string
+---@return table<string, any>
+function Server:store(name) end
+
+--- Writes a document.
+---@param name string
+---@param id string
+---@param value any
+function Server:store_put(name, id, value) end
+
+--- Makes calls of the store fail with Unavailable and this text, such as `"disk full"`. Without a text, they work again. The
+--- log then has the error "store_failing".
+---@param text? string
+---@param options? perigee.testing.StoreFailure
+function Server:store_fails(text, options) end
 
 --- Returns the virtual seconds since the start. The game's `perigee.now()` begins at 1000.
 ---@return number

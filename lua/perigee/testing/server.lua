@@ -15,6 +15,7 @@ local server_end = require "perigee.testing.server_end"
 local server_log = require "perigee.testing.server_log"
 local server_reload = require "perigee.testing.server_reload"
 local sim = require "perigee.sim"
+local store = require "perigee.testing.store"
 local strict = require "perigee.testing.strict"
 local text_client = require "perigee.testing.text_client"
 local traces = require "perigee.testing.trace"
@@ -46,6 +47,7 @@ Server.__index = Server
 server_log(Server)
 server_reload(Server)
 web(Server)
+store(Server)
 
 local servers = {}
 

@@ -10,6 +10,14 @@ function game.on_message.get(peer, id)
   return { value = value, problem = problem, code = code }
 end
 function game.on_message.put(peer, p) return players:put(p.id, p.value) end
+function game.on_error(report)
+  perigee.send(perigee.to.all, "lost",
+    { collection = report.collection, key = report.key, code = report.code, message = report.message })
+end
+function game.on_message.sql()
+  local rows, problem, code = perigee.store.sql "SELECT 1 AS n"
+  return { rows = rows, problem = problem, code = code }
+end
 function game.on_message.commit()
   local before = perigee.now()
   local ok, problem, code = perigee.store.commit()
@@ -31,6 +39,33 @@ describe("the store of a simulated server", function()
     assert.same({ coins = 5 }, ann:ask("get", "ann").value)
     assert.same({}, ann:ask("get", "bob"))
     assert.is_true(ann:ask("commit").ok)
+  end)
+
+  it("shows and takes documents", function()
+    server:store_put("players", "cid", { coins = 3 })
+    assert.same({ coins = 3 }, ann:ask("get", "cid").value)
+    ann:ask("put", { id = "ann", value = { coins = 5 } })
+    server:advance(0.1)
+    assert.same({ cid = { coins = 3 }, ann = { coins = 5 } }, server:store "players")
+    assert.has_error(function() server:store "others" end)
+  end)
+
+  it("fails on request, and on_error gets the writes that are lost", function()
+    server:store_fails("disk full", { only = "read", times = 1 })
+    assert.same({ problem = "disk full", code = "Unavailable" }, ann:ask("get", "dan"))
+    assert.same({}, ann:ask("get", "dan"))
+    server:store_fails "disk full"
+    ann:ask("put", { id = "eve", value = 1 })
+    assert.equal("Unavailable", ann:ask("commit").code)
+    ann:expect("lost", { collection = "players", key = "eve", code = "Unavailable", message = "disk full" })
+    server:expect_error "store_failing"
+    server:store_fails()
+    ann:ask("put", { id = "eve", value = 2 })
+    assert.equal(2, ann:ask("get", "eve").value)
+  end)
+
+  it("answers SQL only in a real server", function()
+    assert.is_nil(ann:ask "sql".rows)
   end)
 end)
 
