@@ -11,7 +11,7 @@
 enum {
   PROGRESS_STEPS = 100000,  // instructions of SQLite between two looks at the clock
   LOG_EVERY_MS = 1000,
-};  // instructions of SQLite between two looks at the clock
+};
 
 static const char *const TABLE_SQL[TABLE_STATEMENTS] = {
     [TABLE_PUT] =

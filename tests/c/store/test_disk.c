@@ -263,6 +263,19 @@ static void test_a_damaged_page_leaves_the_others(void **state) {
   assert_string_equal(after(world, 0), "2: ");
 }
 
+static void test_a_lock_of_another_program_delays(void **state) {
+  World *world = *state;
+  sqlite3 *db;
+  after(world, 0);
+  assert_int_equal(sqlite3_open(world->path, &db), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+  put(world, 1, "ada", "1");
+  get(world, 2, "ada");
+  assert_string_equal(after(world, 0), "");
+  sqlite3_close(db);
+  assert_string_equal(after(world, 1000), "2:1 1: ");
+}
+
 static void test_one_process_serves_a_file(void **state) {
   World *world = *state;
   StoreFault fault;
@@ -315,6 +328,7 @@ int main(void) {
       TEST(test_syncs_that_keep_failing_are_reported),
       TEST(test_every_commit_is_synced),
       TEST(test_a_damaged_page_leaves_the_others),
+      TEST(test_a_lock_of_another_program_delays),
       TEST(test_one_process_serves_a_file),
       TEST(test_a_folder_that_takes_no_files),
       TEST(test_a_backup_while_the_store_is_open),
