@@ -1,5 +1,5 @@
---- Accounts: each way in, what a token is good for, and what ends it. attacks are in
---- account_attacks_spec.lua.
+--- Accounts: each way to log in, the use of a token, and the ends of a session. account_attacks_spec.lua has
+--- attacks.
 local cjson = require "cjson"
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"

@@ -75,7 +75,7 @@ describe("the admin listener over TLS", function()
     local garbage = HttpClient.connect(port)
     garbage:write("\22\3\1\0\4\1\0\0\0")
     garbage:expect(function(event) return event.name == "END" or garbage.fault end)
-    local silent = HttpClient.connect(port) -- a handshake that is never finished
+    local silent = HttpClient.connect(port) -- its handshake never ends
     silent:write "\22\3\1"
     for _ = 1, 3 do
       local client = connect():initialize()

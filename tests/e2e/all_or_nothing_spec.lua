@@ -1,5 +1,5 @@
---- A handler that fails sends nothing and changes nothing outside the script's own tables; the
---- fault is logged, told to on_error, and everything else goes on.
+--- A handler that fails sends nothing and changes nothing outside the script's own tables. The error is
+--- logged and given to on_error, and everything else goes on.
 local server = require "tests.e2e.server"
 
 local GAME = [[

@@ -11,7 +11,7 @@ local CLASSES = {
   event = "perigee.Event", system_cost = "perigee.SystemCost",
 }
 
--- Notes the fields of whatever its handlers are given in perigee.state.
+-- Records the fields of all arguments of its handlers in perigee.state.
 local GAME = [[
 local perigee = require "perigee"
 

@@ -42,7 +42,7 @@ function ApiClient:ask(method, path, body, fields)
 end
 
 
---- A request that succeeds.
+--- Sends a request that must succeed.
 function ApiClient:done(method, path, body)
   local status, json = self:ask(method, path, body)
   assert(status == 200 or status == 201, path .. ": " .. status .. " " .. cjson.encode(json))
@@ -50,7 +50,8 @@ function ApiClient:done(method, path, body)
 end
 
 
---- One that is refused so; the server goes on with the connection unless the answer says otherwise.
+--- Sends a request that must be refused with this status and code. The connection stays open unless the
+--- answer says otherwise.
 function ApiClient:refused(status, code, method, path, body, fields)
   local got, json, response = self:ask(method, path, body, fields)
   if got ~= status or not json.error or json.error.code ~= code then

@@ -1,4 +1,4 @@
---- Questions with answers, both ways: REQUEST and RESPONSE on channel 2.
+--- Requests and their answers in both directions: REQUEST and RESPONSE on channel 2.
 local cjson = require "cjson"
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"

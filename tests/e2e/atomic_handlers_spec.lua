@@ -1,5 +1,5 @@
---- All that a handler does is carried out together, or not at all, however it fails: by an error, at
---- its budget, out of memory, in a coroutine or behind a pcall. A wait is where the first part ends.
+--- The commands of a handler are carried out together or not at all, however it fails: by an error, at its
+--- deadline, out of memory, in a coroutine or behind a pcall. A handler that waits is carried out in parts.
 local server = require "tests.e2e.server"
 
 local GAME = [[

@@ -1,5 +1,5 @@
---- A member that stops reading: the others notice nothing, memory stays bounded, and the counts are right:
---- received messages plus those that on_backpressure reports as dropped are the sent messages.
+--- A member that stops reading: the others notice nothing, memory stays limited, and the counts are right.
+--- Received messages plus the messages that on_backpressure reports as dropped are the sent messages.
 local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"
 
@@ -26,9 +26,9 @@ local GAME = [[
 
 local DATA = ("x"):rep(1000)
 local SENT = 20000
-local BATCH = 400 -- less than what may wait, so that bob loses none
+local BATCH = 400 -- fewer than may wait, so that bob loses none
 
--- Sends so many numbered broadcasts while `slow` does not read, with bob reading along.
+-- Sends that number of broadcasts while `slow` does not read and bob reads.
 local function flood(perigee, count)
   local ann, bob = perigee:client "ann", perigee:client "bob"
   local slow = perigee:client("slow", { recv_buffer = 4096 })
@@ -81,7 +81,7 @@ describe("a member that stops reading", function()
     local numbers, told = drain(perigee, ann, slow)
     assert.is_true(told.dropped > 0)
     assert.is_true(told.calls > 1 and told.calls <= told.dropped)
-    -- The first ones came.
+    -- The first messages came.
     assert.equal(500, numbers[500])
   end)
 
@@ -93,7 +93,7 @@ describe("a member that stops reading", function()
     local ann, slow = flood(perigee)
     local numbers, told = drain(perigee, ann, slow)
     assert.is_true(told.dropped > 0)
-    -- The last ones came.
+    -- The last messages came.
     assert.equal(SENT, numbers[#numbers])
     assert.is_true(numbers[#numbers - 100] == SENT - 100)
   end)
@@ -103,10 +103,10 @@ describe("a member that stops reading", function()
       game = GAME,
       flags = { rate_limit = 0, channel_capacity = 500, overflow = "disconnect" },
     }
-    local ann, slow = flood(perigee, 16 * BATCH) -- its reason waits for 2 s only
+    local ann, slow = flood(perigee, 16 * BATCH) -- CLOSING waits for 2 s only
     perigee:wait_log "slow ended: SlowConsumer"
     ann:expect "PEER_LEFT"
-    -- It may have its reason, if it reads after all.
+    -- It may get CLOSING if it reads again in time.
     slow:resume_reading()
     slow:expect("CLOSING", { code = "SlowConsumer" })
   end)
@@ -151,11 +151,11 @@ describe("a member that stops reading", function()
         bob:expect_many(BATCH, "BROADCAST")
       end
     end
-    send(20000) -- ThreadSanitizer takes its share of all memory that was ever in use
+    send(20000) -- ThreadSanitizer's memory grows with all memory that was ever in use
     local before = perigee:memory_kb()
     send(20000)
     local grown = perigee:memory_kb() - before
-    -- 20,000 messages of a kilobyte went by; what may wait is 500 of them, shared by the room.
+    -- 20,000 messages of a kilobyte were sent. At most 500 of them may wait, in memory that the room shares.
     assert.is_true(grown < 8192, grown .. " KiB")
     for _, client in ipairs(stalled) do
       client:close()

@@ -30,7 +30,7 @@ local TALK = [[
   end
 ]]
 
--- Runs it with a script; gives the exit code and what it printed.
+-- Runs it with a script; returns the exit code and the output.
 local function bots(target, script, args)
   local folder = server.folder { ["bot.lua"] = script or "return function() end" }
   local all = { "bots", target, "--script", folder .. "/bot.lua" }
@@ -72,7 +72,7 @@ describe("perigee bots", function()
     local code, out, err = bots(folder, [[
       return function(bot)
         assert(bot:ask("twice", 50000) == 100000)
-        assert(not pcall(bot.ask, bot, "twice", 70000)) -- too large for u16: so it knows the schema
+        assert(not pcall(bot.ask, bot, "twice", 70000)) -- too large for u16, so the bot knows the schema
       end
     ]], { "-n", "3" })
     assert.same({ 0, "" }, { code, err })
@@ -186,7 +186,7 @@ describe("perigee bots", function()
     ]] }
     local process = server.perigee { "bots", address(perigee), "-n", "1", "--script", folder .. "/bot.lua" }
     wait.for_true(function() return process.err[1] == "for ever" end)
-    wait.for_true(function() -- two that come at once count as one
+    wait.for_true(function() -- two errors at the same moment count as one
       if not process.code then process:kill "sigint" end
       return process.code
     end)
@@ -206,7 +206,8 @@ describe("perigee bots", function()
       local process = server.perigee { "bots", folder, "-n", "1", "--script", folder .. "/bot.lua" }
       local port = process:wait_out "^(%d+)$"
       if is_killed then process:kill "sigkill" end
-      process:wait_exit() -- the server has the same standard error, which ends with the last that has it
+      -- The server shares this standard error, which ends with the last process that has it.
+      process:wait_exit()
       assert.same({ nil, "ECONNREFUSED" }, { Stream.open(Stream, tonumber(port), { try = true }) })
     end
   end)

@@ -2,7 +2,7 @@
 local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"
 
--- Counts what each bot said reliably, and whether that came in order.
+-- Counts the reliable messages of each bot, and those in the wrong order.
 local GAME = [[
   local perigee = require "perigee"
   local game = { on_message = {} }
@@ -20,7 +20,7 @@ local GAME = [[
   return game
 ]]
 
--- 40 reliable messages, answered by as many, among more that may be lost.
+-- 40 reliable messages with as many answers, among more that may be lost.
 local STEPS = [[
   return function(bot)
     local room = assert(bot:join "lobby")
@@ -41,7 +41,7 @@ local STEPS = [[
   end
 ]]
 
--- Datagrams stop arriving, and come through again.
+-- Datagrams stop arriving, and arrive again later.
 local STUCK = [[
   return function(bot)
     local line, seen, echoes = bot.client._line, {}, 0
@@ -53,14 +53,14 @@ local STUCK = [[
     bot:send("echo", 1)
     while #seen < 2 and bot:wait(0.05) do end
     assert(seen[1] == "up" and seen[2] == "nothing by UDP arrives" and not bot.client.udp)
-    while echoes < 1 and bot:wait(0.05) do bot:send("echo", 2) end -- the server finds out, too
+    while echoes < 1 and bot:wait(0.05) do bot:send("echo", 2) end -- the server notices it, too
     line.datagram = nil
     while #seen < 3 and bot:wait(0.05) do end
     assert(seen[3] == "up" and bot.client.udp)
   end
 ]]
 
--- The line is lost with something reliable on its way, and comes back.
+-- The connection is lost while a reliable message is on its way, and is resumed.
 local AWAY = [[
   return function(bot)
     local line, is_back = bot.client._line, false
@@ -83,7 +83,7 @@ local TALK = [[
   end
 ]]
 
--- Runs it with a script; gives the exit code and what it printed.
+-- Runs it with a script; returns the exit code and the output.
 local function bots(perigee, script, args)
   local folder = server.folder { ["bot.lua"] = script }
   local all = { "bots", "127.0.0.1:" .. perigee.port, "--script", folder .. "/bot.lua" }

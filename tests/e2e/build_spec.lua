@@ -1,4 +1,4 @@
---- `cmake` on a machine without what the tests need: the server is built all the same.
+--- `cmake` on a machine without the dependencies of the tests: the server is built all the same.
 local Process = require "tests.e2e.process"
 local server = require "tests.e2e.server"
 local shell = require "tests.e2e.shell"
@@ -19,7 +19,7 @@ local function path_of(program)
   return (shell.run("command -v " .. program):match "%S+")
 end
 
--- Options with which cmake finds nothing by itself but what is named here.
+-- Options with which cmake finds only the programs that are named here.
 local function blind()
   local parser = shell.run "cc -print-file-name=libhttp_parser.so":match "%S+"
   local options = "-D CMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF -D CMAKE_FIND_USE_SYSTEM_ENVIRONMENT_PATH=OFF "
@@ -27,7 +27,7 @@ local function blind()
   return options:format(path_of "cc", path_of "ninja", path_of "pkg-config", parser)
 end
 
--- Configures; gives whether that went well, what was said, and the folder of the build.
+-- Configures; returns whether that succeeded, the output, and the folder of the build.
 local function configure(options)
   local build = server.folder {}
   local command = "PKG_CONFIG_LIBDIR=%s cmake -S %s -B %s -G Ninja %s"

@@ -63,7 +63,7 @@ local function expect_good(process, seconds)
   if process:wait_exit(seconds) ~= 0 then process:fail("the client's side failed") end
 end
 
--- `line(port)` starts what is between, and `is_done()` says when that has done its worst.
+-- `line(port)` starts the proxy, and `is_done()` returns whether the proxy has made all its faults.
 local function run_exchange(transport, line, is_done)
   local s = server.start { game = exchange.game(1, MESSAGES), resume = true, watch = true }
   local between = line(s.port)
@@ -168,8 +168,8 @@ function match.on_desync() end
 return { rooms = { match = match } }
 ]]
 
--- Three players play from the first turn on, and dora from the middle of the match. When she has entered, bob
--- flips a bit.
+-- Three players play from the first turn on, and dora enters in the middle of the match. Then bob flips a
+-- bit.
 local function play(port, transport, turns, least_inputs, least_of_dora)
   local live = server.spawn(LOCKSTEP, { address(port), transport, tostring(turns) })
   expect_good(live, 60)
@@ -178,7 +178,7 @@ local function play(port, transport, turns, least_inputs, least_of_dora)
     local slot, how, inputs, late, odd, odd_slot =
       line:match "^slot (%d+) how (%d+) inputs (%d+) late (%d+) odd (%d) (%-?%d+)$"
     players[i] = { slot = slot, how = how, inputs = tonumber(inputs), odd = odd, odd_slot = odd_slot }
-    -- Hashes may be lost, too: then a later turn is the first that is found.
+    -- Hashes may be lost, too, so the first reported turn may be a later one.
     assert.is_true(tonumber(late) <= 10)
   end
   assert.equal(4, #players)
@@ -203,7 +203,7 @@ describe("lockstep", function()
   it("fills gaps over a line that loses, doubles and reorders", function()
     local s = server.start { resume = true, game = MATCH }
     local line = bad_line(s.port)
-    play(line.port, "udp", 150, 300, 0) -- for dora it may take long to get in
+    play(line.port, "udp", 150, 300, 0) -- over this line, dora may need long to enter
     line:stop()
   end)
 end)

@@ -1,4 +1,4 @@
---- libperigee as others build with it: what is installed, its header in C and C++, pkg-config and CMake,
+--- libperigee as other projects use it: the installed files, its header in C and C++, pkg-config and CMake,
 --- and each example of docs/c-client.md.
 
 local Process = require "tests.e2e.process"
@@ -28,7 +28,7 @@ end
 
 local prefix
 
--- All of it in one folder, as `cmake --install` puts it there.
+-- The installed files in one folder, from `cmake --install`.
 local function install()
   prefix = server.folder {} .. "/installed"
   run(("cmake --install %s --component client --prefix %s"):format(BUILD, prefix))
@@ -71,7 +71,7 @@ describe("libperigee", function()
       local names = run(("nm %s --defined-only %s/clients/c/%s"):format(flag, BUILD, file))
       local count = 0
       for kind, name in names:gmatch "%x+ (%a) (%S+)" do
-        local is_other = IS_SANITIZED and kind ~= "T" -- what the sanitizer adds
+        local is_other = IS_SANITIZED and kind ~= "T" -- symbols of the sanitizer
         if not name:find "^perigee_" and not is_other then error(file .. " shows " .. name) end
         count = count + 1
       end

@@ -34,7 +34,7 @@ local function lines_of(text)
 end
 
 
--- The first line that differs, beneath the connection that it came on.
+-- Returns the first line that differs, and the connection above it.
 local function difference(stored, got)
   local label
   local want, have = lines_of(stored), lines_of(got)
@@ -82,7 +82,7 @@ for _, threads in ipairs { 0, 2 } do
   describe(("what the server sends, with %d io_threads,"):format(threads), function()
     local texts, failures = {}, {}
 
-    -- All stories at a time, since some wait for time to pass.
+    -- All stories run at the same time, because some wait for time to pass.
     setup(function()
       local left = 0
       for name, story in pairs(stories) do
@@ -93,7 +93,7 @@ for _, threads in ipairs { 0, 2 } do
             failures[name] = result
           elseif result then
             texts[name] = result.capture:text()
-            if not result.perigee.told then result.perigee:kill "sigterm" end -- all at a time
+            if not result.perigee.told then result.perigee:kill "sigterm" end -- all at once
           end
           left = left - 1
         end)

@@ -1,4 +1,4 @@
---- `perigee check`: what is wrong with a game, where, and what to do.
+--- `perigee check`: reports of mistakes in a game, with their places and remedies.
 local server = require "tests.e2e.server"
 local shell = require "tests.e2e.shell"
 local uv = require "luv"
@@ -9,7 +9,7 @@ local function run(folder, ...)
   return code, process.out, table.concat(process.err, "\n")
 end
 
--- Checks a game of these files; the lines printed are exactly these, the last one the summary.
+-- Checks a game of these files. The printed lines must be exactly these; the last one is the summary.
 local function says(code, files, lines)
   files = type(files) == "string" and { ["game.lua"] = files } or files
   local found, out, err = run(server.folder(files))
@@ -559,6 +559,6 @@ describe("perigee check", function()
       return best
     end
     local ratio = quickest("check") / quickest("--help")
-    assert.is_true(ratio < 30, ratio) -- it is about 2
+    assert.is_true(ratio < 30, ratio) -- usually about 2
   end)
 end)

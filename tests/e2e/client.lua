@@ -1,6 +1,6 @@
---- A binary client: sends anything, right or wrong, and turns what comes back into events named
---- as in the protocol (WELCOME, JOINED, ...; MESSAGE for channel 2; PACKET for other channels).
---- It answers PING by itself unless told not to. Where an answer is due, the helpers wait for it.
+--- A binary client. It sends anything, right or wrong, and turns packets into events with the names of the
+--- protocol (WELCOME, JOINED, ...; MESSAGE for channel 2; PACKET for other channels). It answers PING by
+--- itself unless told not to. Helpers that cause an answer wait for it.
 local bit = require "bit"
 local packet = require "tests.e2e.packet"
 local Stream = require "tests.e2e.stream"
@@ -10,7 +10,7 @@ Client.__index = Client
 Client.cut = packet.decode
 
 
---- Connects, and says nothing yet.
+--- Connects, and sends nothing yet.
 ---@param port integer
 ---@param o? table as for `Stream.open`, and `pong` = false: leaves the server's pings unanswered
 ---@return table? client
@@ -57,7 +57,7 @@ end
 
 function Client:new_ref()
   local ref = self.next_ref
-  self.next_ref = ref % 65535 + 1 -- a u16, and 0 is none
+  self.next_ref = ref % 65535 + 1 -- the ref is a u16, and 0 means none
   return ref
 end
 
@@ -71,7 +71,7 @@ function Client:request(name, payload)
 end
 
 
---- Waits for the answer to a request: RESPONSE and its ref.
+--- Waits for the answer to a request, by RESPONSE and its ref.
 ---@return table event
 function Client:expect_answer(name, ref, fields)
   return self:expect(function(event)
@@ -84,7 +84,7 @@ function Client:expect_answer(name, ref, fields)
 end
 
 
---- Says HELLO and waits for WELCOME.
+--- Sends HELLO and waits for WELCOME.
 ---@param o? table as for `packet.hello`
 ---@return table client itself; the WELCOME is in `client.welcome`, the peer id in `client.id`
 function Client:hello(o)
@@ -96,7 +96,7 @@ function Client:hello(o)
 end
 
 
---- Asks to join a room, with options as JSON where they are given.
+--- Requests to join a room, with options as JSON if they are given.
 ---@return integer ref
 function Client:ask_join(name, options)
   if options then
@@ -106,7 +106,7 @@ function Client:ask_join(name, options)
 end
 
 
---- Joins a room and waits until it is in.
+--- Joins a room and waits for JOINED.
 ---@return integer room its id
 ---@return table joined
 function Client:join(name, options)
@@ -116,7 +116,7 @@ function Client:join(name, options)
 end
 
 
---- Leaves a room and waits until it is out.
+--- Leaves a room and waits for LEFT.
 function Client:leave(room)
   return self:expect_answer("LEFT", self:request("LEAVE", packet.u32(room)))
 end
@@ -151,20 +151,20 @@ function Client:ask(room, name, value)
 end
 
 
---- Sends a message with REQUEST and gives the value of its answer.
+--- Sends a message with REQUEST; returns the value of its answer.
 function Client:question(room, name, value)
   return self:expect_answer("MESSAGE", self:ask(room, name, value)).value
 end
 
 
---- The ERROR that a request gets.
+--- Waits for the ERROR that answers a request.
 function Client:expect_error(code, ref)
   if ref then return self:expect_answer("ERROR", ref, { code = code }) end
   return self:expect("ERROR", { code = code, ref = 0 })
 end
 
 
---- CLOSING with this code, and then the end.
+--- Expects CLOSING with this code, and then the end.
 function Client:expect_closing(code)
   local event = self:expect("CLOSING", { code = code })
   self:expect_end()
@@ -172,7 +172,7 @@ function Client:expect_closing(code)
 end
 
 
---- REJECTED with this code, and then the end.
+--- Expects REJECTED with this code, and then the end.
 function Client:expect_rejected(code)
   local event = self:expect("REJECTED", { code = code })
   self:expect_end()
@@ -180,21 +180,21 @@ function Client:expect_rejected(code)
 end
 
 
---- Asks for the list of rooms. The answer goes out after all that was queued before it, so this is
---- also a fence: what has not come when it is answered is not coming.
+--- Requests the list of rooms. Everything that was queued before comes before its answer, so the call is also
+--- a fence: nothing from before comes later.
 function Client:list_rooms()
   return self:expect_answer("ROOMS", self:request "ROOM_LIST").rooms
 end
 
 
---- Everything that this client sent so far has been handled, and all that was queued for it came.
+--- Waits until the server has handled everything that this client sent, and all its output has come.
 function Client:fence()
   self:list_rooms()
   return self
 end
 
 
---- After a fence the inbox is empty, but for an ACK, which comes when its time has.
+--- After a fence the inbox is empty, except for an ACK, which comes at its own time.
 function Client:expect_quiet()
   self:list_rooms()
   for i = #self.inbox, 1, -1 do

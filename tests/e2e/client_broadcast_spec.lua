@@ -1,5 +1,5 @@
---- BROADCAST with room 0: to everybody, where the game has client_broadcast. And packets of the script on
---- channels that nobody serves.
+--- BROADCAST with room 0 goes to all clients if the game has client_broadcast. Also packets of the script on
+--- channels that no client serves.
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
 
@@ -60,7 +60,7 @@ describe("a packet of the script", function()
     local ann = perigee:client "ann"
     local NOBODY = { ok = false, message = "nobody serves this channel", code = "ChannelNotFound" }
     assert.same(NOBODY, ann:question(0, "try", 1000))
-    assert.same({ ok = true }, ann:question(0, "try", 4000)) -- free for games
+    assert.same({ ok = true }, ann:question(0, "try", 4000)) -- a channel for games
     assert.same({ ok = true }, ann:question(0, "try", 300))
     assert.is_true(ann:question(0, "closes"))
     assert.same(NOBODY, ann:question(0, "try", 300))

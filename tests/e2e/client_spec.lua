@@ -1,5 +1,5 @@
---- The tests' own client, checked against bytes typed from docs/protocol.md and a server of a few
---- lines, so that a fault in it is not taken for one of Perigee.
+--- The tests' own client, checked against bytes copied from docs/protocol.md and a small server, so that its
+--- faults are not taken for faults of Perigee.
 local uv = require "luv"
 local Client = require "tests.e2e.client"
 local packet = require "tests.e2e.packet"

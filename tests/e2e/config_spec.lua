@@ -4,7 +4,7 @@ local packet = require "tests.e2e.packet"
 
 local function game_with(config) return ("return { config = { %s } }"):format(config) end
 
--- Starts a server that is to fail; gives its exit code and what it said on standard error.
+-- Starts a server that must fail; returns its exit code and standard error.
 local function fails(o)
   local process = server.launch(o)
   local code = process:wait_exit()
@@ -174,7 +174,7 @@ describe("the log", function()
     local ann = perigee:raw():hello { name = 'x","level":"error' }
     ann:send(0, "say", 'line one\n{"level":"error"}\27[31m')
     perigee:wait_log "line one"
-    -- Stopping requires that each line is one JSON object; here each must parse, too.
+    -- Stopping a server checks that each line is one JSON object. Here each line must also parse.
     ann:control "BYE"
     perigee:stop()
     for _, line in ipairs(perigee.err) do

@@ -9,7 +9,7 @@ local web_socket = require "tests.e2e.web_socket"
 
 local conformance = {}
 
--- Lines and packets come back.
+-- The server echoes lines and packets.
 local ECHO = [[
   return {
     on_message = { text = function(peer, line) peer:send("echo", line) end },
@@ -22,7 +22,7 @@ local ECHO = [[
 local perigee
 
 
---- The line that was sent comes back.
+--- Expects that the sent line comes back.
 function conformance.expect_echo(ws, text)
   local event = ws:expect(function(event)
     return event.name == "TEXT" and event.payload:sub(1, 5) == "echo "
@@ -48,13 +48,13 @@ function conformance.expect_failed(ws, code)
 end
 
 
---- A connection that stands.
+--- Returns an open connection.
 function conformance.open()
   return web_socket.raw(perigee.port)
 end
 
 
---- One case: `run` gets a connection.
+--- Defines a case: `run` gets a connection.
 function conformance.case(name, run)
   busted.it(name, function() run(conformance.open()) end)
 end
@@ -65,7 +65,7 @@ local function start()
 end
 
 
---- Cases that share a server.
+--- Defines cases that share a server.
 function conformance.suite(name, define)
   busted.describe("websocket: " .. name, function()
     busted.setup(start)

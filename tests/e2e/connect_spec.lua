@@ -38,7 +38,7 @@ local function has(text, wanted)
   if not text:find(wanted, 1, true) then error(("%q is not in:\n%s"):format(wanted, text), 2) end
 end
 
--- `perigee connect` on a terminal of its own; keys go to `stdin`, what it draws to `out`.
+-- `perigee connect` on a terminal of its own: `stdin` takes keys, `out` has what it draws.
 local function terminal(args)
   local command = { server.binary(), "connect", "127.0.0.1:" .. perigee.port }
   for _, arg in ipairs(args) do command[#command + 1] = arg end
@@ -270,13 +270,13 @@ describe("perigee connect on a terminal #linux", function()
     process:wait_out "(joined lobby)"
     bob:expect_next "PEER_JOINED"
     process.stdin:write "helo"
-    process.stdin:write "\27[Dl" -- left, and the missing letter
+    process.stdin:write "\27[Dl" -- the left arrow key, and the missing letter
     wait.pass(0.1)
     bob:broadcast(room, "hi")
     process:wait_out "(\27%[1mbob:\27%[0m hi)"
     process.stdin:write "\r"
     assert.equal("hello", bob:expect("BROADCAST").data)
-    process.stdin:write "\27[A!\r" -- up: the line before
+    process.stdin:write "\27[A!\r" -- the up arrow key: the previous line
     assert.equal("hello!", bob:expect("BROADCAST").data)
     process.stdin:write "\4"
     assert.equal(0, process:wait_exit())

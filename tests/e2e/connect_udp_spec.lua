@@ -1,4 +1,4 @@
---- `perigee connect --udp`: beside TCP and alone, where UDP passes and where it does not.
+--- `perigee connect --udp`: beside TCP and alone, with working UDP and without.
 local uv = require "luv"
 local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"
@@ -38,8 +38,8 @@ local function has(text, wanted)
   if not text:find(wanted) then error(("%q is not in:\n%s"):format(wanted, text), 2) end
 end
 
--- The server's TCP port at another address, where its UDP port is not; `lives` milliseconds for each
--- connection, if not for good. Returns the address, and what closes it.
+-- Serves the server's TCP port at another address, without the UDP port. Each connection lasts `lives`
+-- milliseconds; nil: no limit. Returns the address, and a function that closes it.
 local function without_udp(lives)
   local listener, open = uv.new_tcp(), {}
   assert(listener:bind("127.0.0.2", 0))
@@ -68,7 +68,7 @@ local function without_udp(lives)
   end
 end
 
--- At that other address somebody has the server's UDP ports and says nothing. Returns what closes them.
+-- Opens the server's UDP ports at that other address, and sends nothing. Returns a function that closes them.
 local function fall_silent()
   local open = {}
   for i, port in ipairs(perigee:udp_ports()) do

@@ -1,5 +1,5 @@
---- The control socket, by which `perigee reload` asks a running server: clients that are broken or mean harm,
---- and other users.
+--- The control socket, by which `perigee reload` reaches a running server: broken and hostile clients, and
+--- other users.
 local random = require "tests.random"
 local server = require "tests.e2e.server"
 local Stream = require "tests.e2e.stream"
@@ -26,14 +26,14 @@ local function try(perigee)
   wait.for_true(function() return done end)
   if not failure then return Stream.adopt(Asker, pipe) end
   pipe:close()
-  assert.equal("EAGAIN", failure) -- so many come that some wait in the kernel
+  assert.equal("EAGAIN", failure) -- enough connections that some wait in the kernel
 end
 
 local function come(perigee)
   return wait.for_true(function() return try(perigee) end)
 end
 
--- It goes on: a reload is answered, and a client too.
+-- Checks that the server still serves a reload and a client.
 local function expect_alive(perigee)
   local asker = come(perigee)
   asker:write "reload\n"
@@ -44,7 +44,7 @@ end
 describe("the control socket", function()
   local perigee, ignored
 
-  setup(function() -- what is written to one that has closed its side
+  setup(function() -- sending to a socket that the other side has closed
     ignored = uv.new_signal()
     ignored:start("sigpipe", function() end)
   end)
@@ -132,7 +132,7 @@ describe("the control socket", function()
       pending "only root can try it as another user"
       return
     end
-    -- The way there is open to all, so that only the directory of the socket is in question.
+    -- All users may reach the folder above, so only the socket's own folder decides.
     assert(uv.fs_chmod(server.runtime(), 493))
     local program = ("local uv = require 'luv' local pipe = uv.new_pipe(false) "
       .. "pipe:connect(%q, function(err) print(err or 'connected') pipe:close() end) uv.run()")

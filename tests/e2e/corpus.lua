@@ -1,4 +1,4 @@
---- The inputs that the fuzzers have found: the files of tests/fuzz/corpus.
+--- The inputs of the fuzzers: the files of tests/fuzz/corpus.
 local Process = require "tests.e2e.process"
 local uv = require "luv"
 

@@ -1,5 +1,5 @@
---- A process of clients for the tests to kill: `luajit tests/e2e/crowd.lua PORT COUNT ROOM` connects
---- so many, joins them, says "ready" and broadcasts without end, reading along.
+--- A process of clients that tests kill: `luajit tests/e2e/crowd.lua PORT COUNT ROOM` connects COUNT clients
+--- and joins them, prints "ready", and then broadcasts and reads without end.
 local uv = require "luv"
 local Client = require "tests.e2e.client"
 local wait = require "tests.e2e.wait"

@@ -48,7 +48,7 @@ local function run(source, argument)
     BUILD, program, argument))
 end
 
--- Each member of an enumeration of the header: "EventType PeerJoined" -> its number.
+-- Returns the number of each member of the header's enumerations, by a name such as "EventType PeerJoined".
 local function numbers_of_header()
   local text = shell.read("include/perigee.h"):gsub("//[^\n]*", "")
   local numbers, prefixes = {}, { State = "STATE_", EventType = "", Code = "", SendFlags = "", EntryKind = "",

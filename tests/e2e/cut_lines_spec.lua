@@ -1,6 +1,6 @@
---- Connections that are cut at random bytes while reliable messages go both ways and the game is
---- reloaded: every message arrives once and in order. Set PERIGEE_FULL for 200 cuts and 10,000
---- messages each way, PERIGEE_SEED for other places to cut.
+--- Connections that are cut at random bytes while reliable messages go both ways and the game is reloaded.
+--- Every message arrives once and in order. PERIGEE_FULL makes 200 cuts and 10,000 messages each way;
+--- PERIGEE_SEED changes the places.
 
 local client = require "perigee.client"
 local cutting_proxy = require "tests.e2e.cutting_proxy"
@@ -14,7 +14,7 @@ local CUTS = IS_FULL and 200 or 20
 local RELOADS = IS_FULL and 20 or 3
 local SEED = tonumber(os.getenv "PERIGEE_SEED") or 4
 
--- How each transport is served and reached.
+-- How each transport is served and connected.
 local TRANSPORTS = {
   { name = "TCP", server = {}, address = "127.0.0.1:%d" },
 }
@@ -34,7 +34,7 @@ local function listen(c)
   return seen
 end
 
--- Sends all, as fast as the stream takes it, until all has come and the line was cut often enough.
+-- Sends all messages as fast as the stream accepts them, until all have come and enough cuts were made.
 local function play(c, seen, proxy)
   local sent, deadline = 0, client.now() + (IS_FULL and 300 or 60)
   while (sent < MESSAGES or seen.got < MESSAGES or proxy.cuts < CUTS) and client.now() < deadline

@@ -1,5 +1,5 @@
---- A TCP proxy that cuts connections: each after a random number of bytes, counted both ways, at
---- whatever byte of a packet that is, in good order or by a reset.
+--- A TCP proxy that cuts each connection after a random number of bytes of both directions, anywhere in a
+--- packet, by an orderly end or by a reset.
 
 local uv = require "perigee.tools.uv" -- runs while a client waits
 
@@ -27,7 +27,7 @@ local function cut(self, pair)
 end
 
 
--- Bytes before the cut need a chance to arrive; then the end or a reset follows.
+-- The bytes before the cut get time to arrive. Then the end or a reset follows.
 local function cut_after(self, pair, to, rest)
   self.cuts = self.cuts + 1
   pair.is_ending = true
@@ -66,7 +66,7 @@ local function accept(self)
 end
 
 
---- Starts one in front of a port. `random(n)` gives a number from 1 to n.
+--- Starts a proxy in front of a port. `random(n)` returns a number from 1 to n.
 ---@param target integer
 ---@param o table { random, cuts_max: after so many none is cut, bytes_max: that a connection carries }
 function cutting_proxy.start(target, o)

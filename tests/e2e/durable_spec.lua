@@ -72,7 +72,7 @@ local function restart(s, flags)
   return new
 end
 
--- Comes back with the last token; returns the client and the rooms that it is in.
+-- Connects with the last token; returns the client and its rooms.
 local function come_back(s, old, resumed)
   local new = s:raw()
   new:control("HELLO", packet.hello {
@@ -165,7 +165,7 @@ describe("a durable room", function()
     ann:leave(one)
     bob:send(two, "kick")
     bob:expect_closing "Kicked"
-    assert.same({ "true" }, ann:question(ann:join "duel:2", "save")) -- everything before is on disk
+    assert.same({ "true" }, ann:question(ann:join "duel:2", "save")) -- everything before this is on disk
     s:crash()
     s = restart(s)
     s:wait_log "restored duel:2"
@@ -324,7 +324,7 @@ describe("a server with 100 durable rooms and 200 clients under load", function(
 
   local ROOMS, PER_ROOM = 100, 2
 
-  -- Lets all clients add to their rooms for a time. `history` gets the counts of each room with their times.
+  -- Makes all clients add to their rooms for a time. `history` gets the counts of each room with their times.
   local function play(clients, history, seconds)
     local ends = uv.hrtime() / 1e9 + seconds
     local function turn(player)

@@ -1,5 +1,5 @@
---- libperigee-server as others build with it: what `cmake --install` puts there, its header in C and
---- C++, pkg-config and CMake, and the examples of examples/embed with independent clients.
+--- libperigee-server as other projects use it: the installed files, its header in C and C++, pkg-config and
+--- CMake, and the examples of examples/embed with independent clients.
 local Client = require "tests.e2e.client"
 local Process = require "tests.e2e.process"
 local server = require "tests.e2e.server"
@@ -24,7 +24,7 @@ local function install()
   run(("cmake --install %s --component server --prefix %s"):format(BUILD, prefix))
 end
 
--- The examples, built outside of the tree against what is installed.
+-- Builds the examples outside of the tree with the installed library.
 local function build_examples()
   install()
   run(("cp -r examples/embed %s/source"):format(prefix))
@@ -69,7 +69,7 @@ describe("libperigee-server", function()
       local names = run(("nm %s --defined-only %s/src/server/library/%s"):format(flag, BUILD, file))
       local count = 0
       for kind, name in names:gmatch "%x+ (%a) (%S+)" do
-        local is_other = IS_SANITIZED and kind ~= "T" -- what the sanitizer adds
+        local is_other = IS_SANITIZED and kind ~= "T" -- symbols of the sanitizer
         if not name:find "^perigee_server_" and not is_other then error(file .. " shows " .. name) end
         count = count + 1
       end

@@ -1,5 +1,5 @@
---- Every end has one reason: on the wire where it can still be heard, to on_leave and
---- on_disconnect, and in the log.
+--- Every end has one reason: on the wire if the client can still read it, in on_leave and on_disconnect, and
+--- in the log.
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
 

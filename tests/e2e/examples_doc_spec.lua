@@ -1,4 +1,4 @@
---- The READMEs of the examples: the sessions that they show are played, and all have what the index says.
+--- The READMEs of the examples: plays their sessions, and checks the index.
 local pages = require "tests.pages"
 local Process = require "tests.e2e.process"
 local server = require "tests.e2e.server"

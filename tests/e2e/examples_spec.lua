@@ -6,7 +6,7 @@ local wait = require "tests.e2e.wait"
 
 local function start(name) return server.start { path = "examples/" .. name, text = true } end
 
--- A netcat session on the text port; lines go to `stdin`, what it shows to `out`.
+-- A netcat session on the text port: `stdin` takes lines, `out` has its output.
 local function netcat(perigee)
   local process = server.spawn(
     "/usr/bin/nc",
@@ -111,7 +111,7 @@ describe("examples/relay", function()
     perigee:stop()
     local served = perigee:wait_log '"message":"served"'
     assert.equal(101, served.messages_in)
-    -- on_start, on_stop and the rooms' creation at most; nothing for a message.
+    -- At most on_start, on_stop and the rooms' on_create have run; no handler ran for a message.
     assert.is_true(served.handlers < 10, served.handlers .. " handlers")
   end)
 end)
@@ -193,10 +193,10 @@ describe("examples/ecs", function()
     ann.stdin:write "/name ann\n"
     bob:expect("MESSAGE", { message = "help" })
     local meadow
-    repeat -- until they do not stand in the same place
+    repeat -- until they have different places
       meadow = bob:expect("MESSAGE", { message = "meadow" }).value
       local is_apart = meadow:find "a" and meadow:find "b"
-      if not is_apart and not meadow:find "g" then -- of ann's name before it was hers
+      if not is_apart and not meadow:find "g" then -- a line from the time before ann had this name
         bob:send(0, meadow:find "^[ab]" and "right" or "left")
       end
     until is_apart

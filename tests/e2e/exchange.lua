@@ -1,9 +1,9 @@
---- A game for lines that are cut or lose: it counts what comes "up" and sends as many "down", for the
---- specs that see each of them arrive once and in order.
+--- A game for lines that are cut or lose packets. It counts messages "up" and sends as many "down", so that
+--- specs can check that each arrives once and in order.
 
 local exchange = {}
 
--- Half of what the server sends is for the peer alone and half for its room, at all priorities.
+-- Sends half of its messages to the peer alone and half to its room, at all priorities.
 local GAME = [[
 local perigee = require "perigee"
 -- version %d
@@ -48,7 +48,7 @@ return game
 ]]
 
 
---- The game's text; versions differ in nothing else.
+--- Returns the game's text; versions differ only in their number.
 ---@param version integer
 ---@param messages integer each way
 ---@return string

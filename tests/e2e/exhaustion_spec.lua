@@ -1,4 +1,4 @@
---- Out of file descriptors, crowds, slow senders: whoever is connected goes on being served.
+--- No more file descriptors, crowds, slow senders: the server still serves all connected clients.
 local uv = require "luv"
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
@@ -88,7 +88,8 @@ describe("many clients that connect and vanish", function()
   it("leave nothing behind", function()
     local perigee = server.start { flags = { max_clients = 4000, resume_timeout = 0 } }
     local ann = perigee:client()
-    perigee:client()  -- with io_threads another thread has it, whose loop then has all that it needs
+    -- With io_threads another thread serves the connection, and its loop then has all that it needs.
+    perigee:client()
     local before = descriptors(perigee)
     for round = 1, 10 do
       local crowd = {}

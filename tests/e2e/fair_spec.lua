@@ -1,11 +1,11 @@
---- Nobody keeps a server from the others: while one client, a game's timers or one handler have more to do
---- than there is time for, others are answered, other rooms tick, and the server ends on a signal.
+--- No peer keeps a server from serving others: while one client, a game's timers or one handler have too much
+--- to do, others get answers, other rooms tick, and the server ends on a signal.
 local loads = require "tests.e2e.loads"
 local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"
 
--- In ms: many times what docs/benchmarks.md has as targets, because other processes share the machine, and
--- far below what it was when a drain handled all that waited.
+-- Milliseconds: many times the targets of docs/benchmarks.md, because other processes share the machine, and
+-- far below the times of a server without slices.
 local WORST = { ping = 1500, welcome = 1500, tick = 1500, stop = 8000 }
 
 describe("a load of", function()

@@ -37,7 +37,7 @@ describe("the figures", function()
     assert.equal(1, after.packets_in - before.packets_in)
     assert.equal(packet.HEADER_SIZE + #packet.message(0, "room", "y"), after.bytes_in - before.bytes_in)
     assert.is_true(all_after.bytes_out - all.bytes_out >= after.bytes_out - before.bytes_out)
-    assert.equal(13, all_after.packets_in - all.packets_in) -- the questions are among them
+    assert.equal(13, all_after.packets_in - all.packets_in) -- the requests for the figures are among them
     assert.same({ 0, 0, 0, 0, 0 }, { after.queued, after.queued_bytes, after.dropped, after.resent,
       after.late_answers })
     assert.is_true(after.last_activity >= 0 and after.last_activity < 5)
@@ -58,7 +58,7 @@ describe("the figures", function()
     local after = ann:question(0, "peer", "bob")
     assert.equal(1, after.resent)
     assert.equal(1, ann:question(0, "server").resent)
-    assert.is_true(after.packets_out >= before.packets_out + 3) -- WELCOME, ACK, told
+    assert.is_true(after.packets_out >= before.packets_out + 3) -- WELCOME, ACK and the message `told`
     assert.equal(before.packets_in + 1, after.packets_in)
   end)
 

@@ -1,4 +1,4 @@
---- WebSocket frames (RFC 6455), right and wrong: every field is the test's. Shares nothing with the
+--- WebSocket frames (RFC 6455), right and wrong. The test chooses every field. Shares no code with the
 --- server.
 local bit = require "bit"
 
@@ -34,17 +34,18 @@ local function masked(payload, mask)
 end
 
 
--- How the length is written: 7 bits, or in 2 or 8 bytes.
+-- Returns the bytes of the length: 7 bits, or in 2 or 8 bytes.
 local function length_form(size, o)
   return o.length_bytes or (size > 65535 and 8) or (size > 125 and 2) or 0
 end
 
 
---- One frame.
+--- Returns one frame.
 ---@param opcode integer
 ---@param payload? string
 ---@param o? table { fin = false; rsv: 1 to 7; mask = false, or four bytes; length: what the header
---- says; length_bytes: 0, 2 or 8; high_bit = true: of the length; cut: bytes of all this that are sent }
+--- differs; length_bytes: 0, 2 or 8; high_bit = true: sets that of the length; cut: number of bytes to return
+--- }
 ---@return string
 function frames.encode(opcode, payload, o)
   o, payload = o or {}, payload or ""
@@ -61,7 +62,7 @@ function frames.encode(opcode, payload, o)
 end
 
 
---- A message in fragments of so many bytes.
+--- Returns a message in fragments of that many bytes.
 ---@return string[] frames
 function frames.fragments(opcode, payload, size)
   local list = {}
@@ -74,7 +75,7 @@ function frames.fragments(opcode, payload, size)
 end
 
 
---- The payload of a close frame.
+--- Returns the payload of a close frame.
 function frames.close(code, reason)
   return big_endian(code, 2) .. (reason or "")
 end
@@ -94,7 +95,7 @@ local function read_length(buffer, from)
 end
 
 
---- The frame at `from`, which has to be one that a server may send; nil when it is not all there.
+--- Reads the frame at `from`, which a server must be allowed to send; nil if it is incomplete.
 ---@return table? frame { name, fin, payload; code and reason of CLOSE }
 ---@return integer next
 function frames.decode(buffer, from)

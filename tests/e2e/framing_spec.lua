@@ -7,7 +7,7 @@ local PING = packet.CLIENT.PING
 describe("a header that breaks a rule", function()
   after_each(server.stop_all)
 
-  -- Sends one bad header to a server; `ann` must be closed, and bob must not notice.
+  -- Sends one bad header to a server. The server must close `ann`, and bob must notice nothing.
   local function closes(bytes, code)
     local perigee = server.start()
     local ann, bob = perigee:client "ann", perigee:client "bob"

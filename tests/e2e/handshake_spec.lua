@@ -24,7 +24,7 @@ describe("a handshake", function()
     assert.equal(20, w.tick_rate)
     assert.equal(0, w.resumed)
     assert.equal(0, w.received)
-    assert.is_true(w.udp_port >= perigee.port) -- a io thread has a port of its own
+    assert.is_true(w.udp_port >= perigee.port) -- an io thread has a port of its own
     assert.not_equal(ZEROS .. ZEROS, w.udp_key)
     assert.is_true(w.time_us / 1e6 >= before - 1 and w.time_us / 1e6 <= os.time() + 2)
   end)

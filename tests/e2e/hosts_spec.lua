@@ -1,4 +1,4 @@
---- The names by which the game's port may be called: a page of a stranger that has its own name lead here
+--- Names by which clients may call the game's port. A page of a stranger that lets its own name lead here
 --- (DNS rebinding) gets nothing.
 local HttpClient = require "tests.e2e.http_client"
 local server = require "tests.e2e.server"
@@ -6,7 +6,7 @@ local web_socket = require "tests.e2e.web_socket"
 
 local GAME = 'return { rooms = { lobby = {} } }'
 
--- The answer to a request for a WebSocket by a page of http://HOST, or to a GET of `path`.
+-- Returns the answer to a request for a WebSocket by a page of http://HOST, or to a GET of `path`.
 local function ask(perigee, host, path)
   local client = HttpClient.connect(perigee.port)
   client.heads = { false }
@@ -58,7 +58,7 @@ describe("a host by which browsers call the server", function()
       assert.equal(403, status_of(perigee, "evil.example", path), path)
     end
     assert.truthy(ask(perigee, "evil.example:1").body:find("hosts = { &quot;evil.example&quot; }", 1, true))
-    -- Requests for health may use any name of the server.
+    -- Requests for /healthz may use any name.
     assert.equal(200, status_of(perigee, "evil.example", "/healthz"))
   end)
 

@@ -1,5 +1,5 @@
---- HTTP as it should not be: requests that two readers read in two ways, floods, slow and half-open
---- clients. Nobody else notices.
+--- Malformed HTTP: requests that two readers understand differently, floods, slow and half-open clients.
+--- Other clients notice nothing.
 local server = require "tests.e2e.server"
 local HttpClient = require "tests.e2e.http_client"
 local Stream = require "tests.e2e.stream"
@@ -79,7 +79,7 @@ local CASES = {
   { "TRACE / HTTP/1.1\r\n" .. HOST .. "\r\n", 405 },
   { "CONNECT a:80 HTTP/1.1\r\n" .. HOST .. "\r\n", 405 },
   { "BREW / HTTP/1.1\r\n" .. HOST .. "\r\n", 405 },
-  -- what is well-formed, and not asked for by anybody who means well
+  -- well-formed, but no honest client sends it
   { "GET /%2e%2e/ HTTP/1.1\r\n" .. HOST .. "\r\n", 400 },
   { "GET /" .. ("a/"):rep(520) .. " HTTP/1.1\r\n" .. HOST .. "\r\n", 414 },
   { "GET /ws HTTP/1.1\r\n" .. HOST .. "Origin: http://evil.example\r\n"
@@ -172,7 +172,7 @@ describe("slow clients", function()
   it("have it for a WebSocket's first message", function()
     local perigee = server.start(flags())
     local ws = web_socket.raw(perigee.port)
-    ws:trickle(("\137\128\1\2\3\4"):rep(100), 0.05) -- pings are no message
+    ws:trickle(("\137\128\1\2\3\4"):rep(100), 0.05) -- pings are not messages
     local close
     wait.for_true(function()
       for _, event in ipairs(ws.inbox) do
@@ -223,7 +223,7 @@ describe("crowds of browsers", function()
     end
     assert.equal(100 - 66, refused)
     perigee:wait_log(function(line) return line.status == 503 end)
-    -- They take no client's place.
+    -- They do not count as clients.
     perigee:client "ann":fence()
     perigee:client "bob":fence()
     for _, client in ipairs(crowd) do
@@ -270,7 +270,7 @@ end)
 describe("a download", function()
   after_each(server.stop_all)
 
-  local SIZE = 8 * 1024 * 1024 -- more than the kernel keeps of it
+  local SIZE = 8 * 1024 * 1024 -- more than the kernel buffers of it
 
   -- Clients that have read the beginning and no more.
   local function stalled(perigee, count)

@@ -1,5 +1,5 @@
 --- A client that sends given bytes and reads answers: RESPONSE { status, headers (by name in lower case),
---- body }. After a switch to WebSocket, another reader replaces its `cut`.
+--- body }. After the switch to WebSocket, another reader replaces its `cut`.
 local Stream = require "tests.e2e.stream"
 
 local HttpClient = setmetatable({}, { __index = Stream })
@@ -35,7 +35,7 @@ function HttpClient:cut_response(buffer, from)
 end
 
 
---- Connects, and says nothing yet.
+--- Connects, and sends nothing yet.
 function HttpClient.connect(port, o)
   local self, err = Stream.open(HttpClient, port, o)
   if not self then return nil, err end
@@ -46,7 +46,7 @@ function HttpClient.connect(port, o)
 end
 
 
---- Sends a request. Lines of `fields` are as they go over the wire, without their ends.
+--- Sends a request. `fields` has lines as they are sent, without their ends.
 ---@param method string
 ---@param target string
 ---@param fields? string[]
@@ -68,7 +68,7 @@ function HttpClient:get(target, fields)
 end
 
 
---- An answer of this status, and then the end.
+--- Expects an answer of this status, and then the end.
 function HttpClient:expect_refused(status)
   local response = self:expect("RESPONSE", { status = status })
   self:expect_end()

@@ -253,7 +253,7 @@ describe("the server's own pages", function()
       local answer = client:get "/"
       assert.equal(200, answer.status)
       assert.truthy(answer.body:find("perigee connect 127.0.0.1", 1, true))
-      -- Without, a browser's console has an error: it asks for /favicon.ico.
+      -- Without this link, browsers ask for /favicon.ico, and the console shows an error.
       assert.truthy(answer.body:find('<link rel="icon" href="data:,">', 1, true))
       assert.truthy(answer.headers["content-security-policy"]:find("img-src data:", 1, true))
       assert.equal(404, client:get("/index.html").status)

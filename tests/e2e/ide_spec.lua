@@ -35,7 +35,7 @@ describe("examples/ide", function()
       ["x ="] = "unexpected symbol",
       ["os.exit()"] = "global 'os'",
       ["io.open('/etc/passwd')"] = "global 'io'",
-      ["return ('').dump"] = "^$", -- there is none
+      ["return ('').dump"] = "^$", -- the sandbox has no string.dump
       ["('').rep('x', 9)"] = "field 'rep'",
       ["while true do end"] = "it ran too long",
       ["local s = 'x' while true do s = s .. s end"] = "it took too much memory",
@@ -48,7 +48,7 @@ describe("examples/ide", function()
       assert.matches(problem, text)
       assert.equal(problem ~= "^$", is_error == true)
     end
-    assert.equal("1", (run(llm, "print(1)"))) -- it is well
+    assert.equal("1", (run(llm, "print(1)"))) -- the plugin still works
   end)
 
   it("tells of arguments that are wrong, and of a plugin that is gone", function()

@@ -1,5 +1,5 @@
---- The inputs that the fuzzers have found (tests/fuzz/corpus), sent by many clients at a time to every port
---- of a server with two io threads, while others play.
+--- The inputs of the fuzzers (tests/fuzz/corpus). Many clients at a time send them to every port of a server
+--- with two io threads, while others play.
 local corpus = require "tests.e2e.corpus"
 local frames = require "tests.e2e.frames"
 local packet = require "tests.e2e.packet"
@@ -18,7 +18,7 @@ local GAME = [[
   return game
 ]]
 
--- A client that takes whatever comes.
+-- A client that reads everything.
 local Sink = setmetatable({}, { __index = Stream })
 Sink.__index = Sink
 
@@ -33,7 +33,7 @@ local HELLO = packet.encode { type = 1, payload = packet.hello { name = "ann" } 
 local UPGRADE = "GET /ws HTTP/1.1\r\nHost: localhost\r\n"
   .. table.concat(web_socket.FIELDS, "\r\n") .. "\r\n\r\n"
 
--- Bytes before and around an input, so that each parser gets the input.
+-- Bytes before and around an input, so that the input reaches each parser.
 local WAYS = {
   bare = function(input) return input end,
   after_hello = function(input) return HELLO .. input end,

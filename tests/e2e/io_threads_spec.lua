@@ -31,7 +31,7 @@ local GAME = [[
   end
   function game.on_message.wrong() return wrong end
 
-  -- Sends to each of the room in turn, to the room, and to all. All receivers get the same numbers.
+  -- Sends to each member of the room, to the room, and to all. All receivers get the same numbers.
   function game.on_message.mix(_, count)
     local lobby = perigee.rooms.get "lobby"
     for n = 1, count do
@@ -98,7 +98,7 @@ local function await_inbox(client, name, count)
   end, 30)
 end
 
--- Returns the numbers from each of the others in the order of arrival: "sender:number".
+-- Returns the numbers from each other client in the order of arrival: "sender:number".
 local function heard(client, ids)
   local list = {}
   for _, event in ipairs(client.inbox) do

@@ -1,4 +1,4 @@
---- IPv6: each way to come to a server, the admin listener, and limits for an address.
+--- IPv6: each transport, the admin listener, and limits for an address.
 local HttpClient = require "tests.e2e.http_client"
 local McpClient = require "tests.e2e.mcp_client"
 local packet = require "tests.e2e.packet"
@@ -26,7 +26,7 @@ local function has_ipv6()
   return is_there
 end
 
--- The clients talk to each other in a room; by what is reliable, so that it comes by their streams.
+-- The clients talk in a room by reliable messages, so that these come by the streams.
 local function talk(clients)
   local rooms = {}
   for name, client in pairs(clients) do rooms[name] = client:join "lobby" end

@@ -33,7 +33,7 @@ describe("keepalive", function()
   it("counts any packet as activity", function()
     local perigee = server.start { flags = { idle_timeout = 0.5, ping_interval = 60 } }
     local ann, bob = perigee:client "ann", perigee:client "bob"
-    -- Bob is silent and ann is not: bob's end is the clock.
+    -- Bob is silent and ann is not. When bob's connection ends, ann must still be connected.
     while not bob.ended do
       ann:fence()
       wait.until_true(function() return bob.ended end, 0.05)

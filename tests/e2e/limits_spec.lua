@@ -5,7 +5,7 @@ local Client = require "tests.e2e.client"
 local TextClient = require "tests.e2e.text_client"
 local wait = require "tests.e2e.wait"
 
--- Connects until the server takes the client: the end of another may still be on its way.
+-- Connects until the server accepts the client, because the end of another one may not have arrived yet.
 local function connect_in_the_end(perigee, name)
   local client
   wait.for_true(function()
@@ -124,7 +124,7 @@ describe("rate_limit", function()
   it("lets a burst of twice the rate through", function()
     local perigee = server.start { flags = { rate_limit = 50 } }
     local ann = perigee:client()
-    -- HELLO was one; the fence is another.
+    -- HELLO counted as one packet; the fence counts as another.
     for i = 1, 95 do
       ann:control("PING", packet.u64(i))
     end

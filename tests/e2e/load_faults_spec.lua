@@ -1,10 +1,10 @@
---- Games that do not load, or load with a warning: what is said, where, and how the process ends.
+--- Games that do not load, or load with a warning: the report, its place, and the end of the process.
 local server = require "tests.e2e.server"
 
 describe("a game that does not load", function()
   after_each(server.stop_all)
 
-  -- The process ends with 1 and names the place.
+  -- The process must end with 1 and report the place.
   local function refused(files, ...)
     local process = server.launch { files = files }
     assert.equal(1, process:wait_exit())

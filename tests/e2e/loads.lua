@@ -9,7 +9,7 @@ local wait = require "tests.e2e.wait"
 local TICK_MS = 50
 local GIVE_UP = 30 -- seconds
 
--- `quiet` is a room that has nothing to do with the load, but for a client who sees its ticks.
+-- `quiet` is a room that the load does not concern; its only member is a client that watches its ticks.
 local GAME = [[
 local perigee = require "perigee"
 
@@ -40,7 +40,7 @@ return {
 
 local loads = {}
 
---- The effect of each load on a server, from now on, and its name in tables.
+--- All loads. `label` is the name in tables, and `start` puts the load on a server from now on.
 loads.all = {
   { name = "messages", label = "1,500 messages of one client, 5 ms each", start = function(host)
     local messages = {}
@@ -68,7 +68,7 @@ local function milliseconds()
 end
 
 
--- Members of the crowd, who leave what they are sent where it is.
+-- Members of the crowd, which read nothing.
 local function gather(host, count)
   for _ = 1, count do
     local member = host:client("member", { recv_buffer = 4096 })
@@ -79,7 +79,7 @@ local function gather(host, count)
 end
 
 
--- Has the client keep when the last event of a name came.
+-- Makes the client record the time of the last event of a name.
 local function keep_times(client, seen)
   client.came = {}
   function client:push(event)
@@ -90,7 +90,7 @@ local function keep_times(client, seen)
 end
 
 
--- Notes the worst gap between two ticks, beyond what is due.
+-- Records the greatest delay between two ticks.
 local function watch_ticks(client, worst)
   local last = milliseconds()
   local function note()
@@ -105,7 +105,7 @@ local function watch_ticks(client, worst)
 end
 
 
--- A PING of a client and the HELLO of a new one, at the same time. Whether both were answered.
+-- Sends a PING of a client and the HELLO of a new one at the same time; returns whether both got answers.
 local function look(host, client, worst)
   local new = host:raw()
   keep_times(new)
@@ -122,7 +122,7 @@ local function look(host, client, worst)
 end
 
 
---- Starts a server under a load and looks at what others notice.
+--- Starts a server under a load, and measures the effect on others.
 ---@param load table one of loads.all
 ---@param seconds number how long
 ---@param settings? table besides those of the load

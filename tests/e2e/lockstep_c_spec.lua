@@ -1,5 +1,5 @@
---- Lockstep by the client in C when its connection is cut again and again, and with what the script does to
---- the pace: tests/wan/player.c tells what came of it.
+--- Lockstep by the client in C, with a connection that is cut again and again, and with changes of speed by
+--- the script. tests/wan/player.c prints the results.
 local cutting_proxy = require "tests.e2e.cutting_proxy"
 local server = require "tests.e2e.server"
 local wan = require "tests.e2e.wan"
@@ -72,7 +72,7 @@ local function goes_on(how, resume)
     assert.equal(CUTS, proxy.cuts)
     assert.is_true(#lines_like(bob, "^" .. how .. "$") > 0)
     local slot = bob:wait_out "^match 0 (%d) 0 "
-    -- It has its slot and its state: nothing of it is given to it again.
+    -- The client has its slot and its state, and gets neither again.
     for _, line in ipairs(lines_like(bob, "^match (.*)$")) do
       local how_again, slot_again = line:match "^(%d) (%d) "
       assert.is_true(how_again == "0" and line:find "^0 %d 0 " ~= nil or how_again == "2", line)
@@ -103,7 +103,7 @@ describe("lockstep by the client in C", function()
         function match.on_turn(room, turn)
           if turn == 30 then
             room.lockstep:pause()
-            room:after(0.5, function() packets = count(room) end) -- what was under way has come
+            room:after(0.5, function() packets = count(room) end) -- everything that was under way has arrived
             room:after(2, function()
               print("while it stood still: " .. count(room) - packets .. " packets")
               room.lockstep:resume()
@@ -119,7 +119,7 @@ describe("lockstep by the client in C", function()
       local bob = play(s.port, transport, "bob", 240, folder)
       expect_same(240, ann, bob)
       local speeds, last = {}, nil
-      for _, speed in ipairs(lines_like(ann, "^pace (%d+)$")) do -- PACE tells of the delay, too
+      for _, speed in ipairs(lines_like(ann, "^pace (%d+)$")) do -- PACE also reports the delay
         if speed ~= last then speeds[#speeds + 1] = speed end
         last = speed
       end
@@ -129,7 +129,7 @@ describe("lockstep by the client in C", function()
         return fields.message:match "while it stood still: (%d+) packets"
       end)
       packets = tonumber(packets.message:match "still: (%d+)")
-      -- An INPUT a second each; and pings, and their like.
+      -- One INPUT a second of each client; and pings and the like.
       assert.is_true(packets <= 2 * 2 * 4, packets .. " packets")
       no_desync(s)
     end)

@@ -1,5 +1,5 @@
---- Lockstep by the Lua client over real connections, one of which is cut again and again: the match goes on
---- from the state that it has, in the session that is resumed and in a new one.
+--- Lockstep by the Lua client over real connections, one of which is cut again and again. The match continues
+--- with the client's state, both in the resumed session and in a new one.
 local bit = require "bit"
 local client = require "perigee.client"
 local cutting_proxy = require "tests.e2e.cutting_proxy"

@@ -1,4 +1,4 @@
---- Recordings of matches: the server makes them where the kind says so, and `perigee lockstep` plays them.
+--- Recordings of matches: the server writes them if the kind has `record`, and `perigee lockstep` plays them.
 local client = require "perigee.client"
 local server = require "tests.e2e.server"
 local uv = require "luv"
@@ -14,7 +14,7 @@ local function game(settings, more)
   ]]):format(settings or "", more or "")
 end
 
--- A simulation as the command wants it, which the players of the spec run as well.
+-- A simulation for the command; the players of the spec run the same one.
 local SIMULATION = [[
   local bit = require "bit"
   local state = 0
@@ -31,7 +31,7 @@ local SIMULATION = [[
   }
 ]]
 
--- The same as a game's on_turn.
+-- The same simulation as a game's on_turn.
 local ON_TURN = [[
   function match.on_turn(room, turn, entries)
     local state = turn == 1 and bit.tobit(room.lockstep.seed) or room.state.hash
@@ -70,7 +70,7 @@ local function reach(players, turn)
   end, 30)
 end
 
--- Paths of the recordings that a server has made, the first one first.
+-- Returns the paths of the recordings of a server, the oldest first.
 local function recordings(s)
   local list, folder = {}, s.folder .. "/recordings"
   local scan = uv.fs_scandir(folder)
@@ -97,7 +97,7 @@ local function assert_check(code, pattern, ...)
   return text
 end
 
--- Plays a match of so many turns; returns the newest turn of it that somebody has had.
+-- Plays a match of that number of turns; returns the newest turn that a member has simulated.
 local function play_match(s, turns, hash)
   local ann, bob = play(s.port, "ann", hash), play(s.port, "bob", hash)
   reach({ ann, bob }, turns)
@@ -169,7 +169,7 @@ describe("a recording", function()
     ann.client:close()
     bob.client:close()
     assert.is_true(turns_in(list[2]) >= last)
-    wait.for_true(function() -- the room has gone with them
+    wait.for_true(function() -- the room has ended with its members
       local c = assert(client.connect("127.0.0.1:" .. s.port, { name = "cid" }))
       local rooms = c:rooms()
       c:close()

@@ -1,7 +1,7 @@
---- Eight players of a lockstep match across a network that loses 5 % of what it carries, and delays the rest
---- by 80 ms, give or take 20, each way (tests/wan): seven by the client in C over UDP, one by the JavaScript
---- client over WebSocket. One of them is killed and comes back, and in one a bit flips.
---- PERIGEE_WAN_TURNS=10000 makes it long, for figures that say something; they are printed.
+--- Eight players of a lockstep match across a network (tests/wan) that loses 5 % of its packets and delays
+--- the rest by 80 ms +- 20 each way: seven by the client in C over UDP, one by the JavaScript client over
+--- WebSocket. One of them is killed and comes back, and in another a bit flips. PERIGEE_WAN_TURNS=10000 makes
+--- the match long enough for meaningful figures, which are printed.
 local Process = require "tests.e2e.process"
 local wait = require "tests.e2e.wait"
 local wan = require "tests.e2e.wan"
@@ -10,7 +10,7 @@ local TURNS = tonumber(os.getenv "PERIGEE_WAN_TURNS") or 120
 local IS_SHORT = TURNS < 1000
 local KILLED_AT, FLIPPED_AT = math.floor(TURNS * 0.3), math.floor(TURNS * 0.7)
 local TURN_MS, HALF_ROUND_TRIP_MS, WAIT_LIMIT_MS = 50, 80, 1000
-local LATE_MS = 50 -- that a timer may be on a machine that has other tests to run
+local LATE_MS = 50 -- delay of timers on a machine that runs other tests, too
 local NETWORK = { loss = 5, delay = HALF_ROUND_TRIP_MS, jitter = 20 }
 local NAMES = { "p1", "p2", "p3", "p4", "p5", "p6", "p7", "js" }
 local KILLED, FLIPPED = 3, 5
@@ -31,7 +31,7 @@ local GAME = [[
   return { rooms = { match = match } }
 ]]
 
--- The same game as that of the players, for `perigee lockstep`.
+-- The game of the players, for `perigee lockstep`.
 local SIMULATION = [[
   local bit = require "bit"
   local KINDS = { input = 0, missing = 1, repeated = 2, joined = 3, left = 4 }
@@ -69,7 +69,7 @@ local function read_hashes(path)
   local hashes, first, last = {}, nil, 0
   for line in io.lines(path) do
     local turn, hash = line:match "^(%d+) (%d+)$"
-    if turn then -- that of a player who was killed may be half a line
+    if turn then -- the last line of a killed player may be incomplete
       last = tonumber(turn)
       hashes[last], first = hash, first or last
     end
@@ -77,7 +77,7 @@ local function read_hashes(path)
   return hashes, first, last
 end
 
--- Those that have both; returns how many are the same up to the first that is not.
+-- Returns how many hashes are equal, up to the first that differs, among the turns that both have.
 local function count_same(a, b, from, to)
   local count = 0
   for turn = from, to do
@@ -116,7 +116,7 @@ local function play(self, i, turns, file, ...)
   return player
 end
 
--- Lines of the server's log, as far as they have been looked at.
+-- Lines of the server's log that were read so far.
 local function wait_for_turn(self, turn)
   wait.for_true(function()
     if self.server.code then self.server:fail "the server has ended" end
@@ -142,7 +142,7 @@ local function find_log(server, pattern)
   return found
 end
 
--- Returns those of the server.
+-- Returns the server's lines.
 local function print_figures(self)
   local stats = find_log(self.server, "(turn %d+ stalls=.-) room=")
   print(stats[#stats])
@@ -196,13 +196,13 @@ describe("a match across a bad network", function()
     end
     local before, first, last = read_hashes(killed.path)
     assert.same({ 1, nil }, { first, (select(2, count_same(right, before, 1, last))) })
-    assert.equal(right[TURNS], hashes[FLIPPED][1][TURNS]) -- it has taken the state of the others
+    assert.equal(right[TURNS], hashes[FLIPPED][1][TURNS]) -- the player has taken the state of the others
     assert.same({ ("turn %d: p5 has another state than the others"):format(FLIPPED_AT) },
       find_log(self.server, "desync (.-) room="))
 
     local figures = print_figures(self)
     assert.is_true(figures.longest_stall * 1000 <= WAIT_LIMIT_MS + (IS_SHORT and LATE_MS or 0))
-    -- Of a short match a second in which it waited for a packet of TCP's is too much to say more.
+    -- In a short match, a single second of waiting for a TCP packet would decide the result.
     for _, player in ipairs(IS_SHORT and {} or self.players) do
       assert.is_true(numbers_in(player.out[#player.out]).over <= HALF_ROUND_TRIP_MS + TURN_MS)
     end
@@ -216,7 +216,7 @@ describe("a match across a bad network", function()
     assert.is_true(tonumber(compared) > TURNS - 100)
   end)
 
-  -- A round trip is 16 turns there, so that more inputs are under way than an INPUT has.
+  -- A round trip is 16 turns here, so more inputs are under way than an INPUT can have.
   it("has everybody's inputs, however fast it is", function()
     local self = new_match(100, 3)
     for i = 1, 3 do self.players[i] = play(self, i, 300, "hashes" .. i) end
@@ -227,7 +227,7 @@ describe("a match across a bad network", function()
     for _, player in ipairs(self.players) do
       local figures = numbers_in(player.out[#player.out])
       assert.is_true(figures.missing <= 5)
-      -- Keys pressed in the last turns have no effect any more.
+      -- Keys that were pressed in the last turns have no effect any more.
       assert.is_true(figures.landed >= figures.pressed - figures.highest_delay)
       assert.is_true(figures.over <= HALF_ROUND_TRIP_MS + 10 + (IS_SHORT and 2 * LATE_MS or 0))
     end

@@ -14,7 +14,7 @@ local function close(handle)
 end
 
 
--- Sends a datagram on, as well as this line does.
+-- Sends a datagram on, with the faults of this line.
 local function pass(self, data, send)
   if self.random() < self.loss then return end
   local copies = self.random() < self.doubled and 2 or 1
@@ -34,7 +34,7 @@ local function pass(self, data, send)
 end
 
 
--- The port in ACCEPTED becomes the proxy's.
+-- Replaces the port in ACCEPTED by that of the proxy.
 local function adapt(self, upstream, data)
   if data:sub(1, 4) ~= "\0\0\0\1" then return data end
   upstream.port = data:byte(7) + 256 * data:byte(8)
@@ -42,7 +42,7 @@ local function adapt(self, upstream, data)
 end
 
 
--- The socket by which what comes from one client goes to the server, and the port there of its connection.
+-- The socket that sends one client's datagrams to the server, and the server's port for that connection.
 local function upstream_of(self, address)
   local key = address.ip .. ":" .. address.port
   local upstream = self.upstreams[key]
@@ -61,7 +61,7 @@ local function upstream_of(self, address)
 end
 
 
---- Starts one in front of a port. `random()` gives a number from 0 to 1.
+--- Starts a proxy in front of a port. `random()` returns a number from 0 to 1.
 ---@param target integer
 ---@param o table { random, loss, doubled, delayed: shares of 1; delay_ms: at most }
 function lossy_proxy.start(target, o)

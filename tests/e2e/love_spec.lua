@@ -1,13 +1,14 @@
---- examples/love and the first program of docs/c-client.md in LÖVE, on a screen that nobody sees.
+--- examples/love and the first program of docs/c-client.md in LÖVE, on a virtual screen.
 
 local client = require "perigee.client"
 local server = require "tests.e2e.server"
 
 local BUILD = assert(os.getenv "PERIGEE_BUILD", "run by ctest")
 local SECONDS = "4"
-local PATIENCE = 60 -- seconds until a program is ended
+local PATIENCE = 60 -- seconds after which a program is ended
 
--- In front of the page's main.lua: nobody looks at LÖVE's own page of errors.
+-- Comes before the page's main.lua: an error ends the program, because LÖVE's error page would wait for a
+-- key.
 local ERRORS = [[
 function love.errorhandler(text)
   io.stderr:write(text, "\n")
@@ -15,7 +16,7 @@ function love.errorhandler(text)
 end
 ]]
 
--- Behind the page's main.lua: moves, and ends once it has seen another move.
+-- Comes behind the page's main.lua: moves, and ends after it has seen another player move.
 local PLAYER = [[
 local update = love.update
 function love.update(dt)
@@ -37,7 +38,7 @@ local WHY = "love or xvfb-run is missing"
 
 local player
 
--- `timeout` ends all of them, the screen too.
+-- `timeout` ends all of these processes, and the virtual screen as well.
 local function love(arguments, env)
   local all = { tostring(PATIENCE), "xvfb-run", "-a", "love" }
   for _, argument in ipairs(arguments) do all[#all + 1] = argument end
@@ -79,7 +80,7 @@ describe("a first program in LÖVE", function()
 
   local page = assert(io.open "docs/c-client.md"):read "*a"
 
-  -- The page's commands, with the library of this build; gives the game's folder.
+  -- Runs the page's commands with the library of this build; returns the game's folder.
   local function prepare(program)
     local folder = server.folder {}
     for command in page:match("in Perigee's own folder:\n\n(.-)\n\n"):gmatch "    ([^\n]+)" do

@@ -38,7 +38,7 @@ local function connect(name, options)
   return assert(client.connect("127.0.0.1:" .. perigee.port, options))
 end
 
--- The next event of this type; others are passed over.
+-- Returns the next event of this type, and skips others.
 local function next_event(c, type)
   repeat
     local event = assert(c:recv(10))
@@ -156,7 +156,7 @@ describe("the Lua client", function()
     event = next_event(ann, "packet")
     assert.equal("pong", event.payload)
     channel:on_packet(function(peer, number, bytes)
-      plugin:ping() -- it may wait
+      plugin:ping() -- a handler of packets may wait
       return ("%s of %d to %d"):format(bytes, peer, number)
     end)
     assert.equal("question of " .. ann.id .. " to 1", ann:ask_packet(channel.id, 1, "question"))

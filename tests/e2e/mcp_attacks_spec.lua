@@ -1,5 +1,5 @@
---- Clients of the admin listener that mean harm or are broken, and tools that misbehave: the server
---- answers what it can, keeps little, and goes on.
+--- Hostile and broken clients of the admin listener, and tools that misbehave: the server answers where it
+--- can, keeps little, and goes on.
 local cjson = require "cjson"
 local packet = require "tests.e2e.packet"
 local shell = require "tests.e2e.shell"

@@ -1,4 +1,5 @@
---- An LLM's session is a channel, 2000 to 2999: who serves its tools, and the script, can speak to it.
+--- An LLM's session is a channel, 2000 to 2999. The plugin that serves its tools, and the script, can send to
+--- it.
 local cjson = require "cjson"
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
@@ -44,7 +45,7 @@ local function answer(plugin, asked, text)
   }
 end
 
--- Has the session call the plugin once.
+-- Makes the session call the plugin once.
 local function introduce(client, plugin)
   call(client)
   local asked = plugin:expect_next("PACKET", { type = 1 })
@@ -131,14 +132,14 @@ describe("the channel of an LLM's session", function()
     end
     say(ide, 2001, 2, "no such session", 7)
     ide:expect_error("ChannelNotFound", 7)
-    -- Neither for who served it before.
+    -- A plugin that served the channel before cannot send to it either.
     ide:control("CHANNEL_CLOSE", packet.u16(1000)):fence()
     say(ide, 2000, 2, "I was the ide", 8)
     ide:expect_error("ChannelNotFound", 8)
     ide:expect_answer("CHANNEL_OPENED", ide:request("CHANNEL_OPEN", packet.str8 "ide"))
     say(ide, 2000, 2, "here again")
     assert.equal("here again", listener:expect("EVENT").data.params.data)
-    -- Nor once no tool goes there any more, or the session is over.
+    -- No plugin can, once no tool goes to it or the session has ended.
     perigee:save("game.lua", (GAME:gsub('channel = "ide"', 'channel = "new"')))
     perigee:kill "sighup"
     perigee.told = nil

@@ -1,5 +1,5 @@
---- A client of the Model Context Protocol over raw HTTP: RESPONSE { status, headers, body }, and of a
---- stream its events, EVENT { id, data (decoded), text }, and STREAM_END.
+--- A client of the Model Context Protocol over raw HTTP. Its events are RESPONSE { status, headers, body },
+--- for streams EVENT { id, data (decoded), text }, and STREAM_END.
 local cjson = require "cjson"
 local HttpClient = require "tests.e2e.http_client"
 local server = require "tests.e2e.server"
@@ -27,7 +27,7 @@ local function read_event(text)
 end
 
 
--- Cuts chunks, and hands out the events in them.
+-- Reads chunks, and returns the events in them.
 function McpClient:cut_chunk(buffer, from)
   local digits, start = buffer:match("^(%x+)\r\n()", from)
   local size = tonumber(digits or "", 16)
@@ -63,7 +63,7 @@ function McpClient:cut_any(buffer, from)
 end
 
 
--- Comments and beginnings without data are of no interest here.
+-- Skips comments, and fields without data.
 function McpClient.took(_, event)
   return event.name == "PIECE" or event.name == "EVENT" and not event.data
 end
@@ -108,7 +108,7 @@ function McpClient:status(method, o)
 end
 
 
---- Sends messages that want no answer, or several.
+--- Sends messages without an answer, or several messages.
 function McpClient:post(value, o)
   o = o or {}
   o.body = type(value) == "string" and value or cjson.encode(value)
@@ -123,7 +123,7 @@ function McpClient:request_body(method, params)
 end
 
 
---- Asks and waits for the answer in plain JSON.
+--- Sends a request, and waits for the answer in plain JSON.
 ---@return table message
 function McpClient:ask(method, params, o)
   self:post(self:request_body(method, params), o)
@@ -151,7 +151,7 @@ function McpClient:initialize(o)
 end
 
 
---- Another connection of the same session.
+--- Opens another connection of the same session.
 function McpClient:again()
   local other = McpClient.connect(self.port)
   other.session = self.session
@@ -168,7 +168,7 @@ function McpClient:listen()
 end
 
 
---- The names of the tools, in one line.
+--- Returns the names of the tools in one line.
 function McpClient:tool_names()
   local list = {}
   for _, tool in ipairs(self:ask("tools/list").result.tools) do list[#list + 1] = tool.name end

@@ -1,5 +1,4 @@
---- The admin listener and Streamable HTTP: who may ask, and with which status each request is
---- answered.
+--- The admin listener and Streamable HTTP: which clients may use it, and the status of each request.
 local server = require "tests.e2e.server"
 local McpClient = require "tests.e2e.mcp_client"
 
@@ -23,7 +22,7 @@ local function session(port, o)
   return McpClient.connect(port):initialize(o)
 end
 
--- The status of one request on a connection of its own.
+-- Returns the status of one request on a connection of its own.
 local function status(port, method, o)
   local client = McpClient.connect(port)
   client.session = o and o.session
@@ -252,6 +251,6 @@ describe("Streamable HTTP", function()
     many[140]:send("POST", { body = INITIALIZE })
     assert.equal(503, many[140]:expect("RESPONSE").status)
     for _, other in ipairs(many) do other:close() end
-    assert.equal(503, client:status("POST", { body = INITIALIZE })) -- it is served still
+    assert.equal(503, client:status("POST", { body = INITIALIZE })) -- it still works
   end)
 end)

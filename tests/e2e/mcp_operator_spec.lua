@@ -113,7 +113,7 @@ describe("an operator", function()
       end }
       return {}
     ]] }
-    -- Behind them come the host's own, of which a slow machine has more.
+    -- The host's own lines follow, more of them on a slow machine.
     local function find(lines, prefix)
       for i, line in ipairs(lines) do
         if line.text:sub(1, #prefix) == prefix then return i end

@@ -48,7 +48,7 @@ local function with(fields)
   return tool
 end
 
--- A schema whose properties nest so deep.
+-- Returns a schema whose properties nest that deep.
 local function nested(depth)
   local input = { type = "object" }
   for _ = 1, depth do input = { type = "object", properties = { a = input } } end

@@ -110,7 +110,7 @@ describe("a tool", function()
     assert.matches("a room cannot be sent", select(2, client:call "odd").message)
     assert.matches("larger than 1 MiB", select(2, client:call "huge").message)
     local rooms = client:call "rooms".structuredContent.rooms
-    assert.equal(2, #rooms) -- not the one that boom asked for
+    assert.equal(2, #rooms) -- the room that boom requested does not exist
     for _, room in ipairs(rooms) do
       assert.same({ 0, 0, false, false, false },
         { room.count, room.present, room.hidden, room.locked, room.password })
@@ -163,7 +163,7 @@ describe("a tool", function()
       end)
     end
     local rooms = client:call "rooms".structuredContent.rooms
-    assert.equal(5, #rooms) -- not those of results that did not fit
+    assert.equal(5, #rooms) -- the rooms of results that did not fit do not exist
     local ide = perigee:client "ide"
     ide:expect_answer("CHANNEL_OPENED", ide:request("CHANNEL_OPEN", packet.str8 "ide"))
     client:post(client:request_body("tools/call", { name = "served", arguments = {} }))
@@ -268,7 +268,7 @@ describe("an MCP client", function()
     assert.matches("plus", client:tool_names())
     assert.is_nil(client:tool_names():match "%f[%w]add%f[%W]")
     assert.is_true(client:call("plus", {}).isError)
-    -- A reload that changes no tool says nothing, and one that fails changes none.
+    -- A reload that changes no tool notifies nobody, and a reload that fails changes no tool.
     perigee:save("game.lua", "nonsense")
     perigee:kill "sighup"
     perigee.told = nil
@@ -397,7 +397,7 @@ describe("an MCP client", function()
     assert.matches("1 success / 0 failures", good.structuredContent.output)
     perigee:save("spec/a_spec.lua", 'it("never ends", function() while true do end end)')
     client:post(client:request_body("tools/call", { name = "test", arguments = {} }))
-    client:again():ask "ping" -- the server's end ends the child
+    client:again():ask "ping" -- the end of the server ends the child process
   end)
 
   it("looks at what runs", function()

@@ -1,5 +1,5 @@
---- Handlers that allocate without end: each fails with a clean error, what it leaves is collected,
---- and nobody else notices.
+--- Handlers that allocate without end: each fails with a clean error, its garbage is collected, and other
+--- clients notice nothing.
 local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"
 
@@ -102,7 +102,7 @@ for _, flags in ipairs { {}, { no_jit = true } } do
 
     local function settle()
       wait.until_true(function()
-        watcher:question(0, "work", 1) -- garbage is collected by those who make some
+        watcher:question(0, "work", 1) -- garbage is collected while handlers allocate
         return watcher:question(0, "memory", 1) < before + LIMIT_MIB * 2 ^ 20 / 4
       end)
       assert.is_true(watcher:question(0, "memory", 1) < before + LIMIT_MIB * 2 ^ 20 / 4)

@@ -1,5 +1,5 @@
---- Memory that the scripts do not need any more goes back to the system, although what they keep lies between
---- what they have dropped.
+--- Memory that scripts no longer need returns to the system, although the remaining objects lie between the
+--- freed ones.
 local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"
 

@@ -1,4 +1,4 @@
--- Names are the script's: who gives them, who may have which, and who hears of them.
+-- Names are given by the script: which names a peer may have, and which clients are notified of a new one.
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
 
@@ -15,7 +15,7 @@ local function start(game, config)
   }
 end
 
--- Comes under this name, and is refused with this code.
+-- Connects with this name, and expects a refusal with this code.
 local function expect_rejected(perigee, name, code)
   local client = perigee:raw()
   client:control("HELLO", packet.hello { name = name })
@@ -161,13 +161,13 @@ describe("a text peer", function()
 
     local function heard() return ann:expect_next("LINE").line end
 
-    -- A broadcast with every end of line that a reader may recognize.
+    -- A broadcast with every character that some reader takes for the end of a line.
     for _, stop in ipairs { "\n", "\r\n", "\r", "\v", "\f", "\u{85}", "\u{2028}", "\u{2029}", "\0" } do
       bob:broadcast(room, "hi" .. stop .. "! Kicked: you are banned")
       assert.truthy(heard():find "^bob: hi%?%??! Kicked: you are banned$")
     end
 
-    -- Names that end before they seem to.
+    -- Names that contain the characters behind which a line's name ends.
     for name, shown in pairs {
       ["eve: I quit"] = "eve? I quit",
       ['score {"eve":1,"x'] = "score {?eve?:1,?x",
@@ -193,7 +193,7 @@ describe("a text peer", function()
       assert.equal(case[2], heard())
     end
 
-    -- Reasons, and errors that repeat what was said.
+    -- Reasons, and errors that contain text of clients.
     ann:line "/\u{2028}! Kicked: x"
     assert.equal("! Unsupported: unknown command /?!; try /join ROOM, /join_with ROOM JSON, "
       .. "/leave ROOM, /rooms, /name NAME, /send NAME JSON, /quit", heard())

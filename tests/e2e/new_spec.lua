@@ -5,7 +5,7 @@ local server = require "tests.e2e.server"
 
 local read = pages.read
 
--- Runs the binary in a folder. Returns its exit code and what it printed.
+-- Runs the binary in a folder; returns its exit code and output.
 local function run(folder, ...)
   local process = server.perigee({ ... }, { cwd = folder })
   local code = process:wait_exit(30)

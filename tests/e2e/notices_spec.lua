@@ -1,5 +1,5 @@
---- Compares all that clients receive, in scenarios that cause every notice, with notices.txt: two text
---- peers, a client that speaks JSON and one that knows the game's schema.
+--- Compares everything that clients receive with notices.txt, in scenarios that cause every notification: two
+--- text peers, a client that speaks JSON, and a client that knows the game's schema.
 ---
 --- PERIGEE_WRITE_NOTICES=1 busted tests/e2e/notices_spec.lua replaces the file after an intended change.
 local packet = require "tests.e2e.packet"
@@ -10,7 +10,7 @@ local EXPECTED = "tests/e2e/notices.txt"
 
 local SCHEMA = "message moved { x: u8 }\nmessage news: string(300)\n"
 
-local HASH = "9831878095fca220" -- of the schema
+local HASH = "9831878095fca220" -- protocol hash of the schema
 
 local GAME = [[
   local perigee = require "perigee"
@@ -83,7 +83,7 @@ local GAME = [[
   return game
 ]]
 
--- Clients that write down what comes: lines, or packets in hexadecimal digits.
+-- Clients that record their input: lines, or packets in hexadecimal digits.
 local Text, Binary = setmetatable({}, { __index = Stream }), setmetatable({}, { __index = Stream })
 Text.__index, Binary.__index = Text, Binary
 
@@ -98,7 +98,7 @@ end
 
 local function is_last(event) return event.is_fence or event.name == "END" end
 
--- Waits until all that the client sent has been handled.
+-- Waits until the server has handled everything that the client sent.
 local function settle(client)
   if client.is_over then return end
   client:fence()
@@ -130,7 +130,7 @@ function Binary.cut(buffer, from)
   if #buffer < stop then return nil, from end
   local payload, kind = buffer:sub(from + 12, stop), head:byte(3)
   local is_control = head:sub(1, 2) == "\0\0"
-  if is_control and kind == WELCOME then -- without what is random: ids, tokens, time, UDP
+  if is_control and kind == WELCOME then -- without random values: ids, tokens, time, UDP
     payload = payload:sub(1, 6) .. payload:sub(47, -35)
   end
   return { name = "PACKET", text = hex(head) .. " " .. hex(payload),
@@ -154,7 +154,7 @@ end
 
 
 local order, lines
-local mode = "w" -- in which the first test opens the file
+local mode = "w" -- mode in which the first test opens the file
 
 local function open(class, perigee, label)
   local client = assert(Stream.open(class, class == Text and perigee.text_port or perigee.port))
@@ -184,7 +184,7 @@ local function note(title, lists)
   end
 end
 
--- The lines under each title, the title among them.
+-- Returns the lines under each title, with the title.
 local function sections(text)
   local all, title = {}, nil
   for line in text:gmatch "[^\n]+" do

@@ -1,11 +1,11 @@
---- A hundred rooms, five of which never end a tick (tests/bench/games/offenders): each of those is ended
---- where it is, the others tick on, and everybody stays. scripts/bench offenders measures how late they tick.
+--- A hundred rooms, of which five never end a tick (tests/bench/games/offenders). The server interrupts these
+--- ticks; all other rooms tick on time, and all peers stay. scripts/bench offenders measures the delay.
 local server = require "tests.e2e.server"
 
 local FOLDER = "tests/bench/games/offenders"
 local GOOD_ROOMS = 95
 
--- The lines at which each offence may be found: its own, and that of the function that it calls.
+-- The lines in which each offence may be interrupted: its own, and that of the function that it calls.
 local function lines_of_game()
   local lines, number = {}, 0
   for line in io.lines(FOLDER .. "/game.lua") do

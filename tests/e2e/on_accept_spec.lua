@@ -1,4 +1,4 @@
---- on_accept decides about a connection before anything is read from it; and peer.port.
+--- on_accept decides about a connection before the server reads from it. Also peer.port.
 local Client = require "tests.e2e.client"
 local server = require "tests.e2e.server"
 local udp_client = require "tests.e2e.udp_client"

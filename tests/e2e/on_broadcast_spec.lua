@@ -1,4 +1,4 @@
---- on_broadcast: what is relayed is the script's to say, where it wants to.
+--- A script with on_broadcast decides what a broadcast relays.
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
 

@@ -1,4 +1,5 @@
---- One order for scripts and clients: commands take effect as they were given, on the wire as in specs.
+--- One order for scripts and clients: commands take effect in the order of the script, on the wire and in
+--- specs.
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
 

@@ -130,7 +130,7 @@ function packet.str16(text)
 end
 
 
---- A header. `length` may lie about the payload that follows.
+--- Returns a header. `length` may be wrong for the payload that follows.
 ---@param p table { channel, type, priority, flags, ref }, all optional but type
 ---@param length integer
 ---@return string
@@ -144,7 +144,7 @@ function packet.header(p, length)
 end
 
 
---- A whole packet.
+--- Returns a whole packet.
 ---@param p table as for `header`, and `payload`
 ---@return string
 function packet.encode(p)
@@ -153,7 +153,7 @@ function packet.encode(p)
 end
 
 
---- The payload of a HELLO.
+--- Returns the payload of a HELLO.
 ---@param o table { version, hash (a number or 8 bytes), name, token, resume, received }, all optional
 ---@return string
 function packet.hello(o)
@@ -166,7 +166,7 @@ function packet.hello(o)
 end
 
 
---- The payload of a message of type 0 on channel 2.
+--- Returns the payload of a message of type 0 on channel 2.
 ---@param room integer 0: none
 ---@param name string
 ---@param value any nil is null
@@ -177,7 +177,7 @@ function packet.message(room, name, value)
 end
 
 
--- A reader over one payload; reading past the end is a fault of the sender.
+-- Returns a reader of one payload. Reading past the end is a fault of the sender.
 local Reader = {}
 Reader.__index = Reader
 

@@ -4,8 +4,8 @@ local server = require "tests.e2e.server"
 local uv = require "luv"
 local wait = require "tests.e2e.wait"
 
--- Parsed on the loop, these files stop the server for half a minute and more; a PING takes some milliseconds
--- otherwise. Between the two there is room for a machine that has other things to do.
+-- If the loop itself parsed these files, the server would stop for half a minute or more. A PING takes some
+-- milliseconds otherwise. The limit lies between the two, because the machine may have other things to do.
 local PING_MS_MAX = 1000
 local MIB = 2 ^ 20
 
@@ -13,7 +13,7 @@ local function version(number)
   return ("return { on_message = { version = function() return %d end } }\n"):format(number)
 end
 
--- A chain of operators: LuaJIT takes time that grows with the square of its length.
+-- Returns a chain of operators, which LuaJIT parses in a time that grows with the square of its length.
 local function chain(bytes)
   local head, unit = "local x\nlocal y = x ", "or x "
   return head .. unit:rep(math.floor((bytes - #head) / #unit)) .. "\n" .. version(9)
@@ -36,12 +36,12 @@ local function wait_version(client, number)
   wait.for_true(function() return client:question(0, "version") == number end)
 end
 
--- A reload that `perigee check` is not asked for first, so that the server itself parses the files.
+-- Reloads without `perigee check` before, so that the server itself parses the files.
 local function reload(perigee)
   return server.perigee { "reload", "--force", "--port", tostring(perigee.port) }
 end
 
--- A server whose game is being replaced by one that takes for ever to parse.
+-- Starts a server, and replaces its game by one that takes very long to parse.
 local function start_parsing()
   local perigee = server.start { game = version(1), flags = { log_level = "debug" } }
   perigee:save("game.lua", chain(2 * MIB - 4096))

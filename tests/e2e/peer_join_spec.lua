@@ -1,4 +1,4 @@
---- peer:join: what comes of it, for handlers that wait for it and for those that do not.
+--- peer:join: its outcome, for handlers that wait for it and for handlers that do not.
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
 

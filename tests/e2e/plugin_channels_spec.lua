@@ -1,4 +1,4 @@
---- Channels besides control and messages: served by a client (1000-1999), or the script's own.
+--- Channels other than control and messages: channels of clients (1000-1999), and those of the script.
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
 
@@ -55,7 +55,7 @@ describe("a plugin channel", function()
     one:fence()
     assert.equal(number, open(two, "chess").opened)
     two:close()
-    -- The number stays with the name; who goes gives the channel back.
+    -- The name keeps its number; a client that disconnects closes its channel.
     local three = perigee:client "three"
     local opened
     repeat

@@ -1,4 +1,4 @@
---- The other way to use it: on_tick drains events, as in an ECS.
+--- The poll style: on_tick iterates over events, as in an ECS.
 local server = require "tests.e2e.server"
 
 local GAME = [[

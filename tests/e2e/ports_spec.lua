@@ -1,6 +1,6 @@
---- All ports at once, attacked by chance and by many, while others play, and the game is reloaded. Those who
---- play notice nothing, the server keeps nothing of it, and ends well. Seconds and seed come from
---- PERIGEE_ATTACK_SECONDS and PERIGEE_ATTACK_SEED (`scripts/soak ports`).
+--- Random attacks on all ports at once, while honest clients play and the game is reloaded. The players
+--- notice nothing, the server keeps no memory of the attacks, and ends in order. PERIGEE_ATTACK_SECONDS and
+--- PERIGEE_ATTACK_SEED set time and seed (`scripts/soak ports`).
 local Attacker = require "tests.e2e.attack.attacker"
 local Dice = require "tests.e2e.attack.dice"
 local game = require "tests.e2e.attack.game"
@@ -16,12 +16,12 @@ local SEED = tonumber(os.getenv "PERIGEE_ATTACK_SEED") or 1
 local IS_LONG = SECONDS >= 60
 
 local ATTACKERS = 24
--- Seconds that an answer may take on a machine that does other things, too, and with sanitizers.
+-- Limit of seconds for an answer, on a busy machine and with sanitizers.
 local BOUND = 4 * wait.DEADLINE / 15
 local PATIENCE = 1.5 -- seconds that an attacker waits for an answer that may never come
 local RELOAD_EVERY = 1.5
-local LOG_LINES = 300 -- that are kept for the report of a failure
-local SETTLED_MB = 32 -- of resident memory that may come after the first quarter of a long attack
+local LOG_LINES = 300 -- newest lines of the log for the report of a failure
+local SETTLED_MB = 32 -- growth of resident memory after the first quarter of a long attack
 
 local STORIES = {}
 for file, weight in pairs { native = 4, web = 2, datagrams = 3, tools = 2 } do
@@ -35,7 +35,7 @@ for file, weight in pairs { native = 4, web = 2, datagrams = 3, tools = 2 } do
 end
 table.sort(STORIES, function(a, b) return a[2].name < b[2].name end)
 
--- Settings, some of which follow from the seed.
+-- Returns settings, some of which follow from the seed.
 local function flags_for(threads)
   local dice = Dice.new(SEED + threads)
   return {
@@ -68,7 +68,7 @@ local function start(threads)
   }
 end
 
--- Attacks until `fight.target.is_over`; the story that is played is another each time.
+-- Attacks until `fight.target.is_over`, with another story each time.
 local function attack(fight, number)
   local dice = Dice.new(SEED * 1000 + number)
   wait.start_task(function()
@@ -84,7 +84,7 @@ local function attack(fight, number)
   end, PATIENCE)
 end
 
--- Saves one version after the other, every third broken, and has them loaded by a signal or a request.
+-- Saves one version after the other, of which every third is broken, and reloads by a signal or a request.
 local function reload(fight)
   local perigee, version = fight.target.perigee, 1
   local boss = Attacker.new(fight.target, Dice.new(SEED))
@@ -161,7 +161,7 @@ end
 describe("all ports, attacked with seed " .. SEED, function()
   local ignored
 
-  setup(function() -- what is written to one that has closed its side
+  setup(function() -- sending to a connection that the other side has closed
     ignored = uv.new_signal()
     ignored:start("sigpipe", function() end)
   end)

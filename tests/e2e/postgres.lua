@@ -35,7 +35,7 @@ function postgres.start()
 end
 
 
---- Runs a statement.
+--- Runs a statement of SQL.
 ---@return string rows with | between their values
 function Postgres:psql(sql)
   local command = ("psql -qtAX -U perigee -h %s postgres -c %q 2>&1"):format(self.folder, sql)

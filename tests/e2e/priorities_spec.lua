@@ -1,6 +1,6 @@
---- The order in which a client gets what it is sent: whatever the mix of priorities and of ways to
---- send, on every kind of stream. The model: within one frame everything is sorted by its place, and
---- what has the same place keeps the order in which it was sent.
+--- The order of a client's packets, for all mixes of priorities and ways to send, on every kind of stream.
+--- The model: within one flush, packets are sorted by their place, and packets of the same place keep the
+--- order in which they were sent.
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
 local web_socket = require "tests.e2e.web_socket"
@@ -35,7 +35,7 @@ local GAME = [[
   }
 ]]
 
--- A linear congruential generator (Numerical Recipes' constants), so that a seed tells a story.
+-- A linear congruential generator with the constants of Numerical Recipes. A seed repeats a run.
 local function generator(seed)
   return function(below)
     seed = (seed * 1664525 + 1013904223) % 2 ^ 32
@@ -51,7 +51,7 @@ local function generate(seed, count)
   return list
 end
 
--- All reliable ones have the place of normal ones.
+-- Reliable packets have the place of normal ones.
 local function place_of(entry)
   local word = entry[3] and "normal" or entry[2]
   for place, priority in ipairs(PRIORITIES) do

@@ -1,5 +1,4 @@
---- Programs that a test starts: what they print, how they end, and the temporary folders in which
---- they work.
+--- Programs that a test starts: their output, their ends, and their temporary folders.
 local uv = require "luv"
 local wait = require "tests.e2e.wait"
 
@@ -49,7 +48,7 @@ function Process.write_file(path, text)
 end
 
 
---- A temporary folder with these files; it goes when the test ends.
+--- Makes a temporary folder with these files, which is removed when the test ends.
 ---@param files table<string, string> path to text
 ---@return string folder
 function Process.folder(files)
@@ -62,7 +61,7 @@ function Process.folder(files)
 end
 
 
---- Where the sockets of this test's servers are.
+--- The folder of the sockets of this test's servers.
 ---@return string
 function Process.runtime()
   return runtime
@@ -88,8 +87,8 @@ local function read_lines(pipe, lines)
 end
 
 
--- The tests' own environment without Perigee's settings, which are the test's to give, and with a
--- folder of the test's own for the sockets by which `perigee reload` finds its server.
+-- The environment of the tests without Perigee's settings, because each test gives its own, and with a
+-- separate folder for the sockets by which `perigee reload` finds its server.
 local function environment(extra)
   runtime = runtime or Process.folder {}
   local values, list = { PERIGEE_LEAK_CHECK = "1" }, {}
@@ -151,7 +150,7 @@ function Process:fail(text, level)
 end
 
 
---- Waits until the process has ended and all it printed is here.
+--- Waits until the process has ended and all its output has been read.
 ---@return integer code
 function Process:wait_exit(seconds)
   local over = wait.until_true(function()
@@ -168,7 +167,7 @@ function Process:kill(signal)
 end
 
 
---- Waits for a line on standard output that the pattern matches; gives its captures.
+--- Waits for a line on standard output that matches the pattern; returns its captures.
 ---@return string
 function Process:wait_out(pattern, seconds)
   local captures
@@ -184,7 +183,7 @@ function Process:wait_out(pattern, seconds)
 end
 
 
---- Kills what still runs, and removes the folders.
+--- Kills running programs, and removes the folders.
 function Process.clean_up()
   for process in pairs(running) do
     process:kill "sigkill"

@@ -1,11 +1,11 @@
---- The recipes of docs/recipes.md: each one passes the check without a finding, and its own spec.
+--- The recipes of docs/recipes.md: `perigee check` finds no mistake in any of them, and their specs pass.
 local pages = require "tests.pages"
 local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"
 
 local PAGE = pages.read "docs/recipes.md"
 
--- The sections by title.
+-- Returns the sections by title.
 local function sections()
   local texts, title = {}, nil
   for line in PAGE:gmatch "([^\n]*)\n" do
@@ -15,7 +15,7 @@ local function sections()
   return texts
 end
 
--- The files of a recipe by name.
+-- Returns the files of a recipe by name.
 local function files_of(text)
   local files = {}
   for _, block in ipairs(pages.blocks(text, "lua")) do

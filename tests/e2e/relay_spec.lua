@@ -1,4 +1,4 @@
---- BROADCAST: what one member sends, every other member gets, as it was.
+--- BROADCAST: every other member gets the sender's bytes unchanged.
 local bit = require "bit"
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
@@ -158,7 +158,7 @@ end)
 describe("a frame", function()
   after_each(server.stop_all)
 
-  -- A frame a second: what comes right after one has to wait for the next.
+  -- One flush a second: a packet after a flush waits for the next one.
   local perigee, ann, bob, room
 
   before_each(function()
@@ -187,7 +187,7 @@ describe("a frame", function()
       bob:join "lobby"
       bob:list_rooms()
     end
-    -- Ninety answers, or else ninety frames.
+    -- Ninety answers are in one message; otherwise there would be ninety messages.
     assert.is_true((uv.hrtime() - before) / 1e9 < 30)
   end)
 end)

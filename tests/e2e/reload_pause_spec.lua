@@ -1,6 +1,6 @@
---- A game of two thousand lines is reloaded while a client asks and asks: every question is answered,
---- by the old version and then by the new one. How long the answers take is printed where
---- PERIGEE_STORM_SAVES is set, as scripts/soak does.
+--- A game of two thousand lines is reloaded while a client sends requests all the time. Each request gets an
+--- answer, first from the old version and then from the new one. With PERIGEE_STORM_SAVES, as in
+--- scripts/soak, prints the times of answers.
 local server = require "tests.e2e.server"
 local uv = require "luv"
 local wait = require "tests.e2e.wait"
@@ -8,7 +8,7 @@ local wait = require "tests.e2e.wait"
 local LINES, FILES = 2000, 20
 local SAVES = tonumber(os.getenv "PERIGEE_STORM_SAVES") or 3
 
--- Seventeen lines as games have them.
+-- Seventeen lines of typical game code.
 local FUNCTION = [[
 -- Moves a unit of squad %d one step towards its goal, if it has one and can pay for it.
 function squads.move_%d(unit, squad, dt)
@@ -58,7 +58,7 @@ local function in_several(number)
 end
 
 local function measure(make)
-  -- Answers do not wait for the next frame.
+  -- Answers do not wait for the next flush.
   local perigee = server.start { files = make(0), watch = true, flags = { batch_hz = 0 } }
   local client = perigee:client()
   local answers, lives, pauses = {}, {}, {}

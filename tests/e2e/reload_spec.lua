@@ -1,5 +1,5 @@
---- A game is replaced while it is played: by saving, by SIGHUP, by `perigee reload`; and not at
---- all when the new version is broken.
+--- A game is replaced while clients play: by saving, by SIGHUP, by `perigee reload`. A broken version
+--- replaces nothing.
 local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"
 
@@ -150,7 +150,7 @@ describe("a reload", function()
     perigee:save("game.lua", version(2))
     assert.equal(0, (reload_command(perigee)))
     assert.equal(2, ann:question(0, "version"))
-    -- Although the queue is full, `perigee reload` finds the server without waiting for it.
+    -- `perigee reload` reaches the server at once, although the queue of connections is full.
     local uv, pipes = require "luv", {}
     for i = 1, 300 do
       pipes[i] = uv.new_pipe(false)
@@ -225,7 +225,7 @@ end)
 describe("a reload of a broken game", function()
   after_each(server.stop_all)
 
-  -- The old version answers on, the log names the place, and a good version comes in after it.
+  -- The old version still answers, the log names the place, and a good version replaces it later.
   local function keeps_old(broken, place)
     local perigee = server.start { game = version(1), watch = true }
     local ann = perigee:client()

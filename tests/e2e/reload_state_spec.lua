@@ -2,7 +2,7 @@
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
 
--- Saves a version and has it loaded by command, so that it is in when this returns.
+-- Saves a version and reloads it by command; returns after the reload.
 local function reload(perigee, text)
   perigee:save("game.lua", text)
   local process = server.perigee { "reload", "--port", tostring(perigee.port) }

@@ -7,11 +7,11 @@ local wait = require "tests.e2e.wait"
 
 local CLIENTS, ROOMS = 100, 50
 local SAVES = tonumber(os.getenv "PERIGEE_STORM_SAVES") or 50
-local WINDOW = 200 -- saves at the beginning and at the end in which memory is compared
-local LEVEL_HEAP, LEVEL_RESIDENT = 2 ^ 20, 8 * 1024 -- bytes and KiB that are no leak
+local WINDOW = 200 -- number of saves at the beginning and at the end over which memory is compared
+local LEVEL_HEAP, LEVEL_RESIDENT = 2 ^ 20, 8 * 1024 -- bytes and KiB that do not count as a leak
 
--- A version that stamps what it relays and what it sends with its number, changes the state of all
--- rooms, and has timers and tasks of all kinds.
+-- A version that adds its number to everything that it relays and sends, changes the state of all rooms, and
+-- has timers and tasks of all kinds.
 local function game(number)
   return ([[
     local perigee = require "perigee"
@@ -102,7 +102,7 @@ describe("a storm of reloads", function()
     local perigee = server.start {
       game = game(0),
       watch = true,
-      -- The clients are not here to be asked whether they live.
+      -- The clients do not answer this request for their stats.
       flags = {
         max_clients = 200,
         channel_capacity = 65536,

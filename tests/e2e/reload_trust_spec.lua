@@ -1,5 +1,5 @@
---- A reload that can be trusted: what is half saved is not loaded, what belongs together is one
---- reload, what fails is undone or taken back, nothing piles up, and the log says which code it was.
+--- Reloads that can be trusted: a half-saved file is not loaded, files saved together make one reload,
+--- failures are undone or rolled back, nothing accumulates, and each line of the log names its version.
 local server = require "tests.e2e.server"
 local uv = require "luv"
 local wait = require "tests.e2e.wait"
@@ -9,7 +9,7 @@ local function reload_command(perigee)
   return process:wait_exit(), table.concat(process.out, "\n") .. table.concat(process.err, "\n")
 end
 
--- Saves a version and has it loaded by command, so that it is in when this returns.
+-- Saves a version and reloads it by command; returns after the reload.
 local function reload(perigee, text)
   perigee:save("game.lua", text)
   local code, said = reload_command(perigee)
@@ -31,7 +31,7 @@ local function wait_answer(client, answer)
   wait.for_true(function() return client:question(0, "version") == answer end)
 end
 
--- The log's lines of reloads that went well.
+-- Returns the log's lines of successful reloads.
 local function reloads(perigee) return perigee:count_log '"message":"reloaded: ' end
 
 describe("files that are being saved", function()
@@ -273,7 +273,7 @@ describe("timers", function()
       expected = expected or stats[1]
       assert.equal(expected, stats[1])
     end
-    -- Of the top level 2, of on_reload 2, of its tasks 2, of the handler 4.
+    -- 2 by the top level, 2 by on_reload, 2 by its tasks, 4 by the handler.
     assert.equal(10, expected)
   end)
 end)
@@ -359,7 +359,7 @@ describe("a version that fails", function()
     assert.equal("one", ann:question(0, "version"))
     assert.equal(2, ann:question(room, "count"))
     assert.equal(1, perigee:count_log '"on_reload"')
-    -- The broken file is not tried again, a new one is.
+    -- The broken file is not tried again; a new file is.
     perigee:save("game.lua", upgrading("two", "room.state = { n = 'text' }"))
     wait.pass(0.3)
     assert.equal("one", ann:question(0, "version"))

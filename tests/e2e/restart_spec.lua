@@ -1,5 +1,5 @@
---- A new start of the server loses no player, also where the program that knows the players comes back
---- after them: the recipe of docs/recipes.md, as the page has it.
+--- A restart of the server loses no player, even if the program that knows the players connects after them:
+--- the recipe of docs/recipes.md with the code of the page.
 local client = require "perigee.client"
 local pages = require "tests.pages"
 local Process = require "tests.e2e.process"
@@ -7,7 +7,7 @@ local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"
 
 local OF_EACH_KIND = 25
-local TOKEN = "ann's token" -- that the program of the page knows
+local TOKEN = "ann's token" -- token that the page's program knows
 local SECRET = "the store's"
 local CLIENT = Process.ROOT .. "/clients/js/perigee.js"
 
@@ -29,7 +29,7 @@ local function which_node()
   return assert(path, "there is no node")
 end
 
--- The block of the page that has this text, with waits that do not hold the test up.
+-- Returns the block of the page that contains this text, with shorter waits.
 local function recipe(language, text)
   for _, block in ipairs(pages.blocks(pages.read "docs/recipes.md", language)) do
     if block:find(text, 1, true) then return (block:gsub("retry = %d+", "retry = 1")) end
@@ -64,7 +64,7 @@ describe("a new start of the server", function()
     return run((source:gsub("localhost:7777", "tcp://127.0.0.1:" .. port)))
   end
 
-  -- Waits until all players are in; none of them may have given up.
+  -- Waits until all players are connected; none of them may have given up.
   local function wait_for_all(perigee)
     wait.until_true(function() return perigee:count_log(is_player "connected") >= 2 * OF_EACH_KIND end)
     assert.equal(2 * OF_EACH_KIND, perigee:count_log(is_player "connected"))

@@ -1,5 +1,5 @@
---- Sessions that outlive their connection, by a client that knows docs/protocol.md alone; and what
---- perigee.client and the game make of it.
+--- Sessions that outlive their connection, by a client that was written from docs/protocol.md alone; and
+--- their effect on perigee.client and on the game.
 local client = require "perigee.client"
 local cutting_proxy = require "tests.e2e.cutting_proxy"
 local packet = require "tests.e2e.packet"
@@ -85,7 +85,7 @@ describe("a session", function()
     s:wait_log "suspended"
     local again = resume(s, bob)
     again:expect_next "ACK"
-    again:list_rooms() -- it has the next token
+    again:list_rooms() -- the client has the next token
     local thief = s:raw()
     thief:control("HELLO", packet.hello { name = "eve", resume = bob.welcome.resume })
     assert.equal(0, thief:expect("WELCOME").resumed)
@@ -126,7 +126,7 @@ describe("perigee.client", function()
 
   local QUICK = { first = 0.01, max = 0.05 }
 
-  -- Connects, and gives what breaks the line.
+  -- Connects; returns a function that cuts the connection.
   local function connect(s, options)
     local proxy = cutting_proxy.start(s.port, { random = math.random, cuts_max = 0, bytes_max = 1 })
     local c = assert(client.connect("127.0.0.1:" .. proxy.port, options))

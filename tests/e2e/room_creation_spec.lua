@@ -191,7 +191,7 @@ describe("a room", function()
   it("cancels a timer in on_create that its creator sets behind it", function()
     ann:question(0, "cancel_later")
     ann:expect("JOINED", { room_name = "duel:a" })
-    assert.equal(1, ann:question(0, "look", "duel:1").timers) -- the room's own
+    assert.equal(1, ann:question(0, "look", "duel:1").timers) -- the timer of the room
     assert.equal(0, perigee:count_log "cancelled timer")
   end)
 

@@ -1,4 +1,4 @@
---- Rooms as the script has them: kinds, creation, capacity, soft deletion, meta.
+--- Rooms in scripts: kinds, creation, capacity, soft deletion, meta.
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"

@@ -34,7 +34,7 @@ local GAME = [[
   return game
 ]]
 
--- The answer to a query of a client.
+-- Returns the answer to a client's query.
 local function query(client, what)
   local ref = client:request("ROOM_QUERY", type(what) == "string" and what or cjson.encode(what))
   return client:expect_answer("ROOMS_META", ref).answer

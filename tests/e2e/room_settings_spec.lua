@@ -17,7 +17,7 @@ local function game(kind, acts)
   ]]):format(table.concat(acts, ",\n"), kind)
 end
 
--- Starts the game; `run()` has the client ann run the next act, or that of a number, and gives its result.
+-- Starts the game. `run()` makes the client ann run the next act, or the act of a number; returns its result.
 local function start(kind, acts)
   local perigee = server.start { game = game(kind, acts or {}), resume = true }
   local ann, number = perigee:client "ann", 0
@@ -28,7 +28,7 @@ local function start(kind, acts)
   return perigee, ann, run
 end
 
--- The names of the rooms in the list.
+-- Returns the names of the rooms in the list.
 local function listed(client)
   local names = {}
   for i, room in ipairs(client:list_rooms()) do

@@ -1,4 +1,4 @@
---- Rooms as clients see them: joining, leaving, listing, and what can be wrong with it.
+--- Rooms for clients: joining, leaving, listing, and errors.
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
 

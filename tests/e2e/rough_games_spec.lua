@@ -1,5 +1,5 @@
---- Games that nest too deep, hold themselves, or lie where no file should be: an error, and the
---- server goes on.
+--- Games that nest too deep, contain themselves, or have something else in place of a file: each is an error,
+--- and the server goes on.
 local Process = require "tests.e2e.process"
 local uv = require "luv"
 local server = require "tests.e2e.server"
@@ -155,7 +155,7 @@ describe("a server that is started without standard streams", function()
       return uv.fs_readlink(("/proc/%d/fd/%d"):format(process.pid, fd)) == "/dev/null"
     end
     wait.for_true(function() return is_null(0) and is_null(1) and is_null(2) end)
-    -- Its control socket comes after everything else, so then it takes signals.
+    -- The control socket comes last, so the server handles signals by then.
     wait.for_true(function()
       local folder = uv.fs_scandir(Process.runtime() .. "/perigee")
       return folder and uv.fs_scandir_next(folder) ~= nil

@@ -1,5 +1,5 @@
---- Handlers that would run for ever: each is ended near its deadline, with the line it was at, and
---- the server and its connections go on. PERIGEE_RUNAWAYS=1000 runs each kind that often.
+--- Handlers that would run for ever: the server interrupts each near its deadline, with its line, and goes on
+--- with its connections. PERIGEE_RUNAWAYS=1000 runs each kind that often.
 local server = require "tests.e2e.server"
 
 local TIMES = tonumber(os.getenv "PERIGEE_RUNAWAYS" or 3)

@@ -2,9 +2,9 @@
 local cjson = require "cjson"
 local server = require "tests.e2e.server"
 
--- Each is an expression that is true if something got out. Errors are as good as false.
+-- Each expression is true if it escaped. An error counts as false.
 local PROBES = {
-  -- Libraries and functions that are not there.
+  -- Libraries and functions that scripts do not have.
   "io", "ffi", "jit", "package", "load", "loadstring", "loadfile", "dofile", "getfenv", "setfenv",
   "newproxy", "collectgarbage", "module", "gcinfo", "arg", "_ENV", "os.execute", "os.exit",
   "os.getenv", "os.remove", "os.rename", "os.tmpname", "os.setlocale", "string.dump",
@@ -18,7 +18,7 @@ local PROBES = {
   "require 'perigee.core'", "require 'perigee.host'", "require 'perigee.guard.coroutines'",
   "require 'perigee.guard.sandbox'", "require '../secret'", "require '/etc/passwd'",
   "require '..secret'", "require ''", "require 'a\0b'", "require(('x'):rep(100000))",
-  -- Metatables of basic types, and of what is the host's.
+  -- Metatables of basic types, and of the host's objects.
   "type(getmetatable('')) == 'table'", "getmetatable(0)", "getmetatable(nil)",
   "getmetatable(print)", "getmetatable(true)", "getmetatable(coroutine.create(print))",
   "type(getmetatable(_G)) == 'table'", "type(getmetatable(string)) == 'table'",
@@ -27,7 +27,7 @@ local PROBES = {
   "setmetatable('', {})", "setmetatable(string, {})", "setmetatable(_G, {})",
   "setmetatable(lobby, {})", "setmetatable(perigee, {})", "setmetatable(print, {})",
   "setmetatable(5, {})",
-  -- Libraries are not to be changed for anybody else.
+  -- A script cannot change libraries for other code.
   "(function() string.format = nil return true end)()",
   "(function() math.new = 1 return true end)()",
   "(function() table.sort, os.time = 1, 2 return true end)()",
@@ -53,7 +53,7 @@ local PROBES = {
   "coroutine.wrap(coroutine.wrap)()", "coroutine.resume(coroutine.running())",
   "coroutine.running()", "coroutine.status(5)",
   "math.random(2^53, -2^53) and false", "math.randomseed('x')", "next({}, 5)", "ipairs()",
-  -- Values that bite when they are written, compared or looked into.
+  -- Values that raise errors when they are written, compared or indexed.
   "tostring(setmetatable({}, { __tostring = function() return 5 end })) == 5 and false",
   "tostring(setmetatable({}, { __metatable = print, __index = print })) == nil",
   "#setmetatable({}, { __len = function() return 1e9 end }) == 1e9 and false",
@@ -72,7 +72,7 @@ local PROBES = {
     .. "__pairs = print, __len = print }) lobby:broadcast('x', t) end)()",
   "perigee.rooms.create(setmetatable({}, { __tostring = function() error(_G) end }))",
   "lobby:broadcast(setmetatable({}, { __tostring = function() return 'x' end }))",
-  -- Objects that pretend to be the host's, with what is no id.
+  -- Objects that imitate the host's, with invalid ids.
   "pcall(lobby.kick, lobby, setmetatable({ id = {} }, { __metatable = 'peer' }))",
   "pcall(lobby.has, lobby, setmetatable({ id = 'x' }, { __metatable = 'peer' }))",
   "pcall(perigee.send, setmetatable({ ids = { {}, 'x' } }, { __metatable = 'target' }), 'x')",
@@ -80,7 +80,7 @@ local PROBES = {
     .. "return pcall(function() t.leak = 1 end) end)()",
   "pcall(perigee.env, setmetatable({}, { __tostring = function() return 'GAME_X' end }))",
   "pcall(setmetatable, setmetatable({}, { __metatable = false }), {})",
-  -- Finalizers, and waiting where C would be left in the middle.
+  -- Finalizers, and waiting inside of a C function.
   "(function() local hit setmetatable({}, { __gc = function() hit = true end }) "
     .. "for _ = 1, 1e5 do local _ = {} end return hit end)()",
   "pcall(table.sort, { 3, 1, 2 }, function() perigee.sleep(0.001) end)",
@@ -88,7 +88,7 @@ local PROBES = {
   "pcall(coroutine.wrap(function() perigee.sleep(0.01) end))",
 }
 
--- Errors of every kind, each of a handler of its own.
+-- Errors of every kind, each in a handler of its own.
 local ERRORS = {
   "error(_G)", "error(nil)", "error()", "error(print)", "error(coroutine.create(print))",
   "error(setmetatable({}, { __tostring = function() while true do end end }))",
@@ -130,7 +130,7 @@ end
 return game
 ]]
 
--- Everything that can be reached, with what can be seen of it from a script alone.
+-- Returns everything that can be reached from a value by a script.
 local WALK = [[
 local seen, found = {}, {}
 
@@ -153,7 +153,7 @@ local function visit(value, path, depth)
   end
 end
 
--- The libraries hide their fields; names from everywhere are tried on them.
+-- The libraries hide their fields, so the walk tries names from everywhere.
 local NAMES = %s
 
 return function(roots)
@@ -175,7 +175,7 @@ return function(roots)
 end
 ]]
 
--- Functions that may be found, by the last word of how they were reached.
+-- Functions that the walk may find, by the last word of their path.
 local ALLOWED = {}
 for name in ([[
   assert error getmetatable ipairs next pairs pcall print rawequal rawget rawset require select
@@ -196,7 +196,7 @@ for name in ([[
   ALLOWED[name] = true
 end
 
--- Names of everything that LuaJIT, the host and its modules have.
+-- Returns the names that LuaJIT, the host and its modules have.
 local function all_names()
   local names, seen = {}, {}
   local function add(name)

@@ -1,4 +1,4 @@
---- `perigee schema`: what the schema of a game says, and as code for others.
+--- `perigee schema`: the listing of a game's schema, and its generated code.
 local server = require "tests.e2e.server"
 
 local SCHEMA = [[

@@ -9,7 +9,7 @@ local EXTRA = SCHEMA .. " message extra: u8"
 local OTHER_EXTRA = SCHEMA .. " message extra: string"
 local OTHER_SUM = SCHEMA:gsub("i32%[%.%.9%]", "i16[..9]")
 
--- Saves files and has them loaded by command, in one reload. Returns what it said and whether it is in.
+-- Saves files, and reloads them by one command. Returns the output and whether the reload succeeded.
 local function reload(perigee, files)
   for name, text in pairs(files) do perigee:save(name, text) end
   local process = server.perigee { "reload", "--port", tostring(perigee.port) }
@@ -28,7 +28,7 @@ local function refuses(perigee, files, problem)
   assert.truthy(said:find(problem, 1, true), said)
 end
 
--- A version with another schema, whose handler of `boom` fails; one failure brings the old one back.
+-- A version with another schema and a handler `boom` that fails; one failure rolls it back.
 local function start_broken(schema)
   local perigee = start { flags = { rollback_errors = 1 } }
   local ann = connect("ann", SCHEMA)
@@ -84,7 +84,7 @@ describe("a reload of a game with a schema", function()
     local lost = next_event(ann, "disconnected")
     assert.same({ "ConnectionClosed", "the game's messages have changed; connect again" },
       { lost.code, lost.message })
-    assert.equal("ProtocolHashMismatch", next_event(ann, "closed").code) -- it knows the old ones alone
+    assert.equal("ProtocolHashMismatch", next_event(ann, "closed").code) -- it knows only the old messages
     assert.is_true(bob.connected)
     assert.equal(3, bob:ask("sum", { 1, 2 }))
   end)
@@ -134,7 +134,8 @@ describe("a reload of a game with a schema", function()
     refuses(perigee, {}, "message extra is gone")
     ann:close()
     accepts(perigee, { ["schema.perigee"] = SCHEMA })
-    can_sum((connect("bob", EXTRA)), (connect("cid", SCHEMA))) -- who comes late goes with it
+    -- A client that connected later is disconnected, too.
+    can_sum((connect("bob", EXTRA)), (connect("cid", SCHEMA)))
   end)
 
   it("that is rolled back leaves those who came meanwhile, with a message more than there is", function()

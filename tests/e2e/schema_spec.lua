@@ -1,4 +1,5 @@
---- Games with a schema.perigee: who gets which form of a message, and what comes of those that do not fit.
+--- Games with a schema.perigee: which client gets which form of a message, and the effect of values that do
+--- not fit.
 local client = require "perigee.client"
 local cutting_proxy = require "tests.e2e.cutting_proxy"
 local schema_game = require "tests.e2e.schema_game"
@@ -10,7 +11,7 @@ local function is_json(event)
   return event.number == 0
 end
 
--- Bytes under the number of a message, whether they are one or not.
+-- Sends bytes under the number of a message, valid or not.
 local function send_bytes(c, name, bytes)
   c:_call("send_bytes", 0, c._schema.by_name[name].number, bytes, 1)
 end
@@ -27,7 +28,7 @@ describe("a game with a schema", function()
     assert.equal("bob joins", next_event(ann, "message", "news").value:gsub("ann", "bob"))
     for i = 1, 20 do
       room:send("move", { x = i, y = -0.25 })
-      room:send("sum", {}) -- has no answer, and is in the way
+      room:send("sum", {}) -- has no answer, but takes a place in the queue
     end
     for _, c in ipairs { ann, bob } do
       for i = 1, 20 do

@@ -143,7 +143,7 @@ describe("a channel of the script", function()
     assert.same({ problem = "timeout" }, ann:expect_answer("MESSAGE", ref).value)
     ann:send_packet { channel = 1000, type = 40, flags = RESPONSE, ref = question.ref, payload = "so" }
     assert.same({ 1, 1 }, ann:question(0, "late"))
-    -- An answer on another channel is none.
+    -- An answer on another channel does not count.
     ref = ann:ask(0, "ask", { type = 40, bytes = "", timeout = 0.05 })
     question = ann:expect("PACKET", { channel = 1000, type = 40 })
     ann:send_packet { channel = 2, type = 0, flags = RESPONSE, ref = question.ref,

@@ -1,4 +1,4 @@
---- Secrets of a game: in the environment of its server, and out of sight of everybody else.
+--- Secrets of a game are in the environment of its server, and no client can see them.
 local cjson = require "cjson"
 local uv = require "luv"
 local HttpClient = require "tests.e2e.http_client"
@@ -82,13 +82,13 @@ local function serve(o)
   return perigee, client:initialize()
 end
 
--- Reads a resource: its text, or what is wrong.
+-- Reads a resource; returns its text or the error.
 local function read(client, uri)
   local message = client:ask("resources/read", { uri = uri })
   return message.result and message.result.contents[1].text, message.error and message.error.message
 end
 
--- Which resources and templates of the sources are listed.
+-- Returns the listed resources and templates of the sources.
 local function listed(client)
   local uris = {}
   for method, fields in pairs {
@@ -176,7 +176,7 @@ describe("a file that .perigeeignore names", function()
       assert.is_nil(text)
       assert.equal(path .. " is never shown: its name begins with a dot", problem)
     end
-    perigee:save(".perigeeignore", "game.lua\n") -- which holds at once
+    perigee:save(".perigeeignore", "game.lua\n") -- which has an effect at once
     assert.same({ "config/rules.lua", "secret.lua" }, cjson.decode((read(client, "perigee://source"))).files)
     assert.is_nil((read(client, "perigee://source/game.lua")))
   end)

@@ -1,6 +1,6 @@
---- Starts the real binary on free ports with a game of its own, reads what it prints, and ends it:
---- SIGTERM, exit code 0, and nothing on standard error but log lines. With PERIGEE_TEST_IO_THREADS all
---- of them have so many io_threads.
+--- Starts the real binary on free ports with a game, reads its output, and ends it by SIGTERM. The exit code
+--- must be 0, and standard error must have log lines alone. PERIGEE_TEST_IO_THREADS gives all servers that
+--- number of io_threads.
 local cjson = require "cjson"
 local Client = require "tests.e2e.client"
 local Process = require "tests.e2e.process"
@@ -19,7 +19,7 @@ local server = {
 local Server = setmetatable({}, { __index = Process })
 Server.__index = Server
 
-local unsettled = {} -- servers that began well and whose end has not been looked at
+local unsettled = {} -- servers that have started, and whose end has not been checked
 
 
 --- Runs the binary with these arguments.
@@ -28,7 +28,7 @@ function server.perigee(args, o)
 end
 
 
---- For tests that measure memory: what AddressSanitizer keeps of freed memory would count.
+--- For tests that measure memory, because freed memory that AddressSanitizer keeps would count.
 ---@return table env
 function server.without_quarantine()
   return { ASAN_OPTIONS = (os.getenv "ASAN_OPTIONS" or "") .. ":quarantine_size_mb=1" }
@@ -83,7 +83,7 @@ function server.start(o)
 end
 
 
---- Starts a server and waits for nothing: for those that are to fail.
+--- Starts a server that must fail, and waits for nothing.
 function server.launch(o)
   o = o or {}
   local flags = o.flags or {}
@@ -109,8 +109,8 @@ function server.launch(o)
 end
 
 
---- The ports at which clients by UDP are served (docs/operating.md): its UDP ports, or that of each
---- io thread, which lie behind those.
+--- Returns the ports that serve clients by UDP (docs/operating.md): the UDP ports, or the port of each io
+--- thread behind those.
 ---@return integer[]
 function Server:udp_ports()
   local first, count = self.port, self.udp_count
@@ -127,7 +127,7 @@ function Server:save(name, text)
 end
 
 
---- A binary client that said HELLO.
+--- Returns a binary client that has sent HELLO.
 ---@param name? string
 ---@param o? table as for `Client.connect`
 function Server:client(name, o)
@@ -135,7 +135,7 @@ function Server:client(name, o)
 end
 
 
---- A binary client that said nothing yet.
+--- Returns a binary client that has sent nothing yet.
 function Server:raw(o)
   local client, err = Client.connect(self.port, o)
   if client then client.server = self end
@@ -188,7 +188,7 @@ function Server:wait_log(want, seconds)
 end
 
 
---- How many log lines there are so far like this.
+--- Returns how many lines of the log match so far.
 function Server:count_log(want)
   local count = 0
   for _, line in ipairs(self.err) do
@@ -208,7 +208,7 @@ function Server:memory_kb()
 end
 
 
---- How many file descriptors the server has open: all, or those of files whose path ends so.
+--- Returns the number of the server's open file descriptors: of all, or of files whose path ends so.
 ---@param path? string
 ---@return integer
 function Server:open_files(path)
@@ -231,8 +231,8 @@ function Server:cpu_seconds()
 end
 
 
---- Ends the server: SIGTERM, exit code 0, and only log lines on standard error, none of them of a
---- fault in the server itself.
+--- Ends the server by SIGTERM. The exit code must be 0, and standard error must have log lines alone, none of
+--- them about a fault in the server.
 function Server:stop()
   if not self.code and self.told ~= "sigterm" then self:kill "sigterm" end
   return self:check_end(2)
@@ -248,7 +248,7 @@ function Server:crash()
 end
 
 
---- Standard error has only log lines so far, and none of a fault in the server itself.
+--- Checks that standard error has log lines alone so far, and none about a fault in the server.
 function Server:check_log(level)
   level = (level or 1) + 1
   for _, line in ipairs(self.err) do
@@ -261,7 +261,7 @@ function Server:check_log(level)
 end
 
 
---- The server ended, or is about to: well, or the test fails.
+--- Waits until the server has ended, with exit code 0.
 function Server:check_end(level)
   level = (level or 1) + 1
   unsettled[self] = nil
@@ -273,8 +273,7 @@ function Server:check_end(level)
 end
 
 
---- For after_each: every server has to end well, everything else that still runs is killed, and
---- nothing stays behind.
+--- For after_each: ends every server in order, kills all other running programs, and removes all files.
 function server.stop_all()
   local failure
   for started in pairs(unsettled) do

@@ -1,5 +1,5 @@
---- Plays the sessions in terminals that a page shows, and compares: "$ COMMAND" is run, "> LINE" is typed,
---- a line "..." stands for any lines, and "..." in a line for any text.
+--- Plays the terminal sessions of a page, and compares their output: runs "$ COMMAND" and types "> LINE". A
+--- line "..." stands for any lines, and "..." in a line for any text.
 local assert = require "luassert"
 local cjson = require "cjson"
 local server = require "tests.e2e.server"
@@ -29,7 +29,7 @@ function Sessions.blocks(page)
 end
 
 
--- A line of JSON behind a word: the order of keys does not count.
+-- A word with JSON behind it: the order of keys does not count.
 local function decoded(line)
   local word, json = line:match "^(%S+) (.*)$"
   local ok, value = pcall(cjson.decode, json or "")
@@ -91,7 +91,7 @@ function Sessions:serve(words)
 end
 
 
--- The next line that the server prints, with the ports that pages show.
+-- Returns the next line of the server, with the ports that pages show.
 function Sessions:next_of_server(wanted)
   local running = self.running
   local stream = wanted:find "^perigee:" and "out" or "err"
@@ -103,7 +103,7 @@ function Sessions:next_of_server(wanted)
 end
 
 
---- Runs `perigee` with these arguments to its end.
+--- Runs `perigee` with these arguments until it ends.
 ---@param arguments string
 ---@return fun(): string next_line
 function Sessions:run(arguments)

@@ -1,9 +1,9 @@
---- Commands and files, for tests of what is built and run outside of the server.
+--- Commands and files, for tests of programs outside of the server.
 
 local shell = {}
 
 
---- Runs a command; gives what it printed, or fails with that.
+--- Runs a command; returns its output, or fails with it.
 ---@param command string
 ---@return string
 function shell.run(command)

@@ -1,6 +1,6 @@
---- A TCP connection with an inbox: what both kinds of clients have in common. Bytes that arrive
---- are cut into events by the client's `cut`; a test waits for events with `expect`. An event is
---- a table with a name; the end of the connection is the event END.
+--- A TCP connection with an inbox, which both kinds of clients share. The client's `cut` turns received bytes
+--- into events, and a test waits for events with `expect`. An event is a table with a name; the end of the
+--- connection is the event END.
 local TlsChannel = require "tests.e2e.tls_channel"
 local uv = require "luv"
 local wait = require "tests.e2e.wait"
@@ -10,7 +10,7 @@ Stream.__index = Stream
 
 local open_streams = {}
 
--- Event fields that say nothing to the reader of a failure.
+-- Event fields that do not help a reader of a failure.
 local SILENT = { name = true, raw = true, payload = true, channel = true, type = true }
 
 
@@ -62,7 +62,7 @@ local function wanted(want, fields)
 end
 
 
---- Opens a connection and waits until it stands.
+--- Opens a connection and waits until it is open.
 ---@param class table Client or TextClient
 ---@param port integer
 ---@param o? table { host: 127.0.0.1 if none is given; from: local address; recv_buffer: bytes;
@@ -87,7 +87,7 @@ function Stream.open(class, port, o)
 end
 
 
---- Makes a client of a byte stream that stands.
+--- Makes a client of an open byte stream.
 function Stream.adopt(class, tcp)
   local self = setmetatable({ tcp = tcp, inbox = {}, buffer = "", label = "client" }, class)
   open_streams[self] = true
@@ -96,7 +96,7 @@ function Stream.adopt(class, tcp)
 end
 
 
---- Closes whatever a test left open.
+--- Closes all connections that a test left open.
 function Stream.close_all()
   for stream in pairs(open_streams) do
     stream:close()
@@ -126,13 +126,13 @@ function Stream:on_bytes(bytes)
 end
 
 
---- Lets a kind of client answer an event itself; true keeps it out of the inbox.
+--- Lets a kind of client answer an event itself; the result true keeps the event out of the inbox.
 function Stream.took(_, _)
   return false
 end
 
 
---- Stops reading: the server's output piles up.
+--- Stops reading, so the server's output accumulates.
 function Stream:stall()
   self.tcp:read_stop()
 end
@@ -143,12 +143,12 @@ function Stream:resume_reading()
     if bytes then return self:on_bytes(bytes) end
     self.ended = true
     self:push { name = "END", reason = err or "end of stream", unfinished = #self.buffer }
-    self:close() -- as any client does when the server says that it is done
+    self:close() -- as any client does after CLOSING
   end)
 end
 
 
---- Sends bytes as they are; after the end nobody hears them.
+--- Sends bytes unchanged. After the end they are lost.
 ---@param bytes string
 function Stream:write(bytes)
   if self.ended then return self end
@@ -158,7 +158,7 @@ function Stream:write(bytes)
 end
 
 
---- Sends bytes one at a time, so slowly.
+--- Sends bytes one at a time, with a pause after each.
 ---@param bytes string
 ---@param seconds number between two bytes
 function Stream:trickle(bytes, seconds)
@@ -172,7 +172,7 @@ function Stream:trickle(bytes, seconds)
 end
 
 
---- Waits until all that was written has left this process.
+--- Waits until all written bytes have left this process.
 function Stream:wrote()
   local function empty() return self.ended or self.tcp:write_queue_size() == 0 end
   if not wait.until_true(empty) then error("the server does not take what was written", 2) end
@@ -201,7 +201,7 @@ function Stream:check_fault(level)
 end
 
 
---- Waits for an event and takes it out of the inbox; others stay there.
+--- Waits for an event and removes it from the inbox; other events stay there.
 ---@param want string|fun(event: table): any the name of the event, or a predicate
 ---@param fields? table fields that it must have
 ---@param seconds? number
@@ -234,7 +234,7 @@ function Stream:expect_next(want, fields, seconds)
 end
 
 
---- Waits for so many events of a name and takes them out, in order.
+--- Waits for that number of events of a name, and removes them in order.
 ---@return table[] events
 function Stream:expect_many(count, want, fields, seconds)
   local events, from = {}, 1
@@ -259,14 +259,14 @@ function Stream:expect_many(count, want, fields, seconds)
 end
 
 
---- The inbox holds nothing now.
+--- Checks that the inbox is empty.
 function Stream:expect_nothing()
   self:check_fault(2)
   if #self.inbox > 0 then self:fail("expected nothing", 2) end
 end
 
 
---- The connection ends, and nothing is left unread before its end.
+--- Waits for the end of the connection; no event may be left unread before it.
 function Stream:expect_end(seconds)
   local over = wait.until_true(function() return self.ended or self.fault end, seconds)
   self:check_fault(2)
@@ -276,7 +276,7 @@ function Stream:expect_end(seconds)
 end
 
 
---- Says that nothing more will be sent, and goes on reading.
+--- Ends the sending side of the stream, and goes on reading.
 function Stream:half_close()
   if not self.ended then self.tcp:shutdown() end
 end

@@ -91,7 +91,7 @@ describe("a target", function()
 
   after_each(server.stop_all)
 
-  -- Ann asks for `what`; exactly these get `message`.
+  -- Ann requests `what`; exactly these clients get `message`.
   local function gets(what, message, ...)
     ann:send(0, what)
     for _, client in ipairs { ... } do
@@ -184,7 +184,7 @@ describe("send options", function()
           plain = plain + 1
           assert.equal(plain, event.value)
         else
-          -- A newer one came instead of older ones, or after them; never before.
+          -- A newer message came instead of older ones or after them, never before.
           assert.is_true(event.value > (last[event.message] or 0))
           last[event.message] = event.value
         end

@@ -1,10 +1,10 @@
---- docs/testing.md against the product: its examples are run.
+--- Runs the examples of docs/testing.md.
 local pages = require "tests.pages"
 local server = require "tests.e2e.server"
 
 local DOC = pages.read "docs/testing.md"
 
--- The page's files by name; the lines before every example; the examples, each with its line.
+-- Returns the page's files by name, the lines before every example, and the examples, each with its line.
 local function parse()
   local files, before, examples = {}, nil, {}
   local line = 1

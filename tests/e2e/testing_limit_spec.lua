@@ -1,4 +1,4 @@
---- `perigee test` and specs that do not end: each is ended after some time, and the others run.
+--- `perigee test` and specs that do not end: each is interrupted after some time, and the others run.
 local server = require "tests.e2e.server"
 
 local GAME = "return { rooms = { lobby = { auto_create = true } } }"

@@ -5,7 +5,7 @@ local uv = require "luv"
 
 local SECONDS = 60
 
--- A game in which whoever is later in `pairs`, or sends later, wins.
+-- A game in which the client that is later in `pairs`, or sends later, wins.
 local RACE = [[
   local arena = { auto_create = true, on_message = {} }
   function arena.on_message.take(room, peer)

@@ -1,5 +1,4 @@
---- A text peer as netcat is one: sends lines, gets lines. Events are { name = "LINE", line = ... }
---- and END.
+--- A text peer like netcat: sends and receives lines. Events are { name = "LINE", line = ... } and END.
 local Stream = require "tests.e2e.stream"
 
 local TextClient = setmetatable({}, { __index = Stream })
@@ -54,7 +53,7 @@ function TextClient:greeted()
 end
 
 
---- Joins a room and waits until it is in.
+--- Joins a room and waits for its line.
 function TextClient:join(room)
   self:line("/join " .. room)
   local start = "* joined " .. room
@@ -63,7 +62,8 @@ function TextClient:join(room)
 end
 
 
---- All that this client sent has been handled, and what was for it has come; the inbox is empty.
+--- Waits until the server has handled everything that this client sent, and all its lines have come; then the
+--- inbox is empty.
 function TextClient:expect_quiet()
   self:line "/rooms"
   self:expect(function(event)

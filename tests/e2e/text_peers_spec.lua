@@ -186,7 +186,7 @@ describe("a text peer", function()
     ann:join "lobby"
     for _, data in ipairs { "a\n* cid joined lobby", "\27[2J", "a\rb", "\0", "\255\254" } do
       bob:broadcast(room, data)
-      -- The client fails on a control character by itself.
+      -- The client itself fails if a line has a control character.
       local line = ann:expect_next("LINE").line
       assert.equal("bob: ", line:sub(1, 5))
     end
@@ -204,7 +204,7 @@ describe("a text peer", function()
       return fields.level == "info" and fields.message == "disconnected"
         and fields.text == "an HTTP request, where lines of text are taken"
     end)
-    ann:line "GET / HTTP/1.1" -- a later line is what it is
+    ann:line "GET / HTTP/1.1" -- later lines are not checked for this
     ann:expect_quiet()
   end)
 

@@ -1,12 +1,12 @@
---- A byte stream through TLS that looks like luv's TCP handle: `openssl s_client` speaks TLS, and
---- this its standard input and output.
+--- A byte stream through TLS that looks like luv's TCP handle: `openssl s_client` speaks TLS, and its
+--- standard input and output are the stream.
 local uv = require "luv"
 
 local TlsChannel = {}
 TlsChannel.__index = TlsChannel
 
 
---- Begins a connection. Whether it stands is seen by what comes.
+--- Begins a connection. Only later output shows whether it could be opened.
 ---@param host string
 ---@param port integer
 ---@param o? table { args: further ones for s_client }
@@ -53,13 +53,13 @@ function TlsChannel:is_closing()
 end
 
 
---- An orderly end: close_notify, then that of the connection.
+--- Ends the connection in order: close_notify, then the end of the stream.
 function TlsChannel:shutdown()
   self.to:shutdown()
 end
 
 
--- Killed before it can see that nobody speaks to it any more, and say goodbye.
+-- Kills the program before it can notice the end and send close_notify.
 function TlsChannel:close()
   if not self.is_over then self.process:kill "sigkill" end
   self.to:close()
@@ -67,7 +67,7 @@ function TlsChannel:close()
 end
 
 
---- The end of a connection without a word.
+--- Ends the connection without close_notify.
 function TlsChannel:close_reset()
   self:close()
   return true

@@ -10,7 +10,7 @@ function game.on_message() return "first" end
 return game
 ]]
 
--- Runs a program to its end; what it printed, standard error included.
+-- Runs a program until it ends; returns its output and standard error.
 local function run(command, stdin)
   local process = server.spawn("/bin/sh", { "-c", command .. " 2>&1" }, { stdin = true })
   if stdin then process.stdin:write(stdin) end
@@ -92,7 +92,7 @@ describe("TLS", function()
     local perigee = start()
     local file = server.folder() .. "/session"
     for _, version in ipairs { "-tls1_2", "-tls1_3" } do
-      -- In 1.3 the ticket comes after the handshake, so an answer is waited for.
+      -- In TLS 1.3 the ticket comes after the handshake, so the test waits for an answer.
       local request = "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
       local options = version .. " -ign_eof -sess_%s " .. file
       assert.truthy(s_client(perigee.port, options:format "out", request):find "New, TLSv1")

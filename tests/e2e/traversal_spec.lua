@@ -1,4 +1,4 @@
---- Loops over pairs and next that run hot: with LuaJIT's own, Debian's compiler gets these wrong.
+--- Hot loops over pairs and next. Debian's LuaJIT compiles loops over its own functions wrongly.
 local server = require "tests.e2e.server"
 
 -- Counts the loops that went wrong.

@@ -1,5 +1,5 @@
---- docs/tutorial.md, step by step: its files are written and changed as it says, and each command and
---- each terminal shows what the page shows.
+--- Follows docs/tutorial.md step by step: writes and changes its files, and compares the output of each
+--- command and terminal.
 local pages = require "tests.pages"
 local Process = require "tests.e2e.process"
 local server = require "tests.e2e.server"
@@ -8,7 +8,7 @@ local wait = require "tests.e2e.wait"
 
 local PAGE = pages.read "docs/tutorial.md"
 
--- Stands in for a browser: prints all that the page shows, and clicks the first button once.
+-- Replaces a browser: prints everything that the page shows, and clicks the first button once.
 local BROWSER = [[
   const elements = {};
   let isClicked = false;
@@ -45,7 +45,7 @@ describe("docs/tutorial.md", function()
     write(name, before:sub(1, first - 1) .. table.concat(to, "\n") .. before:sub(last))
   end
 
-  -- A page is opened, and its first button clicked.
+  -- Opens a page, and clicks its first button.
   local function open_page(text)
     local address = "127.0.0.1:" .. sessions.running.port
     local script = text:match('<script type="module">(.*)</script>')

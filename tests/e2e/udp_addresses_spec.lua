@@ -1,5 +1,4 @@
---- The addresses by which a server is reached by UDP: several of one host, those of IPv6; and
---- beside a stream through TLS.
+--- The addresses of a server by UDP: several of one host, and IPv6; also beside a stream through TLS.
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
 local udp_client = require "tests.e2e.udp_client"
@@ -28,7 +27,7 @@ local function start_at(host)
   return server.start { game = GAME, flags = { host = host } }
 end
 
--- Everything that goes by UDP: the handshake, packets, streams that are many datagrams at a time.
+-- Uses everything by UDP: the handshake, packets, and streams with many datagrams at a time.
 local function talk(perigee, name, host, o)
   o = o or {}
   o.host = host
@@ -56,7 +55,7 @@ describe("UDP", function()
     perigee:wait_log "ann at 127.0.0.1"
     udp_client.broadcast(ann, room, "across")
     udp_client.expect(bob, "BROADCAST", { data = "across" })
-    -- From another address of her own she goes on with the same one of the server.
+    -- From another address, she keeps using the same address of the server.
     ann.udp:bind "127.0.0.7"
     wait.for_true(function()
       ann.udp:send_items { ("\5"):rep(9) }
@@ -124,7 +123,7 @@ describe("a peer with a stream through TLS", function()
     bob:expect("BROADCAST", { data = "by UDP", sender = ann.id })
     ann:broadcast(room, "by TLS")
     bob:expect("BROADCAST", { data = "by TLS", sender = ann.id })
-    -- Bob's key differs, and does not let bob attach as ann.
+    -- Bob has another key, with which bob cannot attach as ann.
     local _, rejected = udp_client.attach(bob, { peer = ann.id, try = true })
     assert.equal("Unauthorized", rejected.code)
     ann:half_close()

@@ -20,7 +20,7 @@ local GAME = [[
   return game
 ]]
 
--- Ann, attached, and bob in the lobby.
+-- Returns ann, attached, and bob, both in the lobby.
 local function enter(perigee, o)
   local ann = perigee:client "ann"
   udp_client.attach(ann, o)
@@ -41,7 +41,7 @@ describe("an attached peer", function()
     local perigee = server.start { game = GAME }
     local ann, bob, room = enter(perigee)
     perigee:wait_log "transport tcp"
-    assert.is_true(ann.welcome.udp_port >= perigee.port) -- a io thread has a port of its own
+    assert.is_true(ann.welcome.udp_port >= perigee.port) -- an io thread has a port of its own
     bob:broadcast(room, "loose")
     assert.equal("PACKET", udp_client.expect(ann, "BROADCAST", { data = "loose" }).kind)
     bob:broadcast(room, "kept", { flags = packet.RELIABLE })

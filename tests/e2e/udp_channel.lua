@@ -1,7 +1,6 @@
---- One connection by UDP, from the client's side, written from docs/protocol.md (section 16) alone. Where
---- it is alone it has the methods of a luv stream that tests/e2e/stream.lua uses, so that every
---- kind of client can speak through it. It is as simple as can be: it paces nothing and sends
---- again what is not acknowledged soon.
+--- The client's side of one connection by UDP, written from docs/protocol.md (section 16) alone. Alone, it
+--- has the methods of a luv stream that tests/e2e/stream.lua uses, so every kind of client can use it. It is
+--- simple: it does not limit its rate, and sends again what is not acknowledged soon.
 local bit = require "bit"
 local packet = require "tests.e2e.packet"
 local udp_wire = require "tests.e2e.udp_wire"
@@ -13,7 +12,7 @@ UdpChannel.__index = UdpChannel
 
 local TICK_MS = 20
 local AGAIN_MS = 200 -- an acknowledgement comes within 25 ms
-local FIRST_REPEAT_MS = 250 -- of a request; twice that for the next
+local FIRST_REPEAT_MS = 250 -- pause before the first repetition of a request
 local PIECE = 1000 -- bytes of the stream in a datagram
 
 local ITEM = { PACKET = 0, LATEST = 1, STREAM = 2, CHALLENGE = 3, RESPONSE = 4, PROBE = 5, CLOSE = 6 }
@@ -22,7 +21,7 @@ UdpChannel.ITEM = ITEM
 local number = udp_wire.number
 
 
---- Sends a request again and again until something else than CHALLENGE answers, and returns that.
+--- Repeats a request until another answer than CHALLENGE comes, and returns that answer.
 function UdpChannel:shake_hands(o)
   local extension = { client_key = self.client_key, flags = self.flags, peer = o.peer, size = 102 }
   self.sequence = o.sequence or number(udp_wire.random(2), 1, 2)
@@ -64,11 +63,11 @@ local function new(port, o)
     answers = {}, -- datagrams of the connection protocol
     sent = {}, -- all datagrams, and
     came = {}, -- those that came
-    packets = {}, -- PACKET and LATEST that nobody took: { bytes, kind, key, order }
+    packets = {}, -- PACKET and LATEST that no test has taken: { bytes, kind, key, order }
     unacknowledged = {}, -- items by the number of their datagram
     received = {}, -- numbers
-    strange = {}, -- datagrams that came from another address than was asked
-    stream = {}, -- pieces that came, by offset
+    strange = {}, -- datagrams from another address than the server's
+    stream = {}, -- received pieces, by offset
     stream_in = 0,
     stream_out = 0,
     is_reading = true,
@@ -79,7 +78,7 @@ local function new(port, o)
 end
 
 
---- Listens at a port of its own; again, to go on from another address.
+--- Listens at a port of its own; a second call continues from another address.
 function UdpChannel:bind(from)
   local socket = uv.new_udp()
   assert(socket:bind(from or (self.host:find ":" and "::1" or "127.0.0.1"), 0))
@@ -132,7 +131,7 @@ end
 
 -- --- Out ---
 
---- Sends bytes as they are.
+--- Sends bytes unchanged.
 function UdpChannel:send_raw(bytes)
   self.sent[#self.sent + 1] = bytes
   assert(self.socket:try_send(bytes, self.host, self.port))
@@ -229,7 +228,7 @@ end
 
 
 function UdpChannel:take_data(bytes)
-  -- A server of another test may still send to whoever had this port before.
+  -- A server of another test may still send to the former owner of this port.
   if bytes:sub(1, 3) ~= self.keys.channel then return end
   assert(#bytes <= udp_wire.DATAGRAM_MAX, "a datagram is too long")
   local head = bytes:sub(1, 5)
@@ -311,7 +310,7 @@ function UdpChannel:take_items(body, at)
 end
 
 
---- A test may have it do something else.
+--- A test may replace this.
 function UdpChannel:take_challenge(value)
   self:send_items { packet.u8(ITEM.RESPONSE) .. value }
 end
@@ -386,7 +385,7 @@ function UdpChannel:is_closing()
 end
 
 
---- Without a word.
+--- Ends without a CLOSE.
 function UdpChannel:close()
   self.is_over = true
   if self.timer and not self.timer:is_closing() then self.timer:close() end

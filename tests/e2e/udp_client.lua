@@ -8,7 +8,7 @@ local wait = require "tests.e2e.wait"
 
 local udp_client = {}
 
-local channels = setmetatable({}, { __mode = "k" }) -- those still in use
+local channels = setmetatable({}, { __mode = "k" }) -- clients in use
 
 
 local function listen(client, channel)
@@ -24,7 +24,7 @@ local function listen(client, channel)
 end
 
 
---- A client that is alone and said nothing yet.
+--- Returns a client by UDP alone that has sent nothing yet.
 ---@param o? table as for `UdpChannel.open`, and `pong` as for `Client.connect`
 function udp_client.raw(perigee, o)
   local channel, rejected = UdpChannel.open(perigee.port, o)
@@ -36,7 +36,7 @@ function udp_client.raw(perigee, o)
 end
 
 
---- A client that is alone and said HELLO.
+--- Returns a client by UDP alone that has sent HELLO.
 function udp_client.alone(perigee, name, o)
   return udp_client.raw(perigee, o):hello { name = name or "ann" }
 end
@@ -55,7 +55,7 @@ function udp_client.attach(client, o)
 end
 
 
---- Waits for something by a datagram and takes it out.
+--- Waits for a packet that comes by a datagram, and removes it.
 function udp_client.expect(client, name, fields)
   return wait.for_true(function()
     for i, event in ipairs(client.by_udp) do

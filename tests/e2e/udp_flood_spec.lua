@@ -1,6 +1,6 @@
---- A flood of bogus requests by UDP from very many addresses (tests/wan/flood.c), and real peers
---- that come meanwhile. It comes as fast as the server answers, or PERIGEE_FLOOD_RATE a second.
---- scripts/soak has it at full size: PERIGEE_FLOOD_REQUESTS=1000000.
+--- A flood of bogus requests by UDP from very many addresses (tests/wan/flood.c), while real peers connect.
+--- The flood is as fast as the server answers, or PERIGEE_FLOOD_RATE requests a second. scripts/soak runs it
+--- with PERIGEE_FLOOD_REQUESTS=1000000.
 local server = require "tests.e2e.server"
 local udp_client = require "tests.e2e.udp_client"
 local uv = require "luv"
@@ -52,7 +52,7 @@ describe("a flood of requests by UDP from very many addresses", function()
       wait.pass(BETWEEN_S)
     until attack.code
     local grown = perigee:memory_kb() - before
-    -- It fails where any address got more bytes than it had sent.
+    -- The program fails if any address got more bytes than it had sent.
     assert.equal(0, attack:wait_exit(), attack.err[1])
     local figures = {}
     wait.for_true(function() return attack.out[1] end)
@@ -63,7 +63,7 @@ describe("a flood of requests by UDP from very many addresses", function()
     assert.is_true(figures.answers > 0)
     assert.is_true(figures.answer_bytes <= figures.sent_bytes)
     assert.is_true(came >= 5, came)
-    assert.is_true(late <= math.max(1, came * 0.01), late) -- a busy machine may make one of few so
+    assert.is_true(late <= math.max(1, came * 0.01), late) -- on a busy machine, one of few may be late
     assert.is_true(grown <= MEMORY_KB, grown)
   end)
 end)

@@ -1,5 +1,5 @@
---- How a client comes by UDP: the answers to its requests, byte for byte, by a client that was
---- written from the page.
+--- How a client connects by UDP: the answers to its requests, byte for byte, by a client that was written
+--- from the page.
 local Client = require "tests.e2e.client"
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
@@ -12,7 +12,7 @@ local wait = require "tests.e2e.wait"
 
 local PLAIN, ATTACH = udp_wire.PLAIN, udp_wire.ATTACH
 
--- A socket that notes the answers that come to it.
+-- A socket that records the answers to it.
 local function socket_at(address)
   local self = { socket = uv.new_udp(), came = {} }
   assert(self.socket:bind(address or "127.0.0.1", 0))
@@ -31,7 +31,7 @@ local function send(one, port, bytes)
   assert(one.socket:try_send(bytes, "127.0.0.1", port))
 end
 
--- The answer to a request, as it came.
+-- Returns the unchanged answer to a request.
 local function answer_to(one, port, bytes)
   local before = #one.came
   send(one, port, bytes)
@@ -77,7 +77,7 @@ describe("a request by UDP", function()
     one.came = {}
   end
 
-  -- With a text that names the rule, as much of it as fits.
+  -- The answer has as much of the rule's text as fits.
   local function is_rejected(code, text, bytes, port)
     local raw = answer_to(one, port or perigee.port, bytes)
     assert.equal("\0\0\0\2", raw:sub(1, 4))
@@ -101,10 +101,10 @@ describe("a request by UDP", function()
     assert.equal("\0\0\0\1", bytes:sub(1, 4))
     assert.equal(packet.u16(perigee:udp_ports()[1]), bytes:sub(7, 8))
     assert.equal("\32", bytes:sub(9, 9))
-    -- Again, and the same again.
+    -- The same request again gets the same answer.
     assert.equal(bytes, answer_to(one, perigee.port,
       udp_wire.request { sequence = 7, extension = { cookie = cookie, client_key = key } }))
-    -- Another key: another connection.
+    -- Another key opens another connection.
     assert.not_equal(bytes, answer_to(one, perigee.port,
       udp_wire.request { sequence = 7, extension = { cookie = cookie, client_key = new_key() } }))
   end)
@@ -118,7 +118,7 @@ describe("a request by UDP", function()
     gets_nothing(udp_wire.request { id = "perigee\0", extension = { size = 100 } })
     gets_nothing(udp_wire.request { type = 1, extension = { size = 100 } })
     gets_nothing(udp_wire.request { type = 4, extension = { size = 100 } })
-    -- Answers are none, or two servers could be set on each other.
+    -- Answers get no answer. Otherwise two servers could be made to answer each other for ever.
     gets_nothing("\0\0\0\3" .. udp_wire.random(32))
     gets_nothing "\0\0\0\2\8\0no room"
     gets_nothing("\0\0\0\1" .. packet.u16(1) .. packet.u16(perigee.port) .. "\32" .. udp_wire.random(32))
@@ -223,7 +223,7 @@ describe("a request by UDP", function()
     local rejected = try(udp_wire.random(32))
     assert.equal("RateLimited", rejected.code)
     assert.equal("more than 8 attachments of a peer in 20 s: wait that long", rejected.text)
-    -- Keys that were in use once are not used again: their numbers would be, too.
+    -- Used keys are not accepted again, because their numbers would be used twice.
     rejected = try(first)
     assert.equal("Unauthorized", rejected.code)
     assert.equal("this client key was used before: make a new one for each connection", rejected.text)
@@ -303,7 +303,7 @@ describe("a server by UDP", function()
     for _, client in ipairs(clients) do room = client:join "lobby" end
     udp_client.broadcast(clients[1], room, "to all")
     for i = 2, 9 do udp_client.expect(clients[i], "BROADCAST", { data = "to all" }) end
-    -- All ports take requests.
+    -- All ports accept requests.
     local channel = UdpChannel.open(perigee.port + 2)
     Stream.adopt(Client, channel)
     assert.equal("ACCEPTED", channel.answer.name)
@@ -317,7 +317,7 @@ describe("a server by UDP", function()
   end)
 
   it("says which port is taken", function()
-    -- One whose number is free for TCP, too.
+    -- A port whose number is also free for TCP.
     local before = server.start()
     local port = before.port
     before:stop()

@@ -1,5 +1,5 @@
---- Peers by UDP alone: the same rooms, messages, sessions and ends as over TCP, and what may be
---- lost by datagrams of its own.
+--- Peers by UDP alone: the same rooms, messages, sessions and ends as over TCP, and unreliable packets in
+--- datagrams of their own.
 local Client = require "tests.e2e.client"
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"

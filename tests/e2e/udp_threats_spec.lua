@@ -31,7 +31,7 @@ end
 
 local sockets = {}
 
--- A socket of somebody else, and what comes to it.
+-- A socket of another program, and the datagrams that it receives.
 local function socket_at(address)
   local self = { socket = uv.new_udp(), came = {} }
   assert(self.socket:bind(address, 0))
@@ -50,7 +50,7 @@ local function divert(channel, take, say)
   channel.send_raw = nil
 end
 
--- Of these datagrams the ones that are no requests.
+-- Returns those of these datagrams that are not requests.
 local function of_data(all)
   local captured = {}
   for _, bytes in ipairs(all) do
@@ -63,7 +63,7 @@ local function totals(client)
   return client:question(0, "udp")
 end
 
--- Ann by UDP alone, and bob by TCP, in the lobby.
+-- Returns ann by UDP alone and bob by TCP, both in the lobby.
 local function enter(perigee)
   local ann, bob = udp_client.alone(perigee, "ann"), perigee:client "bob"
   local room = ann:join "lobby"
@@ -83,7 +83,8 @@ end
 describe("datagrams that were captured", function()
   after_each(clean_up)
 
-  -- All of `captured`, ten times over, from where they came and from elsewhere. `bob` is of TCP.
+  -- Sends all datagrams of `captured` ten times, from their own address and from another one. `bob` is
+  -- connected by TCP.
   local function replay(channel, captured, bob)
     local elsewhere = socket_at "127.0.0.6"
     local before = totals(bob)
@@ -94,9 +95,9 @@ describe("datagrams that were captured", function()
         elsewhere.send(channel.port, bytes)
         count = count + 2
       end
-      bob:fence() -- so that no buffer runs over
+      bob:fence() -- so that no buffer overflows
     end
-    -- All that came are refused, and the others are those of ann that go on meanwhile.
+    -- The server refused all of them. The other datagrams are those that ann has sent meanwhile.
     local after
     wait.for_true(function()
       after = totals(bob)
@@ -108,7 +109,7 @@ describe("datagrams that were captured", function()
     assert.same({}, elsewhere.came)
   end
 
-  -- A session of which everything was recorded: packets, LATEST, the stream, asking, joining.
+  -- Records a whole session: packets, LATEST, the stream, requests, joins.
   local function live(ann, bob, room)
     for i = 1, 20 do
       udp_client.broadcast(ann, room, "loose " .. i)
@@ -158,8 +159,8 @@ describe("datagrams that were captured", function()
       end
       bob:fence()
     end
-    -- Her cookie is good for some time, so a request may be accepted: but with keys of its own, by
-    -- which nothing of hers is authentic.
+    -- Her cookie is valid for some time, so a replayed request may be accepted. But the new connection has
+    -- other keys, with which none of her datagrams is authentic.
     bob:expect "PEER_LEFT"
     bob:expect_quiet()
     assert.equal(1, perigee:count_log "came ann")
@@ -176,7 +177,7 @@ describe("datagrams that were forged", function()
     ann:fence()
     local before = totals(bob)
     local channel, count = ann.udp, 0
-    -- From ann's own address and port, as if somebody else could write that.
+    -- From ann's own address and port, as if another program could forge them.
     for _, ahead in ipairs { 0, 1, 2, 100, 1023, 1024, 30000, 32767 } do
       for _, size in ipairs { 10, 19, 26, 27, 40, 1195, 1400 } do
         local head = channel.keys.channel .. packet.u16((channel.next + ahead) % 65536)
@@ -185,7 +186,7 @@ describe("datagrams that were forged", function()
       end
     end
     assert(channel.socket:try_send(channel.keys.channel, "127.0.0.1", channel.port))
-    -- The window has not moved: what comes in order is taken.
+    -- The window has not moved: datagrams in order are accepted.
     udp_client.broadcast(ann, room, "still here")
     bob:expect("BROADCAST", { data = "still here" })
     assert.equal(8, ann:question(0, "double", 4))
@@ -214,7 +215,7 @@ end)
 describe("an address that is not the client's", function()
   after_each(clean_up)
 
-  -- Ann's next datagram comes from somebody else's address, and is the newest.
+  -- Ann's newest datagram comes from another program's address.
   local function steal(ann, thief, items)
     divert(ann.udp, function(bytes) thief.send(ann.udp.port, bytes) end,
       function() ann.udp:send_items(items) end)
@@ -251,13 +252,13 @@ describe("an address that is not the client's", function()
     steal(ann, thief, { LONG_PROBE })
     wait.for_true(function() return thief.came[1] end)
     local question = thief.came[1]
-    thief.send(ann.udp.port, question) -- as it came,
-    for ahead = 0, 20 do -- as an answer that is sealed with nothing,
+    thief.send(ann.udp.port, question) -- unchanged,
+    for ahead = 0, 20 do -- as an answer that is not encrypted,
       thief.send(ann.udp.port, ann.udp.keys.channel .. packet.u16((ann.udp.next + ahead) % 65536)
         .. udp_wire.random(#question - 5))
     end
     for _, bytes in ipairs(of_data(ann.udp.sent)) do thief.send(ann.udp.port, bytes) end -- what ann said
-    -- Shown the question ann answers, but from where she is, not from where it was asked.
+    -- Ann answers the challenge from her own address, not from the address that was challenged.
     ann.udp:take(question)
     ann:fence()
     assert.equal(0, totals(bob).moved)
@@ -295,7 +296,7 @@ describe("a client whose address changes", function()
     bob:broadcast(room, "found")
     udp_client.expect(ann, "BROADCAST", { data = "found" })
     ann.udp:bind() -- and back, which is again another port
-    wait.for_true(function() -- the question comes a second after the last
+    wait.for_true(function() -- the next challenge comes a second after the last
       ann.udp:send_items { LONG_PROBE }
       return totals(bob).moved == 2
     end)
@@ -340,7 +341,7 @@ describe("a stream by UDP that is never whole", function()
   it("ends with the answer to PING that cannot be read", function()
     local perigee = start { ping_interval = 0.2 }
     local ann = enter(perigee)
-    ann.udp.stream_out = ann.udp.stream_out + 1 -- a byte that never comes
+    ann.udp.stream_out = ann.udp.stream_out + 1 -- a byte that is never sent
     perigee:wait_log "over ann PingTimeout"
   end)
 
@@ -387,7 +388,7 @@ describe("a server with several ports", function()
       wait.for_true(function() return #stranger.came == 51 end)
       assert.equal("Unsupported", udp_wire.read_answer(stranger.came[51]).code)
     end
-    -- Those requests have taken no place at any port.
+    -- The requests have used no port.
     local ann, bob = udp_client.alone(perigee, "ann"), udp_client.alone(perigee, "bob")
     local eve = udp_client.alone(perigee, "eve")
     for i, client in ipairs { ann, bob, eve } do

@@ -1,5 +1,5 @@
---- The datagrams of UDP, written from docs/protocol.md (sections 5 and 16) alone: requests and
---- answers, keys, and the sealing of what follows. The cryptography is libsodium's.
+--- The datagrams of UDP, written from docs/protocol.md (sections 5 and 16) alone: requests and answers, keys,
+--- and the encryption of data datagrams. The cryptography is libsodium's.
 local ffi = require "ffi"
 local packet = require "tests.e2e.packet"
 
@@ -63,7 +63,7 @@ function udp_wire.shared(secret, public)
 end
 
 
---- A request. The extension is a string, or the fields of one.
+--- Returns a request. The extension is a string, or a table of its fields.
 ---@param o? table { id, version, hash, sequence, extension, type }, all optional
 function udp_wire.request(o)
   o = o or {}
@@ -80,7 +80,7 @@ function udp_wire.request(o)
 end
 
 
---- The extension of a request, filled up with zeros.
+--- Returns the extension of a request, with zeros at its end.
 ---@param o table { version, flags, cookie, client_key, peer, proof, size }, all optional
 function udp_wire.extension(o)
   local bytes = packet.u8(o.version or 1)
@@ -162,7 +162,7 @@ function udp_wire.seal(key, count, head, body)
 end
 
 
---- The body, or nil when it is not authentic.
+--- Returns the decrypted body; nil if it is not authentic.
 function udp_wire.open(key, count, head, sealed)
   if #sealed < TAG_SIZE then return nil end
   local out, size = ffi.new("uint8_t[?]", #sealed), ffi.new "unsigned long long[1]"

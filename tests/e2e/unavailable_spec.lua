@@ -1,4 +1,4 @@
---- Clients of each kind come back by themselves after an on_connect that refuses with `retry`.
+--- Clients of each kind connect again by themselves after an on_connect that refuses with `retry`.
 local client = require "perigee.client"
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"

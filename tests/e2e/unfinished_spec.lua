@@ -1,5 +1,5 @@
---- Packets that are begun and never finished: all connections together hold 64 MiB of them at most, and
---- who pays for it is not a player with a slow line.
+--- Packets that are begun and never finished: all connections together may hold 64 MiB of them, and a player
+--- with a slow line does not lose its connection.
 local frames = require "tests.e2e.frames"
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
@@ -7,13 +7,13 @@ local Stream = require "tests.e2e.stream"
 local wait = require "tests.e2e.wait"
 local web_socket = require "tests.e2e.web_socket"
 
-local HELD = 4 * 1024 * 1024 -- bytes that one may hold
+local HELD = 4 * 1024 * 1024 -- bytes of one connection
 
 local TEXT = ("x"):rep(HELD)
 local PACKET = packet.encode({ type = packet.CLIENT.BROADCAST, payload = TEXT }):sub(1, -2)
 local MESSAGE = frames.encode(frames.BINARY, TEXT):sub(1, -2)
 
--- Each way to begin something as large as that and to leave its end out.
+-- Each way to begin a message of that size without its end.
 local WAYS = {
   tcp = function(perigee) perigee:client():write(PACKET) end,
   websocket = function(perigee)

@@ -1,4 +1,4 @@
---- on_connect and on_join: who may come in is the script's to say.
+--- on_connect and on_join: the script decides which peers may come in.
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
 

@@ -1,4 +1,4 @@
---- Virtual peers: bots that room:bot adds, which others see as any peer.
+--- Virtual peers: bots of room:bot, which are peers like any other for clients.
 local server = require "tests.e2e.server"
 
 -- A game whose message `run` runs an act, a piece of Lua, with the room duel:1; `kind` is that of duels.
@@ -46,7 +46,7 @@ local CHASER = [[
 local SAYS = "{ tick_rate = 100, on_message = { say = function(room, peer, value) "
   .. "room:broadcast('said', peer.name .. ' ' .. tostring(value)) end } }"
 
--- Starts the game; `run()` has the client ann run the next act, or that of a number, and gives its result.
+-- Starts the game. `run()` makes the client ann run the next act, or the act of a number; returns its result.
 local function start(kind, acts, o)
   o = o or {}
   local files = { ["game.lua"] = game(kind, acts), ["brains/chaser.lua"] = o.brain or CHASER }

@@ -1,5 +1,5 @@
---- Drives the event loop until something is so, with a deadline. Nothing in these tests sleeps:
---- they wait for what they expect, and the deadline is only there to fail.
+--- Runs the event loop until a condition holds, with a deadline. Tests do not sleep: they wait for an event,
+--- and only a failure reaches the deadline.
 local uv = require "luv"
 
 local wait = {}
@@ -7,10 +7,10 @@ local wait = {}
 --- Seconds before a wait fails; far above anything a healthy server needs.
 wait.DEADLINE = tonumber(os.getenv "PERIGEE_TEST_DEADLINE") or 15
 
---- How much more time and memory this build may take than one without sanitizers.
+--- The factor by which this build may need more time and memory than one without sanitizers.
 wait.SLOWNESS = wait.DEADLINE / 15
 
--- Things outside the loop (files, /proc, clients of perigee.client) are looked at this often.
+-- Milliseconds between two looks at things outside the loop (files, /proc, clients of perigee.client).
 local LOOK_AGAIN_MS = 10
 local heartbeat = uv.new_timer()
 
@@ -25,7 +25,7 @@ local function step(task, ...)
 end
 
 
--- Lets those tasks go on that have what they wait for, or waited too long.
+-- Resumes the tasks whose condition holds, and those that have waited too long.
 local function step_tasks()
   local ready = {}
   for task, waits in pairs(tasks) do
@@ -37,8 +37,8 @@ local function step_tasks()
 end
 
 
---- Runs a function beside others: while it waits, here, everything else goes on. It runs whenever
---- somebody waits who is no task.
+--- Runs a function beside others as a task. When it waits, everything else goes on. Tasks run while the test
+--- itself waits.
 ---@param fn fun()
 ---@param patience? number seconds before a wait of it fails that says nothing else
 function wait.start_task(fn, patience)
@@ -49,13 +49,13 @@ function wait.start_task(fn, patience)
 end
 
 
---- Forgets all tasks, wherever they are.
+--- Forgets all tasks, wherever they wait.
 function wait.drop_tasks()
   tasks = {}
 end
 
 
---- Runs the loop until `check()` gives something true, and returns that; nil after the deadline.
+--- Runs the loop until `check()` returns a true value, and returns that; nil after the deadline.
 ---@param check fun(): any
 ---@param seconds? number
 ---@return any
@@ -82,7 +82,7 @@ function wait.until_true(check, seconds)
 end
 
 
---- The same, but a deadline that passes is an error: for what a test has to see.
+--- Does the same, but raises an error at the deadline.
 ---@param check fun(): any
 ---@param seconds? number
 ---@return any
@@ -93,8 +93,8 @@ function wait.for_true(check, seconds)
 end
 
 
---- Lets the loop turn for a while: only for "and nothing happens meanwhile", where no event can
---- be waited for.
+--- Runs the loop for a while. Only for "and nothing happens meanwhile", because then no event can be waited
+--- for.
 ---@param seconds number
 function wait.pass(seconds)
   wait.until_true(function() return false end, seconds)

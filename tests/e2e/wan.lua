@@ -1,5 +1,4 @@
---- Two hosts with a wide area network between them (tests/wan/emulator.c), for programs that a test
---- starts on either.
+--- Two hosts with a wide area network between them (tests/wan/emulator.c). A test can start programs on both.
 local Process = require "tests.e2e.process"
 
 local wan = {}
@@ -7,7 +6,7 @@ local wan = {}
 local Wan = {}
 Wan.__index = Wan
 
---- Whether this machine lets tests have hosts of their own: that takes root and /dev/net/tun.
+--- Whether tests can have hosts of their own on this machine: they need root and /dev/net/tun.
 ---@return boolean
 function wan.is_possible()
   local tun = io.open("/dev/net/tun", "r+")
@@ -24,7 +23,7 @@ function wan.program(name)
 end
 
 
---- Starts the network; it ends with the test.
+--- Starts the network, which ends with the test.
 ---@param conditions table<string, number> what tests/wan/emulator.c takes: { loss = 10, delay = 50 }
 ---@return table wan { server, client: hosts }
 function wan.start(conditions)

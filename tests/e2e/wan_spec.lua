@@ -8,7 +8,7 @@ local SECONDS = os.getenv "PERIGEE_WAN_SECONDS" or "3"
 local LOSSY = { loss = 10, duplicate = 5, reorder = 25, delay = 50, jitter = 15 }
 local NARROW = { rate = 2000, delay = 25, queue = 32768 }
 
--- Runs a story of tests/wan/traveller.c; gives its figures.
+-- Runs a story of tests/wan/traveller.c; returns its figures.
 local function travel(conditions, story)
   local network = wan.start(conditions)
   local host = network.server
@@ -41,7 +41,7 @@ describe("UDP", function()
     local figures = travel(LOSSY, "lossy")
     assert.is_true(figures.reliable_sent > 0)
     assert.equal(figures.reliable_sent, figures.reliable_received)
-    -- Of what may be lost a tenth is, on each of two ways.
+    -- A tenth of the unreliable packets is lost, on each of two ways.
     assert.is_true(figures.loose_received > figures.loose_sent * 0.6)
   end)
 

@@ -1,5 +1,5 @@
---- A small HTTP server on loopback, for what a game asks others. It runs while a client waits. A function
---- answers each request, by whatever bytes it wants.
+--- A small HTTP server on loopback, to which a game sends requests. It runs while a client waits. A function
+--- answers each request with any bytes.
 local uv = require "luv"
 
 local web_server = {}
@@ -40,7 +40,7 @@ local function accept(self)
 end
 
 
---- Starts one. `answer(request, socket)` gets each request: method, target, headers, body.
+--- Starts a server. `answer(request, socket)` gets each request: method, target, headers, body.
 function web_server.start(answer)
   local self = { answer = answer, listener = uv.new_tcp(), sockets = {}, requests = {} }
   assert(self.listener:bind("127.0.0.1", 0))

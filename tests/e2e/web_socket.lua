@@ -1,5 +1,5 @@
---- WebSocket clients: one whose frames are the test's own, and one that is a binary client like
---- those over TCP, its packets in messages.
+--- WebSocket clients: one with frames that the test makes, and a binary client like those over TCP, with its
+--- packets in messages.
 local bit = require "bit"
 local frames = require "tests.e2e.frames"
 local Client = require "tests.e2e.client"
@@ -18,7 +18,7 @@ local Raw = setmetatable({}, { __index = HttpClient })
 Raw.__index = Raw
 
 
---- Connects and asks for a WebSocket, and waits for nothing.
+--- Connects and requests a WebSocket, without waiting for the answer.
 ---@param port integer
 ---@param o? table as for `Stream.open`, and `fields` instead of the usual ones, `more` besides them
 function web_socket.ask(port, o)
@@ -43,7 +43,7 @@ function web_socket.ask(port, o)
 end
 
 
---- A WebSocket that stands; what comes are frames.
+--- Returns an open WebSocket, whose events are frames.
 function web_socket.raw(port, o)
   local self, err = web_socket.ask(port, o)
   if not self then return nil, err end
@@ -66,7 +66,7 @@ function Raw:text(text)
 end
 
 
---- All before it has been read: a ping comes back.
+--- Waits until the server has read everything, by a ping.
 function Raw:fence()
   self.fences = (self.fences or 0) + 1
   local mark = "fence " .. self.fences
@@ -76,7 +76,7 @@ function Raw:fence()
 end
 
 
---- The close frame with this code (nil: none), and then the end.
+--- Expects a close frame with this code (nil: none), and then the end.
 function Raw:expect_closed(code)
   local close = self:expect("CLOSE")
   if close.code ~= code then
@@ -91,7 +91,7 @@ local WsClient = setmetatable({}, { __index = Client })
 WsClient.__index = WsClient
 
 
--- The bytes of the messages, one after the other, are those that TCP would bring.
+-- The concatenated bytes of the messages are the bytes that TCP would carry.
 function WsClient:on_bytes(bytes)
   self.framed = self.framed .. bytes
   local from = 1
@@ -121,7 +121,7 @@ function WsClient:write(bytes)
 end
 
 
---- A binary client over a WebSocket; says nothing yet.
+--- Returns a binary client over a WebSocket that has sent nothing yet.
 function web_socket.client(port, o)
   local raw, err = web_socket.raw(port, o)
   if not raw then return nil, err end
@@ -134,7 +134,7 @@ function web_socket.client(port, o)
 end
 
 
---- Text that is not UTF-8, or is, in as many ways as there are: { text, is_good }.
+--- Valid and invalid UTF-8 of many kinds: { text, is_good }.
 web_socket.UTF8 = {}
 
 
@@ -143,7 +143,7 @@ local function add(text, is_good)
 end
 
 
--- Written by hand so that no library's opinion is asked.
+-- Written by hand, so that no library decides.
 local function character(code)
   if code < 0x80 then return string.char(code) end
   local bytes = {}

@@ -1,4 +1,4 @@
---- RFC 6455, case by case: text that is UTF-8 or not, how it ends, and what Perigee adds.
+--- RFC 6455, case by case: valid and invalid UTF-8, the ends, and Perigee's additions.
 local frames = require "tests.e2e.frames"
 local packet = require "tests.e2e.packet"
 local web_socket = require "tests.e2e.web_socket"

@@ -210,7 +210,7 @@ suite("headers", function()
   for _, length in ipairs { 150000, 2 ^ 31 - 1, 2 ^ 31, 2 ^ 32 - 1, 2 ^ 32, 2 ^ 53 } do
     for _, opcode in ipairs { TEXT, BINARY } do
       case(("kind %d that says it has %d bytes"):format(opcode, length), function(ws)
-        ws:frame(opcode, "", { length = length }) -- nothing of them has to come
+        ws:frame(opcode, "", { length = length }) -- the payload need not arrive
         expect_failed(ws, 1009)
       end)
     end

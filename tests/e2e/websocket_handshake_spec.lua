@@ -1,4 +1,4 @@
---- How a connection becomes a WebSocket, and whose pages may have one.
+--- How a connection becomes a WebSocket, and which pages may open one.
 local frames = require "tests.e2e.frames"
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"

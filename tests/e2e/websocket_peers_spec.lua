@@ -120,7 +120,7 @@ describe("a binary peer over a WebSocket", function()
     end)
     assert.equal(sent, #bob:expect_many(sent, "BROADCAST"))
     slow:resume_reading()
-    slow:list_rooms() -- everything before its answer has come, each packet whole
+    slow:list_rooms() -- its answer comes after everything else, and each packet was whole
     local last, count = 0, 0
     for _, event in ipairs(slow.inbox) do
       if event.name == "BROADCAST" then

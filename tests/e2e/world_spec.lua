@@ -1,4 +1,4 @@
---- perigee.world on the real binary: peers and channels as entities, systems that fail or run away,
+--- perigee.world on the real binary: peers and channels as entities, systems that fail or do not end,
 --- reloads.
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
@@ -57,7 +57,7 @@ describe("perigee.world", function()
     asks(bob, "who")
     assert.same({ { "bob10", "ann0" }, 2, 2 }, asks(ann, "who"))
     local me = asks(ann, "me")
-    assert.same({ ann.id, true, 3, true }, me) -- HELLO, and two questions
+    assert.same({ ann.id, true, 3, true }, me) -- HELLO, and two requests
     bob:control "BYE"
     assert.same({ 10, false, "bob" }, ann:expect("MESSAGE", { message = "went" }).value)
     local found
@@ -212,7 +212,7 @@ describe("perigee.world", function()
     local ann = perigee:client()
     local first, second = ann:question(0, "stats"), ann:question(0, "stats")
     assert.equal(1, first.connections_active)
-    assert.equal(2, first.packets_received) -- HELLO and the question
+    assert.equal(2, first.packets_received) -- HELLO and the request
     assert.equal(3, second.packets_received)
     assert.equal(1, second.packets_sent - first.packets_sent)
     assert.is_true(second.bytes_sent > first.bytes_sent and second.bytes_received > first.bytes_received)

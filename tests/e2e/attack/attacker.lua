@@ -1,5 +1,5 @@
---- One who attacks: plays a story with connections of all kinds, which are closed at its end, and remembers
---- what the server told it, for others to misuse.
+--- An attacker plays a story with connections of all kinds, which are closed at its end. It records ids and
+--- tokens from the server, which other attackers misuse.
 local Client = require "tests.e2e.client"
 local packet = require "tests.e2e.packet"
 local Stream = require "tests.e2e.stream"
@@ -12,13 +12,13 @@ local web_socket = require "tests.e2e.web_socket"
 local Attacker = {}
 Attacker.__index = Attacker
 
--- Where attackers have their datagrams come from: what still comes to a port that somebody has left is not
--- taken by one who plays, and has that port now.
+-- The address from which attackers send datagrams. It differs from the players' address, because late
+-- datagrams may reach a port that a player has by now.
 Attacker.ADDRESS = "127.0.0.2"
 
 local INBOX_MAX = 200 -- unrequested events that are kept
 
---- Takes whatever comes, and keeps nothing.
+--- Reads everything and keeps nothing.
 local Sink = setmetatable({}, { __index = Stream })
 Sink.__index = Sink
 
@@ -30,7 +30,7 @@ end
 function Sink.took(_, event) return event.name == "BYTES" end
 
 
--- Packets, of which those that the schema gives their bytes are let by unread.
+-- Reads packets, and ignores those that the schema encodes.
 local function cut(buffer, from)
   local is_whole = #buffer >= from + packet.HEADER_SIZE - 1
   local is_message = is_whole and number(buffer, from, 2) == 2
@@ -82,7 +82,7 @@ function Attacker:keep(stream)
 end
 
 
--- A client by UDP whose forgeries may bring it anything.
+-- A client by UDP that may receive anything, because its forgeries cause it.
 local function forgive(client)
   local channel = client.udp
   local take = channel.take
@@ -117,7 +117,7 @@ function Attacker:sink(port, o)
 end
 
 
---- The same to the control socket.
+--- Opens a connection to the control socket in the same way.
 function Attacker:control_socket()
   local pipe, done, failure = uv.new_pipe(false), false, nil
   pipe:connect(self.target.socket, function(err) done, failure = true, err end)
@@ -132,7 +132,7 @@ function Attacker:control_socket()
 end
 
 
---- Waits for an event of a client, if it comes.
+--- Waits for an event of a client, which may not come.
 ---@return table? event
 function Attacker.await(_, client, name)
   local found
@@ -146,7 +146,7 @@ function Attacker.await(_, client, name)
 end
 
 
---- Some milliseconds, or none.
+--- Waits for some milliseconds, or not at all.
 function Attacker:pause(most)
   local until_ms = uv.now() + self.dice:number(0, most or 30)
   wait.until_true(function() return uv.now() >= until_ms or self.target.is_over end)
@@ -173,21 +173,21 @@ local ENDS = {
 }
 
 
---- Ends a connection in one of the ways there are.
+--- Ends a connection in a random way.
 function Attacker:finish(stream)
   if stream.ended or stream.tcp:is_closing() then return end
   self.dice:pick(ENDS)(stream)
 end
 
 
---- Plays a story to its end, or to where the server ends it.
+--- Plays a story until it ends or the server ends it.
 ---@param story fun(attacker: table)
 ---@return string? fault what the server did that it may not
 function Attacker:play(story)
   local ok, err = pcall(story, self)
   local fault
   for _, stream in ipairs(self.streams) do
-    -- Over UDP a forgery of one's own may spoil what one reads.
+    -- Over UDP, an attacker's own forgery may make its input unreadable.
     if stream.fault and not stream.udp then fault = stream.fault end
     if not stream.tcp:is_closing() then stream:close() end
     if stream.udp then stream.udp:close() end

@@ -1,5 +1,4 @@
---- Attacks by UDP: requests, connections that attach, and datagrams that are forged, repeated or out of
---- order.
+--- Attacks by UDP: requests, attachments, and datagrams that are forged, repeated or out of order.
 local Attacker = require "tests.e2e.attack.attacker"
 local packet = require "tests.e2e.packet"
 local packets = require "tests.e2e.attack.packets"
@@ -11,10 +10,10 @@ local uv = require "luv"
 local datagrams = {}
 
 local ITEM = UdpChannel.ITEM
-local MOST = 1400 -- bytes that go into a datagram
+local MOST = 1400 -- most bytes of a datagram
 
 
--- The ports at which datagrams are taken.
+-- The ports at which the server receives datagrams.
 local function any_port(a)
   local ports = a.perigee:udp_ports()
   ports[#ports + 1] = a.perigee.port
@@ -72,7 +71,7 @@ local function item(a)
 end
 
 
--- Sends datagrams over a connection that stands, some of them sealed as they should be.
+-- Sends datagrams over an established connection, some of them encrypted correctly.
 local function misuse(a, channel)
   for _ = 1, a.dice:number(1, 40) do
     local way = a.dice.roll(10)
@@ -81,7 +80,7 @@ local function misuse(a, channel)
       local items = {}
       for i = 1, a.dice.roll(3) do items[i] = item(a) end
       channel:send_items { (table.concat(items):sub(1, 1150)) }
-    elseif way == 6 then -- one of before
+    elseif way == 6 then -- a datagram that was sent before
       channel:send_raw(a.dice:pick(channel.sent))
     elseif way == 7 then
       channel:send_raw(a.dice:spoil(a.dice:pick(channel.sent)):sub(1, MOST))
@@ -97,7 +96,7 @@ local function misuse(a, channel)
 end
 
 
---- Comes by UDP alone and misuses that.
+--- Connects by UDP alone, and misuses the connection.
 function datagrams.come_alone(a)
   local line = a:line "udp"
   if a.dice:chance(80) then
@@ -109,7 +108,7 @@ function datagrams.come_alone(a)
 end
 
 
---- Attaches to a session, its own or another's, with the right key or not, perhaps again and again.
+--- Attaches to its own session or to another one, with the right key or a wrong one, perhaps several times.
 function datagrams.attach(a)
   local line = a:line(a.dice:pick { "tcp", "websocket" })
   line:write(packets.hello(a))
@@ -126,7 +125,7 @@ function datagrams.attach(a)
     if before then before:close() end
     local take = line.udp.take
     line.udp.take = function(self, bytes) pcall(take, self, bytes) end
-    if a.dice:chance(30) then line:reset() end -- the stream goes first
+    if a.dice:chance(30) then line:reset() end -- the stream ends first
     misuse(a, line.udp)
     if line.tcp:is_closing() then return end
   end

@@ -1,10 +1,10 @@
---- Choices by chance, the same for the same seed: numbers, bytes, names, and ways to spoil what was right.
+--- Random choices, the same for the same seed: numbers, bytes, names, and ways to spoil valid bytes.
 local random = require "tests.random"
 
 local Dice = {}
 Dice.__index = Dice
 
--- Where lengths, counts and ids change their meaning.
+-- Numbers at which lengths, counts and ids change their meaning.
 local EDGES = {
   0, 1, 2, 3, 4, 7, 8, 15, 16, 127, 128, 255, 256, 1023, 1024, 4095, 4096, 4097, 65535, 65536, 2 ^ 20,
   2 ^ 31 - 1, 2 ^ 31, 2 ^ 32 - 2, 2 ^ 32 - 1,
@@ -23,13 +23,13 @@ function Dice.new(seed)
 end
 
 
---- Another one, whose numbers follow from this one's.
+--- Returns another dice, whose numbers follow from the numbers of this one.
 function Dice:child()
   return Dice.new(self.roll(2 ^ 30) + 7919)
 end
 
 
---- A whole number from `least` to `most`.
+--- Returns a whole number from `least` to `most`.
 function Dice:number(least, most)
   return least + self.roll(most - least + 1) - 1
 end
@@ -46,7 +46,7 @@ function Dice:pick(list)
 end
 
 
---- One of { weight, value }.
+--- Returns a value of a list of { weight, value }.
 function Dice:pick_weighted(list)
   local sum = 0
   for _, item in ipairs(list) do sum = sum + item[1] end
@@ -58,7 +58,7 @@ function Dice:pick_weighted(list)
 end
 
 
---- A number of which some reader may think too little.
+--- Returns a number that some reader may forget to handle.
 function Dice:edge()
   return self:pick(EDGES)
 end
@@ -71,7 +71,7 @@ function Dice:bytes(most)
 end
 
 
---- A name, perhaps one that cannot be.
+--- Returns a name, which may be invalid.
 function Dice:name()
   return self:chance(50) and "guest " .. self.roll(50) or self:pick(NAMES)
 end
@@ -87,11 +87,11 @@ local SPOIL = {
   function(dice, bytes) return bytes:sub(dice.roll(#bytes)) end,
   function(dice, bytes) return bytes .. dice:bytes(20) end,
   function(_, bytes) return bytes .. bytes end,
-  function(dice, bytes) -- something in between
+  function(dice, bytes) -- inserts bytes
     local at = dice.roll(#bytes)
     return bytes:sub(1, at) .. dice:bytes(8) .. bytes:sub(at + 1)
   end,
-  function(dice, bytes) -- four bytes that are a number
+  function(dice, bytes) -- changes four bytes, which may be a number
     local at, value = dice.roll(#bytes), dice:edge()
     local number = {}
     for i = 1, 4 do
@@ -103,7 +103,7 @@ local SPOIL = {
 }
 
 
---- These bytes with one to four faults.
+--- Returns these bytes with one to four faults.
 function Dice:spoil(bytes)
   for _ = 1, self:number(1, 4) do
     if #bytes > 0 then bytes = self:pick(SPOIL)(self, bytes) end
@@ -112,7 +112,7 @@ function Dice:spoil(bytes)
 end
 
 
---- Values as JSON has them, some of them deep, long or odd.
+--- Values that JSON can express, some of them deep, long or unusual.
 function Dice:json()
   return self:pick_weighted {
     { 4, tostring(self:number(-5, 100)) },

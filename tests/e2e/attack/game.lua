@@ -1,4 +1,4 @@
---- The game that is attacked: it has something of everything that waits, asks, ticks or goes away by itself.
+--- The game under attack. It uses every kind of handler and room that waits, asks, ticks or ends by itself.
 
 local game = {}
 
@@ -18,7 +18,7 @@ local VERSION = %d
 local game = { config = { tick_rate = 50 }, rooms = {}, on_message = {}, channels = { maps = true } }
 local on = game.on_message
 
--- Where the honest play.
+-- The room in which the honest players play.
 local hall = { on_message = {} }
 function hall.on_join(room, peer) perigee.sleep(0.005) end
 function hall.on_message.said(room, peer, n)
@@ -26,7 +26,7 @@ function hall.on_message.said(room, peer, n)
 end
 function hall.on_broadcast(room, peer, data) return #data < 1000 and data or false end
 
--- Rooms that anybody makes, and that think about who may join.
+-- Rooms that any client makes, and whose on_join waits.
 local slow = { auto_create = true, auto_delete = 0.5, capacity = 8, tick_rate = 20, on_message = {} }
 function slow.on_create(room)
   perigee.sleep(0.02)
@@ -129,7 +129,7 @@ return game
 ]]
 
 
---- The game's text; versions differ in nothing else.
+--- Returns the game's text; versions differ only in their number.
 ---@param version integer
 ---@return string
 function game.text(version)

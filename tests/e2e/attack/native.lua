@@ -1,4 +1,4 @@
---- Attacks in packets, over whatever carries them: TCP, TLS, WebSockets, UDP.
+--- Attacks by packets over all transports: TCP, TLS, WebSockets, UDP.
 local corpus = require "tests.e2e.corpus"
 local packet = require "tests.e2e.packet"
 local packets = require "tests.e2e.attack.packets"
@@ -11,7 +11,7 @@ local START, TURNS, SNAPSHOT_ASK = 129, 130, 132
 local INPUTS = corpus.read()
 
 
--- Connects and is let in, or not.
+-- Connects, and may be refused.
 local function come(a, kind, fields)
   local line = a:line(kind)
   line:write(packets.hello(a, fields))
@@ -27,7 +27,7 @@ local function join(a, line, name)
 end
 
 
---- Says many things that may be said, and some that may not.
+--- Sends many packets, most of them allowed.
 function native.babbles(a)
   local line = come(a)
   for _ = 1, a.dice:number(5, 60) do
@@ -41,7 +41,7 @@ function native.babbles(a)
 end
 
 
---- The same all at once, so that everything waits for what is before it.
+--- Sends such packets all at once, so that each waits for those before it.
 function native.bursts(a)
   local line = a:line()
   local bytes = { packets.hello(a) }
@@ -53,7 +53,7 @@ function native.bursts(a)
 end
 
 
---- Comes and goes on as no client would.
+--- Connects, and continues in a way in which no client does.
 function native.begins_wrong(a)
   local line = a:line()
   local bytes = a.dice:chance(50) and a.dice:spoil(packets.hello(a)) or packets.any(a)
@@ -62,7 +62,7 @@ function native.begins_wrong(a)
 end
 
 
---- Says nothing more in the middle of something, or very slowly.
+--- Stops in the middle of a packet, or sends very slowly.
 function native.hangs(a)
   local line = a:line()
   if a.dice:chance(60) then line:write(packets.hello(a)) end
@@ -80,7 +80,7 @@ function native.hangs(a)
 end
 
 
---- Announces more than comes.
+--- Announces more bytes than it sends.
 function native.announces(a)
   local line = a.dice:chance(70) and come(a) or a:line()
   local channel = a.dice:pick { 0, 2, 3, 1000 }
@@ -91,8 +91,8 @@ function native.announces(a)
 end
 
 
---- Loses its line and comes back, with the right token, another's, or one that is used up, perhaps twice at
---- once.
+--- Loses its connection and connects again, with the right token, with another one, or with a used one,
+--- perhaps twice at once.
 function native.comes_back(a)
   local line, welcome = come(a)
   if not welcome then return end
@@ -118,7 +118,7 @@ function native.comes_back(a)
 end
 
 
---- Asks for much and reads none of it.
+--- Requests much and reads no answers.
 function native.does_not_read(a)
   local line = come(a)
   local room = join(a, line, "slow:" .. a.dice.roll(3)) or 0
@@ -133,7 +133,7 @@ function native.does_not_read(a)
 end
 
 
---- Joins and leaves rooms that are being made, are full, or are about to go.
+--- Joins and leaves rooms that are being made, are full, or are about to end.
 function native.moves_about(a)
   local line = come(a)
   for _ = 1, a.dice:number(5, 40) do
@@ -154,7 +154,7 @@ function native.moves_about(a)
 end
 
 
---- Serves a plugin channel and answers as it likes, while another talks to it.
+--- Serves a plugin channel with random answers, while another client sends to it.
 function native.serves_a_channel(a)
   local line, other = come(a), come(a)
   line:control("CHANNEL_OPEN", packet.str8(a.dice:pick { "maps", "slow maps", "maps " .. a.dice.roll(5) }))
@@ -179,7 +179,7 @@ function native.serves_a_channel(a)
 end
 
 
---- Takes part in a match, for a while as it should.
+--- Takes part in a match, and follows the rules for a while.
 function native.plays_a_match(a)
   local line = come(a)
   if not join(a, line, "match:" .. a.dice.roll(3)) then return end
@@ -203,7 +203,7 @@ function native.plays_a_match(a)
 end
 
 
---- Sends what the fuzzers found.
+--- Sends the fuzzers' inputs.
 function native.repeats_what_was_found(a)
   local line = a.dice:chance(70) and come(a) or a:line()
   for _ = 1, a.dice:number(1, 4) do

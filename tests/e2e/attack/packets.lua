@@ -17,7 +17,7 @@ local function room_of(a) return a.dice:chance(85) and a.dice:pick(a.known.rooms
 local function peer_of(a) return a.dice:chance(85) and a.dice:pick(a.known.peers) or a.dice:edge() end
 
 
---- The name of a room that may be joined, or not.
+--- Returns the name of a room, which may not exist.
 function packets.room_name(a)
   local name = a.dice:pick(ROOMS)
   if name:sub(-1) == ":" then return name .. a.dice.roll(6) end
@@ -35,7 +35,7 @@ function packets.hello_fields(a)
 end
 
 
---- A HELLO, mostly of one who knows no schema, else of one who knows the game's, or another.
+--- Returns a HELLO. Most have no hash; the others have the hash of the game or another one.
 ---@param fields? table
 function packets.hello(a, fields)
   local payload = packet.hello(fields or packets.hello_fields(a))
@@ -60,7 +60,7 @@ local function hashes(a)
 end
 
 
--- Of channel 3, as a member of a match sends them, by type.
+-- Packets of channel 3, as members of a match send them, by type.
 local LOCKSTEP = {
   function(a) -- ENTER
     local knows = a.dice:chance(20)
@@ -84,7 +84,7 @@ local LOCKSTEP = {
 }
 
 
---- One of lockstep's packets.
+--- Returns a packet of lockstep.
 function packets.lockstep(a, packet_type)
   packet_type = packet_type or a.dice.roll(6)
   return packet.encode {
@@ -133,7 +133,7 @@ local KINDS = {
     p.payload = packet.u32(a.dice:chance(50) and 0 or room_of(a))
       .. ('["%s",%s]'):format(a.dice:pick(MESSAGES), a.dice:json())
   end },
-  { 6, function(a, p) -- messages of the schema, and of none
+  { 6, function(a, p) -- messages with and without a schema
     p.channel, p.type = 2, a.dice.roll(9)
     p.payload = packet.u32(a.dice:chance(50) and 0 or room_of(a)) .. a.dice:bytes(60)
   end },
@@ -155,7 +155,7 @@ local KINDS = {
 }
 
 
---- One packet.
+--- Returns a packet.
 ---@return string
 function packets.any(a)
   if a.dice:chance(8) then return packets.lockstep(a) end

@@ -1,5 +1,5 @@
---- Those who play by the rules while others attack: each says numbers in the hall, hears those of all others
---- in order and without a gap, has its pings answered in time, and is never disconnected.
+--- Honest players during the attacks. Each sends numbers in the hall, gets the numbers of all others in order
+--- and without a gap, gets answers to its pings in time, and is never disconnected.
 local packet = require "tests.e2e.packet"
 local udp_client = require "tests.e2e.udp_client"
 local uv = require "luv"
@@ -8,7 +8,7 @@ local web_socket = require "tests.e2e.web_socket"
 
 local ROOM = "hall"
 local SAY_EVERY = 0.1 -- seconds
-local AGAIN_AFTER = 10 -- numbers that a traveller says on one line
+local AGAIN_AFTER = 10 -- numbers that a traveller sends over one connection
 
 local Players = {}
 Players.__index = Players
@@ -33,7 +33,7 @@ end
 -- Handles a line of the game in the hall: sender, number, and the version that passed it on.
 function Players:take_said(player, name, number)
   local speaker = self.list[name]
-  if not speaker then return end -- one of the others
+  if not speaker then return end -- not a number of another player
   local last = player.got[name]
   if last and number ~= last + 1 then
     player.wrong = player.wrong or ("heard %s say %d after %d"):format(name, number, last)
@@ -52,14 +52,14 @@ function Players:take(player, event)
     player.asked_at = nil
   elseif event.name == "PING" then
     player:control("PONG", event.value)
-  else -- answers are what the player itself waits for
+  else -- the player itself waits for answers
     return (event.ref or 0) == 0 and event.name ~= "END" and event.name ~= "WELCOME"
   end
   return true
 end
 
 
--- Says HELLO and enters the hall.
+-- Sends HELLO and joins the hall.
 function Players:enter(player, name)
   player.name, player.got, player.said, player.spoken = name, {}, 0, {}
   player:hello { name = name }
@@ -69,7 +69,7 @@ function Players:enter(player, name)
 end
 
 
--- Fails with the server's log.
+-- Fails with the server's log as the message.
 function Players:fail(player, what, ...)
   self.perigee:fail(player.name .. " " .. what:format(...))
 end
@@ -88,7 +88,7 @@ function Players:check(player)
 end
 
 
--- Says the next number, and keeps it for the case that the line is lost.
+-- Sends the next number, and keeps it in case the connection is lost.
 local function say(player)
   player.said = player.said + 1
   player.spoken[player.said] = packet.encode { channel = 2, type = 0, flags = packet.RELIABLE,
@@ -102,7 +102,7 @@ local function say(player)
 end
 
 
--- Counts what a session has to acknowledge, from so many on.
+-- Counts the packets that the session must acknowledge, from this count on.
 local function count_reliable(player, from)
   local cut = player.cut
   player.reliable_in = from
@@ -114,7 +114,7 @@ local function count_reliable(player, from)
 end
 
 
---- Has one come by this way, "tcp", "websocket", "udp" or "attached", and play until `stop`.
+--- Makes a player connect by "tcp", "websocket", "udp" or "attached", and play until `stop`.
 ---@param again? fun(player: table): table what it does now and then, which gives the player who goes on
 function Players:start(name, way, again)
   local player = COME[way](self.perigee)
@@ -135,7 +135,7 @@ function Players:start(name, way, again)
 end
 
 
--- Another connection of the session whose line is lost: what was not heard is said again.
+-- Opens another connection of a session whose connection is lost, and sends again what was not acknowledged.
 function Players:resume(lost)
   local player = self.perigee:raw()
   count_reliable(player, lost.reliable_in)
@@ -149,7 +149,7 @@ function Players:resume(lost)
 end
 
 
---- One who loses its line now and then, and goes on.
+--- A player that loses its connection now and then, and resumes.
 function Players:start_traveller(name)
   self:start(name, "tcp", function(player)
     player:reset()
@@ -158,7 +158,7 @@ function Players:start_traveller(name)
 end
 
 
---- A text peer, which says lines.
+--- A text peer that sends lines.
 function Players:start_text(name)
   local player = self.perigee:text(name)
   player.name, player.got, player.said = name, {}, 0
@@ -181,7 +181,7 @@ function Players:start_text(name)
 end
 
 
---- Somebody new every second, who is let in, joins and leaves, until `is_over()`.
+--- A new client every second, which connects, joins and leaves, until `is_over()`.
 function Players:start_newcomers(is_over)
   wait.start_task(function()
     while not is_over() do
@@ -198,7 +198,7 @@ function Players:start_newcomers(is_over)
 end
 
 
---- Ends it: everybody has heard everything.
+--- Ends the play: all players have received everything.
 function Players:stop()
   self.is_over = true
   wait.for_true(function()

@@ -1,4 +1,4 @@
---- Attacks on what is for operators and LLMs: the admin listener with MCP, and the control socket.
+--- Attacks on the interfaces for operators and LLMs: the admin listener with MCP, and the control socket.
 local cjson = require "cjson"
 local game = require "tests.e2e.attack.game"
 local McpClient = require "tests.e2e.mcp_client"
@@ -14,7 +14,7 @@ local TOOLS = {
   { 6, "nap" }, { 4, "served" }, { 4, "asking" }, { 3, "echo" }, { 3, "rooms" }, { 3, "peers" },
   { 3, "stats" }, { 3, "logs" }, { 3, "errors" }, { 2, "oops" }, { 1, "reload" }, { 1, "check" }, { 1, "?" },
 }
--- Arguments of the tools that need some.
+-- Arguments of the tools that need arguments.
 local ARGUMENTS = {
   nap = function(a) return { seconds = a.dice:pick { 0, 0.05, 0.5, 5, -1 } } end,
   echo = function(a) return { text = ("x"):rep(a.dice:number(0, 100)) } end,
@@ -31,7 +31,7 @@ local URIS = {
 }
 
 
--- The parameters of a call of some tool, perhaps with what is another's.
+-- Returns the parameters of a tool call, perhaps with ids of others.
 local function call(a)
   local tool = a.dice:pick_weighted(TOOLS)
   local arguments = ARGUMENTS[a.dice:chance(5) and "nap" or tool]
@@ -87,7 +87,7 @@ local function open(a)
 end
 
 
--- The data received may be cut by the data sent.
+-- Sending may have cut the received data.
 local function read_anything(client)
   client.cut = function(buffer, from)
     if from > #buffer then return nil, from end
@@ -97,7 +97,7 @@ local function read_anything(client)
 end
 
 
---- Speaks MCP, as it should and as it should not, and leaves in the middle.
+--- Speaks MCP, partly wrongly, and leaves in the middle.
 function tools.speaks_mcp(a)
   local client = open(a)
   read_anything(client)
@@ -111,7 +111,7 @@ function tools.speaks_mcp(a)
     elseif way == 10 then
       client:send(a.dice:pick { "DELETE", "PUT", "OPTIONS", "GET" },
         { target = a.dice:pick { "/mcp", "/", "/metrics", "/mcp/x" } })
-    elseif way == 11 then -- a length that is a lie
+    elseif way == 11 then -- a wrong length
       client:send("POST", { fields = { "Content-Length: " .. a.dice:edge() } })
       client:write(body(a, client))
     else

@@ -1,4 +1,4 @@
---- Attacks in lines, HTTP and WebSocket frames: the text port, and what the game's port takes from browsers.
+--- Attacks by lines, HTTP and WebSocket frames, on the text port and on the game's port.
 local frames = require "tests.e2e.frames"
 local packets = require "tests.e2e.attack.packets"
 local web_socket = require "tests.e2e.web_socket"
@@ -33,7 +33,7 @@ local function line_of(a)
 end
 
 
---- Says lines on the text port.
+--- Sends lines on the text port.
 function web.says_lines(a)
   local sink = a:sink(a.perigee.text_port)
   for _ = 1, a.dice:number(1, 40) do
@@ -49,7 +49,7 @@ function web.says_lines(a)
 end
 
 
--- A request with faults here and there.
+-- Returns a request with some faults.
 local function request(a)
   local dice = a.dice
   local method = dice:pick { "GET", "GET", "HEAD", "POST", "get", "OPTIONS", "PRI" }
@@ -127,7 +127,7 @@ function web.sends_frames(a)
 end
 
 
---- One message in very many pieces, with others between them, that perhaps never ends.
+--- Sends one message in very many pieces, with others between them. The message may never end.
 function web.sends_fragments(a)
   local sink = a:sink(a.perigee.port)
   sink:write(upgrade(a)):write(frames.encode(frames.BINARY, packets.hello(a)))
@@ -143,7 +143,7 @@ function web.sends_fragments(a)
 end
 
 
---- Speaks something else than what the port is for.
+--- Speaks another protocol than that of the port.
 function web.mistakes_the_port(a)
   local ports = { a.perigee.port, a.perigee.text_port, a.target.admin_port }
   local sink = a:sink(a.dice:pick(ports))

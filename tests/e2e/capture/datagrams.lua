@@ -61,7 +61,7 @@ stories["datagrams"] = function(threads)
     on_packet(item)
     on_capture(item.key and ("LATEST %d"):format(item.order) or item.kind, bob.by_udp[#bob.by_udp])
   end
-  -- The server sends by UDP once something of the client has come there.
+  -- The server sends by UDP after it has received something from the client by UDP.
   udp_client.broadcast(bob, hall, "by a datagram")
   ann:expect "BROADCAST"
   ann:broadcast(hall, "unreliable")

@@ -59,7 +59,7 @@ end
 
 local START, TURNS, PACE, SNAPSHOT_ASK, SNAPSHOT, TREE_ASK, DESYNC, WAITING, END =
   129, 130, 131, 132, 133, 134, 135, 136, 137
-local NO_ACK = { without = "ACK" } -- which come when their time has
+local NO_ACK = { without = "ACK" } -- ACKs come at their own time
 
 stories["lockstep"] = function(threads)
   local story = Story.start(threads, {
@@ -123,7 +123,7 @@ stories["lockstep"] = function(threads)
   send(bob, 3, u32(room) .. u32(1)) -- NEED
   bob:expect("PACKET", { type = TURNS, flags = RELIABLE })
 
-  -- One who watches, and gets somebody's state.
+  -- A client that watches, and gets the state of a member.
   local cid = story:client("cid", NO_ACK)
   cid:join "match:1"
   send(cid, 1, enter(1, 1))

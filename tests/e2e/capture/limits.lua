@@ -1,4 +1,4 @@
---- Ends by limits, by time, and of the server.
+--- Ends by limits, by deadlines, and by the end of the server.
 local frames = require "tests.e2e.frames"
 local HttpClient = require "tests.e2e.http_client"
 local packet = require "tests.e2e.packet"
@@ -128,7 +128,7 @@ stories["stop"] = function(threads)
   return story
 end
 
--- With threads nobody answers at the main port any more by then.
+-- With threads, the main port answers no requests any more at that time.
 stories["stop, without threads"] = function(threads)
   if threads > 0 then return nil end
   local story = Story.start(threads, { game = Story.GAME })

@@ -182,7 +182,7 @@ local function endings(story)
     client:expect "END"
   end
   closed("a bad priority", packet.encode { type = 1, priority = 4 }, "Protocol")
-  if story.transport == "tls" then return end -- where a connection takes so long
+  if story.transport == "tls" then return end -- TLS connections take that long
   closed("no HELLO", packet.encode { type = 10 }, "Protocol")
   closed("HELLO that is too short", packet.encode { type = 1, payload = "\1" }, "Protocol")
   closed("a second HELLO", hello .. hello, "Protocol")
@@ -241,14 +241,14 @@ stories["sessions"] = function(threads)
     return client:hello { name = "anybody", resume = old.welcome.resume, received = received }
   end
 
-  -- On another connection while the old one stands.
+  -- On another connection while the old one still exists.
   local again = resume("bob again", bob, 0)
   bob:expect("CLOSING", { code = "Replaced" })
   bob:expect "END"
   again:expect "JOINED"
   again:expect "ACK"
 
-  -- After a connection is lost, with what was sent meanwhile.
+  -- After the loss of a connection, with packets that were sent meanwhile.
   again:reset()
   story.perigee:wait_log "suspended"
   ann:send(0, "send", "bob")
@@ -260,7 +260,7 @@ stories["sessions"] = function(threads)
   third:expect "ACK"
   third:expect("MESSAGE", { message = "marked" })
 
-  -- Counts that cannot be.
+  -- Impossible counts.
   local wrong = story:raw "a count that cannot be"
   wrong:control("HELLO", packet.hello { name = "x", resume = third.welcome.resume, received = 99 })
   wrong:expect_rejected "Protocol"

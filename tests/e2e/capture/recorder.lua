@@ -33,7 +33,7 @@ local function number(bytes)
 end
 
 
---- Values of a server: ids get the names of what they stand for when it is known.
+--- Names of a server's values: ids have names once their meaning is known.
 ---@param perigee table the server
 function Recorder.new(perigee)
   return setmetatable({
@@ -42,7 +42,7 @@ function Recorder.new(perigee)
 end
 
 
---- Names an id that the server has given.
+--- Gives a name to an id of the server.
 ---@param kind "peer"|"room"
 function Recorder:name(kind, id, label)
   self.names[kind][id] = self.names[kind][id] or "<" .. label .. ">"
@@ -51,7 +51,7 @@ end
 
 -- --- Payloads ---
 
--- A cursor over the payload of a packet, that writes down what it passes.
+-- A cursor over the payload of a packet, which records the fields that it passes.
 local Line = {}
 Line.__index = Line
 
@@ -63,7 +63,7 @@ function Line:take(size)
 end
 
 
--- The folder of the game is another one each time, and its hash is not the protocol's.
+-- The folder of the game differs in each run, and its hash is not that of the protocol.
 function Line:put_text(size)
   local text, folder = self:take(size), self.capture.perigee.folder
   local from, to = text:find(folder, 1, true)
@@ -77,7 +77,7 @@ function Line:add(text)
 end
 
 
--- The next bytes: in hex, or by a name where they have one.
+-- Records the next bytes: in hex, or by their name.
 function Line:put(size, name_of)
   local bytes = self:take(size)
   local name = #bytes == size and name_of and name_of(bytes)
@@ -101,7 +101,7 @@ local function id_field(kind)
 end
 
 
--- The first value of its kind is <match 1>, the next other one <match 2>, and so on.
+-- Names the first value of its kind <match 1>, the next different one <match 2>, and so on.
 local function counted_field(kind)
   return function(line)
     line:put(4, function(bytes)
@@ -160,13 +160,13 @@ local FIELD = {
   rooms = function(line)
     for _ = 1, number(line:put(2)) do line:fields "room str8 u32" end
   end,
-  -- With code Unavailable seconds follow.
+  -- With code Unavailable, the seconds follow.
   ending = function(line)
     local code = number(line:put(2))
     line:fields "str16"
     if code == 24 then line:put(2) end
   end,
-  text = function(line) -- what is left
+  text = function(line) -- the remaining bytes
     if line.at <= #line.bytes then line:add(quoted(line:take(#line.bytes))) end
   end,
   turns = function(line)
@@ -224,12 +224,12 @@ local function fields_of(event, served)
 end
 
 
--- One line for a packet: what it is called, its header's fields in decimal, and its payload.
+-- Returns one line for a packet: its name, the fields of its header in decimal, and its payload.
 function Recorder:packet_line(event, served)
   local name, list = fields_of(event, served)
   local line = setmetatable({ capture = self, bytes = event.payload, at = 1 }, Line)
   line:fields(list)
-  line:add(hex(event.payload:sub(line.at))) -- what no field has
+  line:add(hex(event.payload:sub(line.at))) -- bytes behind all fields
   local head = table.concat({ event.channel, event.type, event.priority, event.flags, event.ref,
     #event.payload }, " ")
   return (("%-14s %s : %s"):format(name, head, table.concat(line, " ")):gsub(" $", ""))
@@ -238,7 +238,7 @@ end
 
 -- --- Connections ---
 
--- Ids get their names before the line that has them first is written.
+-- Ids get their names before the line that contains them first is written.
 function Recorder:learn(label, event)
   if event.name == "WELCOME" then self:name("peer", event.peer, label) end
   if event.name == "JOINED" then self:name("room", event.room, event.room_name) end
@@ -255,7 +255,7 @@ function Recorder:open(label)
 end
 
 
--- Calls `record` with each event and its bytes as it comes, and notes the end.
+-- Calls `record` with each event and its bytes, and records the end.
 local function tap(client, lines, record)
   local cut, push = client.cut, client.push
   function client.cut(buffer, from)
@@ -279,7 +279,7 @@ local function tap(client, lines, record)
 end
 
 
---- Writes down the packets that come to a binary client.
+--- Records the packets of a binary client.
 ---@param label string names it, and its peer
 ---@param o? table { only: the name of the packets that count; without: the name of those that do not;
 --- serves: channels that it serves, on which payloads begin with a peer id }
@@ -291,7 +291,7 @@ function Recorder:packets(client, label, o)
     self:learn(label, event)
     if o.only and o.only ~= event.name or o.without == event.name then return end
     local line = self:packet_line(event, o.serves or {})
-    local may_repeat = event.channel == 3 and event.flags == 0 -- as often as time lets it
+    local may_repeat = event.channel == 3 and event.flags == 0 -- their number depends on time
     if may_repeat and lines[line] then return end
     lines[line] = may_repeat
     table.insert(lines, line)
@@ -304,7 +304,7 @@ function Recorder:packets(client, label, o)
 end
 
 
--- A guest is known from the line that greets it.
+-- The line that greets a guest has its name.
 function Recorder:quoted_line(label, text)
   local guest = text:match "^%* connected as guest%-(%d+)"
   if guest then self:name("peer", tonumber(guest), label) end
@@ -314,7 +314,7 @@ function Recorder:quoted_line(label, text)
 end
 
 
---- Writes down the lines that come to a text peer.
+--- Records the lines of a text peer.
 function Recorder:lines(client, label)
   local lines = self:open(label)
   client.label = label
@@ -342,7 +342,7 @@ local function answer_lines(lines, bytes)
 end
 
 
---- Writes down the answers that come to a client of HTTP.
+--- Records the answers to a client of HTTP.
 function Recorder:answers(client, label)
   local lines = self:open(label)
   client.label = label
@@ -350,8 +350,8 @@ function Recorder:answers(client, label)
 end
 
 
---- Writes down WebSocket frames: the header's two bytes and the payload, which is shown by packets where
---- it is binary.
+--- Records WebSocket frames: the two bytes of the header, and the payload, which is recorded as packets if it
+--- is binary.
 function Recorder:frames(client, label)
   local lines = self:open(label)
   client.label = label
@@ -374,7 +374,7 @@ function Recorder:frames(client, label)
 end
 
 
---- Everything so far, in the order in which the connections were opened.
+--- Returns everything so far, in the order in which the connections were opened.
 ---@return string
 function Recorder:text()
   local out = {}

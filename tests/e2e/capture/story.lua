@@ -13,7 +13,7 @@ local web_socket = require "tests.e2e.web_socket"
 local Story = {}
 Story.__index = Story
 
--- For each transport, a function that connects a client, which has sent nothing yet.
+-- Functions by transport that connect a client, which has sent nothing yet.
 local CONNECT = {
   tcp = function(perigee) return Client.connect(perigee.port, { pong = false }) end,
   tls = function(perigee) return Client.connect(perigee.port, { pong = false, tls = {} }) end,
@@ -44,7 +44,7 @@ function Story.start(threads, o)
 end
 
 
---- A client whose packets are written down.
+--- Returns a client whose packets are recorded.
 function Story:raw(label, o)
   local client = CONNECT[self.transport or "tcp"](self.perigee)
   if o and o.has_schema then
@@ -54,21 +54,21 @@ function Story:raw(label, o)
 end
 
 
---- The same, and it has said HELLO.
+--- Returns such a client after its HELLO.
 function Story:client(label, o)
   local client = self:raw(label, o)
   return client:hello { name = o and o.name or label, hash = o and o.hash, token = o and o.token }
 end
 
 
---- Waits for what may come by a datagram of its own, where the client has UDP.
+--- Waits for packets that may come in a datagram of their own, if the client has UDP.
 function Story.expect_any(client, name, fields)
   if client.by_udp then return udp_client.expect(client, name, fields) end
   return client:expect(name, fields)
 end
 
 
---- An answer to a request, with names for what differs from run to run.
+--- Returns the answer to a request, with names for values that differ in each run.
 ---@return string line
 function Story.answer_line(perigee, bytes)
   local answer, hex = udp_wire.read_answer(bytes), Recorder.hex
@@ -87,7 +87,7 @@ function Story.answer_line(perigee, bytes)
 end
 
 
---- A socket whose answers to requests by UDP are written down.
+--- Returns a socket whose answers to UDP requests are recorded.
 function Story:requests(label)
   local perigee, lines = self.perigee, self.capture:open(label)
   local one = { socket = uv.new_udp(), count = 0 }
@@ -107,7 +107,7 @@ function Story:requests(label)
 end
 
 
---- A client key for a request of one who comes alone.
+--- A client key for a request to connect by UDP alone.
 function Story.new_key()
   return select(2, udp_wire.key_pair())
 end

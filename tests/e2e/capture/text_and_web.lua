@@ -1,4 +1,4 @@
---- Text peers, frames of WebSockets, what pages hear while a game is made, and HTTP.
+--- Text peers, frames of WebSockets, notifications for pages during development, and HTTP.
 local frames = require "tests.e2e.frames"
 local HttpClient = require "tests.e2e.http_client"
 local packet = require "tests.e2e.packet"
@@ -227,7 +227,7 @@ stories["http"] = function(threads)
 end
 
 
--- The admin listener, whose answers have heads of their own.
+-- The admin listener, whose answers have other heads.
 stories["admin"] = function(threads)
   local token = "0123456789abcdef-secret"
   local story = Story.start(threads, {
@@ -266,7 +266,7 @@ stories["admin"] = function(threads)
   local PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
   post("no session", TYPES, PING)
   post("a session that nobody has", TYPES .. "Mcp-Session-Id: " .. ("0"):rep(48) .. "\r\n", PING)
-  local guesses = {} -- whose answers come late
+  local guesses = {} -- its answers come late
   for i = 1, 6 do
     guesses[i] = story.capture:answers(HttpClient.connect(port), "wrong token " .. i)
     guesses[i]:write("POST /mcp HTTP/1.1\r\n" .. HOST .. "Authorization: Bearer wrong\r\n\r\n")
