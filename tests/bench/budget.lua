@@ -7,11 +7,11 @@ local now = require "tests.bench.clock"
 local FOLDER = "tests/bench/budget/"
 local TIGHT = { "loop", "collatz", "recursion" }
 local TYPICAL = { "bodies", "query", "tables", "text", "grid", "objects" }
-local RUNS = 4 -- in a process, after one to warm up; the best counts
+local RUNS = 4 -- runs in a process, after one to warm up; the best run counts
 local PROFILE_MODE = "li1000000" -- as in src/script/guard/interrupt.c
--- Iterations after which the JIT compiles a loop. It decides where traces begin, and so by some
--- tenths how quick a program is; each round has another, that no program is judged by one such choice.
-local HOT_LOOP, HOT_LOOP_STEP = 56, 2 -- LuaJIT's own, and from round to round
+-- Iterations after which the JIT compiles a loop. This number decides where traces begin, which changes the
+-- speed of a program by some tenths. Each round has another number, so that no single choice decides.
+local HOT_LOOP, HOT_LOOP_STEP = 56, 2 -- LuaJIT's own number, and the step from round to round
 
 local function best_of(run)
   run()
@@ -24,7 +24,7 @@ local function best_of(run)
   return best
 end
 
--- Runs this file again, for one measurement. Seconds.
+-- Runs this file in a new process for one measurement; returns seconds.
 local function measure(...)
   local pipe = io.popen(table.concat({ "luajit", "tests/bench/budget.lua", ... }, " "))
   local seconds = tonumber((pipe:read "*l"))
@@ -32,7 +32,7 @@ local function measure(...)
   return assert(seconds, "a measurement failed")
 end
 
--- The value below which that part of the list lies.
+-- Returns the value below which that part of the list lies.
 local function quantile(values, part)
   table.sort(values)
   return values[math.ceil(#values * part)]
@@ -44,7 +44,8 @@ local function hot_loop(round)
   return HOT_LOOP + (round % 2 == 0 and -1 or 1) * steps * HOT_LOOP_STEP
 end
 
--- Both ways in turn, round after round: the times without, and what the tests multiply them by.
+-- Measures both ways in turn, round after round: the times without the tests, and the ratios of the times
+-- with them.
 local function compare(rounds, name)
   local plain, ratios = {}, {}
   for round = 1, rounds do

@@ -1,5 +1,5 @@
-// Sockets of the load generator: connecting, joining, reading and checking what
-// arrives, and the look at the server's memory in /proc.
+// Sockets of the load generator: connects, joins, reads and checks input, and reads the
+// server's memory from /proc.
 #include "client.h"
 
 #include <arpa/inet.h>
@@ -104,7 +104,8 @@ void client_open(Load *load, Client *client) {
   client_write_once(load, client, &hello);
 }
 
-// With a reset, so that no port stays in TIME_WAIT; the server has closed before.
+// Closes with a reset, so that no port stays in TIME_WAIT. The server has closed
+// before.
 void client_close(Client *client) {
   const struct linger reset = {.l_onoff = 1, .l_linger = 0};
   setsockopt(client->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
@@ -222,7 +223,7 @@ static const uint8_t *read_packets(Load *load, Client *client, const uint8_t *at
   return at;
 }
 
-// The same for messages, whose packets have to be whole.
+// Does the same for messages, which must contain whole packets.
 static const uint8_t *read_messages(Load *load, Client *client, const uint8_t *at,
                                     const uint8_t *end) {
   if (client->is_asking) {

@@ -1,5 +1,5 @@
---- Processor time of this thread in seconds, as the machine may have other things to do; os.clock goes
---- in steps of milliseconds once the profiler has been started.
+--- Returns the processor time of this thread in seconds, because the machine may have other things to do.
+--- os.clock has steps of milliseconds once the profiler runs.
 local ffi = require "ffi"
 
 ffi.cdef [[

@@ -10,7 +10,7 @@ static void add_thread(CpuTimes *times, const char *path, const char *id) {
   unsigned long long ran = 0;
   snprintf(file, sizeof file, "%s/%s/schedstat", path, id);
   FILE *stat = fopen(file, "r");
-  if (!stat) return;  // it has ended
+  if (!stat) return;  // the thread has ended
   if (times->count < CPU_THREADS_MAX && fscanf(stat, "%llu", &ran) == 1) {
     times->threads[times->count].id = atoi(id);
     times->threads[times->count++].ns = ran;

@@ -1,4 +1,4 @@
-// The processor time of a server's threads, from /proc; exact while they wait.
+// The processor time of a server's threads, from /proc. It is exact while they wait.
 #pragma once
 
 #include <stdint.h>
@@ -6,7 +6,7 @@
 enum { CPU_THREADS_MAX = 64 };
 
 typedef struct CpuTimes {
-  int pid;  // that of the first thread, too
+  int pid;  // process, and id of its first thread
   uint32_t count;
   struct {
     int id;
@@ -15,13 +15,12 @@ typedef struct CpuTimes {
 } CpuTimes;
 
 typedef struct CpuUse {
-  uint64_t all_ns;    // of all threads
-  uint64_t first_ns;  // of the first one, in which scripts run
-  uint64_t
-      busiest_ns;  // of the one that ran most: it is busy when the server can no more
+  uint64_t all_ns;      // time of all threads
+  uint64_t first_ns;    // time of the first thread, in which scripts run
+  uint64_t busiest_ns;  // time of the busiest thread, which limits the server
 } CpuUse;
 
-/// Ends the program when there is no such process.
+/// Ends the program if the process does not exist.
 CpuTimes cpu_times(int pid);
 
 /// Returns the processor time used since `before`.

@@ -7,7 +7,7 @@ local ffi = require "ffi"
 package.path = "./?.lua;lua/?.lua;" .. package.path
 
 local ENTITIES = 10000
-local RUNS = 300 -- in a process, after some to warm up; the best counts
+local RUNS = 300 -- runs in a process, after some to warm up; the best run counts
 local TARGET_MS = 0.2 -- for two components
 local DT = 0.05
 
@@ -16,7 +16,7 @@ ffi.cdef [[
   int clock_gettime(int which, Clock *clock);
 ]]
 
--- Seconds, of the clock that goes on steadily: that of the process is a coarse one while the profiler is on.
+-- Returns seconds of the monotonic clock, because the clock of the process is coarse while the profiler runs.
 local clock = ffi.new "Clock"
 local function now()
   ffi.C.clock_gettime(1, clock)
@@ -38,7 +38,7 @@ local function move(position, velocity)
   position.y = position.y + velocity.y * DT
 end
 
--- Entities of which each has a position, and those that `has_velocity` names a velocity.
+-- Makes entities with a position, and a velocity if `has_velocity` returns true.
 local function fill(world, has_velocity)
   local positions, velocities = {}, {}
   for i = 1, ENTITIES do
@@ -49,7 +49,7 @@ local function fill(world, has_velocity)
   return positions, velocities
 end
 
--- A case: both ways to do the same thing.
+-- A case: two ways to do the same work.
 local function moving(has_velocity)
   return function(world)
     local positions, velocities = fill(world, has_velocity)
@@ -160,7 +160,7 @@ local function measure_one(name, way)
   return best_of(way == "hand" and by_hand or by_query)
 end
 
--- Runs this file again, for one measurement. Milliseconds.
+-- Runs this file in a new process for one measurement; returns milliseconds.
 local function measure(name, way)
   local pipe = io.popen(("luajit tests/bench/ecs.lua one %q %s"):format(name, way))
   local seconds = tonumber((pipe:read "*l"))

@@ -1,4 +1,4 @@
-// The loop of the floor: accepting, reading, PINGs, and the end of each turn.
+// The loop of the floor: accepting, reading, PINGs, and the end of each iteration.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -17,8 +17,8 @@ static bool header_ok(const WireHeader *header) {
          (header->flags & both) != both && header->length <= WIRE_PAYLOAD_MAX;
 }
 
-// Handles the packets that are whole; returns the end of the last, or NULL when the
-// connection has to end.
+// Handles the whole packets; returns the end of the last one, or NULL if the connection
+// must end.
 static uint8_t *read_packets(Floor *floor, Conn *conn, uint8_t *at, uint8_t *end) {
   while (end - at >= WIRE_HEADER) {
     WireHeader header;
@@ -44,7 +44,7 @@ static void unmask(uint8_t *data, size_t size, const uint8_t mask[WS_MASK]) {
   for (; i < size; i++) data[i] ^= mask[i % WS_MASK];
 }
 
-// The same for messages, whose packets are whole.
+// Does the same for messages, which contain whole packets.
 static uint8_t *read_messages(Floor *floor, Conn *conn, uint8_t *at, uint8_t *end) {
   uint64_t length;
   size_t header;
@@ -119,7 +119,7 @@ static void on_accept(Floor *floor) {
   }
 }
 
-// PING for those whose time has come; who has not answered the last one has to go.
+// Sends due PINGs, and closes connections that have not answered the last one.
 static void ping_due(Floor *floor, uint64_t now) {
   while (floor->ring.next != &floor->ring && floor->ring.next->ping_at_ms <= now) {
     Conn *conn = floor->ring.next;

@@ -8,7 +8,7 @@ static bool name_ok(const uint8_t *name, size_t size) {
   return true;
 }
 
-// Answers go out as a RESPONSE where the packet asked for one.
+// Sends an answer, as a RESPONSE if the packet was a REQUEST.
 static size_t answer(Floor *floor, Conn *conn, const WireHeader *header,
                      uint16_t type) {
   bool asked = header->flags & WIRE_REQUEST;

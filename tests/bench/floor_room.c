@@ -1,4 +1,4 @@
-// Output: rooms, and one send for each member and turn.
+// Output: rooms, and one send for each member and iteration.
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ static void conn_watch(Floor *floor, Conn *conn, bool blocked) {
   epoll_ctl(floor->epoll, EPOLL_CTL_MOD, conn->fd, &event);
 }
 
-// Writes the ranges at once; what the socket does not take is kept.
+// Writes the ranges at once, and keeps the bytes that the socket does not accept.
 static void send_ranges(Floor *floor, Conn *conn, struct iovec *ranges, int count) {
   struct msghdr message = {.msg_iov = ranges, .msg_iovlen = (size_t)count};
   ssize_t sent = count == 1 ? send(conn->fd, ranges->iov_base, ranges->iov_len,
@@ -38,8 +38,9 @@ static void send_ranges(Floor *floor, Conn *conn, struct iovec *ranges, int coun
   if (!conn->blocked) conn_watch(floor, conn, true);
 }
 
-// Writes the output for this connection alone, then the ranges, which begin at the
-// third; the first two are free. A WebSocket gets all of it as one message.
+// Writes the output for this connection alone, then the ranges. These begin at the
+// third place, because the first two are free. A WebSocket gets all of it as one
+// message.
 static void conn_write(Floor *floor, Conn *conn, struct iovec *ranges, int count) {
   uint8_t header[WS_HEADER_MAX];
   struct iovec *first = ranges + 2;
@@ -70,7 +71,7 @@ void conn_flush(Floor *floor, Conn *conn) {
   if (conn->out.size) conn_write(floor, conn, ranges, 0);
 }
 
-// The parts of the room's frame that are for this member; -1 when there are too many.
+// Finds the parts of the room's frame for this member; returns -1 if they are too many.
 static int member_ranges(const Floor *floor, const Room *room, const Member *member,
                          struct iovec *ranges) {
   size_t from = member->start;

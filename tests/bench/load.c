@@ -1,6 +1,5 @@
-// The load generator: connects clients to a relay server, has them run one scenario,
-// and prints the figures on one line. The server's CPU time and memory are read from
-// /proc.
+// The load generator: connects clients to a relay server, runs one scenario, and prints
+// the figures in one line. It reads the server's CPU time and memory from /proc.
 #include <getopt.h>
 #include <sys/epoll.h>
 

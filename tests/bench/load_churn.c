@@ -1,12 +1,13 @@
-// Coming and going: how many connect + join + leave + close cycles the server takes,
-// and what connected clients cost while they are idle.
+// Connecting and leaving: how many cycles of connect, join, leave and close the server
+// handles, and the cost of idle clients.
 #include <unistd.h>
 
 #include "scenarios.h"
 
 enum {
-  CYCLES_MAX = 4000,     // in one run: each takes a port of the system's
-  PING_INTERVAL_S = 13,  // of the server: what is measured has to hold a whole one
+  CYCLES_MAX = 4000,  // cycles of one run, because each takes a port of the system
+  PING_INTERVAL_S =
+      13,  // ping interval of the server; a measurement must contain a whole one
 };
 
 typedef struct Churn {

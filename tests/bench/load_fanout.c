@@ -1,11 +1,11 @@
-// Fan-out: what one delivery costs the server, in one busy room and in many quiet ones.
+// Fan-out: the server's cost of one delivery, in one busy room and in many quiet ones.
 #include <time.h>
 
 #include "scenarios.h"
 
 enum {
   SETTLE_NS = 3000000
-};  // until the server waits again, and its CPU time is exact
+};  // pause until the server waits again, so that its CPU time is exact
 static const double WARM_UP_SECONDS = 0.1;
 
 static void settle(void) {
@@ -13,7 +13,7 @@ static void settle(void) {
   nanosleep(&wait, NULL);
 }
 
-// Runs `work` to warm up and then for the time asked for, and prints what it cost.
+// Runs `work` to warm up and then for the measurement; prints the cost.
 static void measure(Load *load, uint64_t (*work)(Load *load, uint64_t until_ns)) {
   work(load, clock_ns() + (uint64_t)(WARM_UP_SECONDS * 1e9));
   settle();
@@ -34,7 +34,7 @@ static void measure(Load *load, uint64_t (*work)(Load *load, uint64_t until_ns))
 // Counts the broadcasts and the missing deliveries of each publisher of a room.
 typedef struct Publishers {
   uint32_t numbers[PUBLISHERS_MAX];
-  uint64_t missing[PUBLISHERS_MAX];  // deliveries of the newest burst
+  uint64_t missing[PUBLISHERS_MAX];  // missing deliveries of the newest burst
   uint64_t until_ns;
 } Publishers;
 
@@ -97,7 +97,7 @@ void run_paced(Load *load) {
 }
 
 typedef struct Rooms {
-  uint32_t *waiting;  // by room: members that do not have its broadcast yet
+  uint32_t *waiting;  // members that do not have the broadcast of a room yet, by room
   uint64_t until_ns, sent;
   Bytes packet;
 } Rooms;

@@ -1,9 +1,10 @@
-// Latency: one message to and fro, and a room in which one member has stopped reading.
+// Latency: one message back and forth, and a room in which one member has stopped
+// reading.
 #include "scenarios.h"
 
 enum {
   STALL_RATE = 1000,     // broadcasts a second
-  STALL_FILL = 8 << 20,  // bytes sent first, so that the system's buffers are full
+  STALL_FILL = 8 << 20,  // bytes that fill the system's buffers first
 };
 
 typedef struct Times {
@@ -75,7 +76,8 @@ static void pace(Load *load, uint32_t *number, uint32_t count) {
   bytes_deinit(&packet);
 }
 
-// Reads what the stalled member was kept, until nothing has come for half a second.
+// Reads everything that was kept for the stalled member, until nothing has come for
+// half a second.
 static uint64_t drain(Load *load, Client *stalled) {
   uint64_t before = load->deliveries, last = clock_ns();
   load->lossy = true;
@@ -88,8 +90,8 @@ static uint64_t drain(Load *load, Client *stalled) {
   return load->deliveries - before;
 }
 
-// The p99 of each tenth of a second, and of these the median: what else the machine
-// does for moments does not count, what the server does all the time does.
+// Returns the median of the p99s of all tenths of a second. So a short disturbance by
+// other programs does not count, and a lasting slowness of the server does.
 static uint32_t steady_p99(const Times *times, size_t window) {
   uint32_t p99[1024];
   size_t count = 0;

@@ -13,7 +13,7 @@ local binaries = { unpack(arg, 3) }
 local function measure(load, binary)
   uv.os_setenv("PERIGEE_BIN", binary)
   local worst = loads.measure(load, seconds, { log_level = "error" })
-  pcall(server.stop_all) -- one that did not end is killed
+  pcall(server.stop_all) -- kills servers that have not ended
   return worst
 end
 

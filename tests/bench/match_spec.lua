@@ -1,11 +1,11 @@
---- Records what one of eight players of the arena gets and sends in a round, for schema.lua: each line of the
---- file PERIGEE_MATCH is a message, ["name", value], with values as they arrive.
+--- Records the messages that one of eight players of the arena gets and sends in a round, for schema.lua.
+--- Each line of the file PERIGEE_MATCH is a message, ["name", value], with values as they arrive.
 ---   PERIGEE_MATCH=FILE perigee test examples/arena tests/bench/match_spec.lua
 local json_text = require "perigee.util.json_text"
 local testing = require "perigee.testing"
 local cjson = require "cjson"
 
-local STEP, SECONDS = 1 / 30, 180 -- as pages do; a round
+local STEP, SECONDS = 1 / 30, 180 -- interval of inputs, as in pages; length of a round
 local NEAR, FAR = 150, 350
 
 local encode = json_text.encoder(cjson.encode, function() end)

@@ -14,7 +14,7 @@ local function connect(name)
   return assert(client.connect(ADDRESS, { name = name }))
 end
 
--- How much later than its interval each tick came, in milliseconds.
+-- Delays of the ticks beyond their interval, in milliseconds.
 local function watch(c, rooms)
   local late, last = {}, {}
   local started = uv.hrtime() / 1e6

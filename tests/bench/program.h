@@ -1,13 +1,13 @@
-// Functions of the system for programs that put load on a server, or measure the way to
-// one.
+// Functions of the system for programs that load a server, or that measure the network
+// to it.
 #pragma once
 
 #include <stdint.h>
 
-/// Ends the program with a message, after its name.
+/// Ends the program with its name and a message.
 void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 uint64_t clock_ns(void);
 
-/// Has the program open as many sockets as it may.
+/// Raises the limit of open sockets as far as possible.
 void raise_open_files(void);

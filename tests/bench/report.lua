@@ -11,7 +11,7 @@ local RATIOS = {
 }
 local HOOK_TARGET_US = 0.25
 local IDLE_KB_TARGETS = { idle = 1, ["idle-ws"] = 2 }
-local IDLE_CPU_TARGET = 0.5 -- percent of the machine: of all its cores together
+local IDLE_CPU_TARGET = 0.5 -- percentage of all cores together
 
 local function number(value) return string.format("%.4g", value) end
 
@@ -22,7 +22,7 @@ local function median(values)
   return #sorted % 2 == 1 and sorted[middle] or (sorted[middle] + sorted[middle + 1]) / 2
 end
 
--- results[scenario][server] is a list of tables, one a round; order lists the scenarios.
+-- results[scenario][server] is a list of tables, one for each round; order lists the scenarios.
 local function read_results(path)
   local results, order = {}, {}
   for line in io.lines(path) do
@@ -99,7 +99,7 @@ local function print_idle(scenario, servers)
   print_one("machine_percent", "CPU %, all cores", IDLE_CPU_TARGET)
 end
 
--- Prints the cost of sealing and of ENet, which have no target.
+-- Prints the cost of encryption and of ENet, which have no target.
 local function print_udp(servers)
   local key = "us_per_datagram"
   local floor, sealed = column(servers.floor, key), column(servers.sealed, key)
@@ -112,7 +112,7 @@ local function print_udp(servers)
   if servers.enet then print_beside("ENet", column(servers.enet, key)) end
 end
 
--- The cost of a delivery may not rise with the size of the burst.
+-- Checks that the cost of a delivery does not rise with the size of the burst.
 local function print_bursts(results, kind)
   for _, members in ipairs({ 50, 500 }) do
     local previous, steps, falls = math.huge, {}, true

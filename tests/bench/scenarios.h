@@ -13,7 +13,7 @@ void run_paced(Load *load);
 /// Many rooms with one broadcast in flight in each: nothing to batch.
 void run_rooms(Load *load);
 
-/// Two clients throw one broadcast to and fro.
+/// Two clients send one broadcast back and forth.
 void run_echo(Load *load);
 
 /// Connect, join, leave, close, over and over.

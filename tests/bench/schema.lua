@@ -12,11 +12,11 @@ local now = require "tests.bench.clock"
 local schema = require "perigee.schema"
 local has_messagepack, messagepack = pcall(require, "MessagePack")
 
-local VALUES = 64 -- that are encoded in turn
-local STRETCH = 1024 -- messages of a match that are measured, from its middle
-local SECONDS = 0.05 -- of a measurement, about
+local VALUES = 64 -- values that are encoded in turn
+local STRETCH = 1024 -- messages from the middle of a match that are measured
+local SECONDS = 0.05 -- approximate duration of a measurement
 
--- A player's state as it is, four floats and a number, and to a hundredth; a line of talk.
+-- A player's state as it is, with four floats and a number; the same in hundredths; a line of talk.
 local OWN = [[
   message player { position: f32[3], rotation: f32, animation_id: u16 }
   message player_steps {
@@ -25,7 +25,7 @@ local OWN = [[
   message chat { id: uvarint, name: string(24), text: string(200) }
 ]]
 
--- The rest are those of a game.
+-- The other messages are those of a game.
 local file = assert(io.open "examples/arena/schema.perigee")
 local found = schema.parse(file:read "*a" .. OWN, "schema")
 file:close()
@@ -118,7 +118,7 @@ local function run(fn, list, times)
   return kept, kept_too
 end
 
--- Nanoseconds a call: the best of some rounds, after as long to warm up.
+-- Returns the nanoseconds of a call: the best of some rounds, after one to warm up.
 local function measure(fn, list, rounds)
   local times, start = 1
   repeat
@@ -147,7 +147,7 @@ local function size_of(texts)
   return total / #texts
 end
 
--- How each form encodes and decodes.
+-- The functions that encode and decode each form.
 local FORMS = {
   json = function(name)
     local pair = { name }
@@ -171,7 +171,7 @@ function FORMS.schema(name)
   return message.encode, message.decode
 end
 
--- The bytes of one message, values and coders.
+-- Returns the bytes of one message, its values and its coders.
 local function single(name, form)
   local values = {}
   for i = 1, VALUES do values[i] = MAKE[name]() end
@@ -180,8 +180,8 @@ local function single(name, form)
   return size_of(texts), values, encode, texts, decode
 end
 
--- The same of a recorded match, where each value comes with its message's name. More of it than a stretch
--- would fill the caches with what is not measured.
+-- Does the same for a recorded match, in which each value comes with its message's name. More than a stretch
+-- of it would fill the caches with data that is not measured.
 local function match(path, form)
   local lines, values, bodies, encoders, decoders, size = {}, {}, {}, {}, {}, 0
   for line in io.lines(path) do lines[#lines + 1] = line end
@@ -200,7 +200,7 @@ local function match(path, form)
   return size, values, encode, bodies, decode
 end
 
--- In a process of its own, as what the JIT makes of a program depends on what has run before.
+-- Runs in a new process, because the JIT's result for a program depends on what has run before.
 local function measure_one(name, form, rounds)
   local size, values, encode, bodies, decode = (MAKE[name] and single or match)(name, form)
   collectgarbage()
@@ -232,7 +232,7 @@ end
 local rounds = tonumber(arg[1]) or 5
 if arg[3] then return measure_one(arg[3], arg[4], rounds) end
 local missed = false
-local TEXTS = { left = true, kill = true, chat = true } -- mostly text, which is the same in all forms
+local TEXTS = { left = true, kill = true, chat = true } -- mostly text, which has the same size in all forms
 print("| message | bytes | JSON | MessagePack | smaller | with headers | encode ns | JSON | MessagePack "
   .. "| faster | decode ns | JSON | MessagePack | faster |")
 print "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"

@@ -1,5 +1,5 @@
-// The handshake uses the socket; then memory takes its place, so that reading can stop
-// in the middle of a record.
+// The handshake uses the socket. Then memory replaces the socket, so that reading can
+// stop in the middle of a record.
 #include "secure.h"
 
 #include <openssl/ssl.h>

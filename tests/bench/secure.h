@@ -1,19 +1,18 @@
-// The TLS of the load generator's clients: OpenSSL between memory and memory. The
-// certificate is not looked at.
+// The TLS of the load generator's clients: OpenSSL between two buffers. It does not
+// check the certificate.
 #pragma once
 
 #include "wire.h"
 
 typedef struct Secure Secure;
 
-/// Makes the handshake on a socket that blocks. NULL when it fails.
+/// Handshakes on a blocking socket; returns NULL if that fails.
 Secure *secure_open(int fd);
 void secure_close(Secure *secure);
 
-/// Encrypts; the result is good until the next call, for any connection.
+/// Encrypts bytes. The result is valid until the next call for any connection.
 const Bytes *secure_encrypt(Secure *secure, const Bytes *plain);
 
-/// Decrypts what has arrived into `out`, which has room for as many bytes and a
-/// record. Returns how
-/// many it became, or -1 for an end.
+/// Decrypts input into `out`, which needs as much space as the input and one record.
+/// Returns the number of bytes, or -1 at the end.
 ssize_t secure_decrypt(Secure *secure, const uint8_t *bytes, size_t size, uint8_t *out);

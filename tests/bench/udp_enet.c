@@ -1,6 +1,7 @@
-// ENet at the work of udp_load.c, for comparison: members of one host, of whom one sends a
-// datagram full of packets that may be lost, which go on to all others with the sender's number,
-// and again when all have theirs. A server, or the load before it:
+// ENet with the work of udp_load.c, for comparison. One member of a host sends a
+// datagram full of unreliable packets, the server relays them with the sender's number,
+// and the next datagram follows when all members have them. Runs a server, or the load
+// for one:
 //
 //   bench_udp_enet serve
 //   bench_udp_enet load --port PORT --pid PID [--seconds S] [--members N] [--burst N]
@@ -16,14 +17,14 @@
 enum {
   MEMBERS_MAX = 4000,
   PAYLOAD = 64,
-  WAIT_MS = 100,  // of the server, for whatever comes
+  WAIT_MS = 100,  // longest wait of the server for input
 };
 
 typedef struct Load {
-  UdpWork work;  // first, so that a pointer to it is one to this
+  UdpWork work;  // first field, so that a pointer to it is a pointer to this struct
   ENetAddress address;
   ENetHost **hosts;
-  uint32_t count;  // of hosts
+  uint32_t count;  // number of hosts
   ENetPeer *sender;
 } Load;
 
@@ -54,7 +55,7 @@ static int serve(void) {
     ENetEvent event;
     while (enet_host_service(host, &event, WAIT_MS) > 0) {
       if (event.type ==
-          ENET_EVENT_TYPE_CONNECT)  // it would leave out packets by chance
+          ENET_EVENT_TYPE_CONNECT)  // otherwise it would drop random packets
         enet_peer_throttle_configure(event.peer, ENET_PEER_PACKET_THROTTLE_INTERVAL,
                                      ENET_PEER_PACKET_THROTTLE_SCALE, 0);
       if (event.type != ENET_EVENT_TYPE_RECEIVE) continue;

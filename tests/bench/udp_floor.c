@@ -1,5 +1,6 @@
-// The floor of UDP: what comes from one member goes to all others with sendmmsg, and nothing
-// else is done. A datagram of one byte makes a member known; after others it begins a new room.
+// The floor of UDP: relays each datagram of a member to all others with sendmmsg, and
+// does nothing else. A datagram of one byte registers a member; after other datagrams
+// it begins a new room.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@ typedef struct Floor {
   int fd;
   struct sockaddr_in members[MEMBERS_MAX];
   unsigned count;
-  int is_busy;  // something was sent to the members
+  int is_busy;  // whether anything was sent to the members
   struct mmsghdr in[READ_BATCH], out[SEND_BATCH];
   struct iovec in_bytes[READ_BATCH], out_bytes;
   struct sockaddr_in from[READ_BATCH];

@@ -1,6 +1,7 @@
-// The load of UDP: clients that are alone, each with a link of its own, in one room; one of them
-// broadcasts a datagram full of packets, and again when all others have it. With --floor they
-// are plain sockets before the floor. Prints what a datagram that arrived cost the server.
+// The load of UDP: clients by UDP alone, each with its own link, in one room. One of
+// them broadcasts a datagram full of packets, and sends the next when all others have
+// it. With --floor they are plain sockets for the floor. Prints the server's cost of a
+// datagram that arrived.
 #include <arpa/inet.h>
 #include <getopt.h>
 #include <netinet/in.h>
@@ -21,17 +22,17 @@ enum { PAYLOAD = 64 };
 typedef struct Client {
   int fd;
   uint32_t index;
-  UdpLink *link;  // NULL before the floor
-  Buf stream;     // the beginning of a packet
+  UdpLink *link;  // link; NULL with --floor
+  Buf stream;     // beginning of a packet
   uint32_t room;
   uint64_t due_us;
 } Client;
 
 typedef struct Load {
-  UdpWork work;  // first, so that a pointer to it is one to this
+  UdpWork work;  // first field, so that a pointer to it is a pointer to this struct
   bool is_floor, is_unencrypted;
   Client *clients;
-  uint32_t count;  // of clients
+  uint32_t count;  // number of clients
 } Load;
 
 static uint64_t clock_us(void) { return clock_ns() / 1000; }
@@ -167,7 +168,7 @@ static void shake_hands(const Load *load, Client *client) {
   memcpy(cookie, answer.cookie, sizeof cookie);
   extension.cookie = cookie;
   size_t request_size = udp_write_request(request, 0, 1, &extension);
-  do {  // what the first request was answered twice is passed over
+  do {  // skips repeated answers to the first request
     size = ask(client, request, request_size, bytes);
     if (udp_read_answer(bytes, size, &answer) < 0) fail("a malformed answer");
   } while (answer.type == UDP_CHALLENGE);
@@ -209,7 +210,7 @@ static void send_burst(UdpWork *work) {
   const Load *load = (const Load *)work;
   uint8_t data[UDP_DATAGRAM_MAX] = {0};
   Client *sender = &load->clients[0];
-  if (load->is_floor) {  // as large as Perigee's datagrams are
+  if (load->is_floor) {  // as large as Perigee's datagrams
     size_t head = load->is_unencrypted ? 15 : 31;
     send(sender->fd, data, head + work->burst * (1 + PACKET_HEADER_SIZE + 8 + PAYLOAD),
          0);

@@ -9,8 +9,8 @@
 
 enum {
   EVENTS = 256,
-  DUE_NS = 5000000,      // between two calls of `due`
-  SETTLE_NS = 30000000,  // after which the server has nothing more to do
+  DUE_NS = 5000000,      // interval of calls of `due`
+  SETTLE_NS = 30000000,  // time after which the server has nothing more to do
 };
 
 static const double WARM_UP_SECONDS = 0.2, JOIN_SECONDS = 5, BURST_SECONDS = 0.1;
@@ -35,7 +35,7 @@ void udp_work_watch(UdpWork *work, int fd, void *member) {
   if (epoll_ctl(work->epoll, EPOLL_CTL_ADD, fd, &event)) fail("epoll_ctl");
 }
 
-// One turn, without ever sleeping.
+// Runs one iteration without sleeping.
 static void turn(UdpWork *work) {
   struct epoll_event events[EVENTS];
   int count = epoll_wait(work->epoll, events, EVENTS, 0);
@@ -57,7 +57,7 @@ void udp_work_await_joined(UdpWork *work, uint32_t count) {
     fail("client %u does not join", count - 1);
 }
 
-// Returns how many datagrams arrived, each with a burst.
+// Returns the number of arrived datagrams, each with a burst.
 static uint64_t run(UdpWork *work, double seconds) {
   uint64_t until = after(seconds), goals = 0, before = work->arrived;
   uint64_t each = (uint64_t)work->per_burst * (work->members - 1);

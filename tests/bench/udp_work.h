@@ -1,5 +1,5 @@
-// The work that the loads of datagrams have in common (udp_load.c, udp_enet.c): members of one
-// room, of whom one sends a burst, and the next when all others have it.
+// The common work of the loads by datagrams (udp_load.c, udp_enet.c): one member of a
+// room sends a burst, and sends the next when all others have it.
 #pragma once
 
 #include <stdbool.h>
@@ -12,37 +12,37 @@ typedef struct UdpWork UdpWork;
 struct UdpWork {
   // the command line
   uint16_t port;
-  int pid;         // of the server
-  double seconds;  // how long to measure
+  int pid;         // process of the server
+  double seconds;  // duration of a measurement
   uint32_t members;
-  uint32_t burst;  // broadcasts
+  uint32_t burst;  // broadcasts in a datagram
 
   int epoll;
-  uint64_t joined;       // members
-  uint64_t arrived;      // counted by `read`
-  uint32_t per_burst;    // arrivals that a member has of one
-  uint64_t next_due_ns;  // when `due` is called
+  uint64_t joined;       // number of members that have joined
+  uint64_t arrived;      // arrivals, counted by `read`
+  uint32_t per_burst;    // arrivals of one burst at a member
+  uint64_t next_due_ns;  // time of the next call of `due`
 
-  /// Takes what has come to the one that epoll knows as `member`.
+  /// Reads the input of the member that epoll knows as `member`.
   void (*read)(UdpWork *work, void *member);
-  /// Does work every few milliseconds, even without input.
+  /// Works every few milliseconds, even without input.
   void (*due)(UdpWork *work);
-  /// Has the first member send a burst.
+  /// Makes the first member send a burst.
   void (*send)(UdpWork *work);
 };
 
-/// Takes an option of the command line that all loads have, by the first letter of its name; `i` is
-/// --pid. Others are passed over.
+/// Reads an option that all loads have, by the first letter of its name; `i` is --pid.
+/// Ignores others.
 void udp_work_set(UdpWork *work, int option);
 
-/// Begins, when the command line has been read.
+/// Begins after the command line has been read.
 void udp_work_open(UdpWork *work);
 
-/// Has epoll tell of a socket.
+/// Registers a socket with epoll.
 void udp_work_watch(UdpWork *work, int fd, void *member);
 
-/// Waits until so many have joined; ends the program when that takes more than five seconds.
+/// Waits until that number of members has joined; ends the program after five seconds.
 void udp_work_await_joined(UdpWork *work, uint32_t count);
 
-/// Prints what a datagram that arrived cost the server, on one line.
+/// Prints the server's cost of a datagram that arrived, in one line.
 void udp_work_measure(UdpWork *work);

@@ -1,5 +1,5 @@
-// The bytes of the protocol as the bench needs them, written from docs/protocol.md and
-// not from src/wire, so that the floor and the load generator stand on their own.
+// The bytes of the protocol that the bench needs, written from docs/protocol.md and not
+// from src/wire, so that the floor and the load generator are independent.
 #pragma once
 
 #include <stdbool.h>
@@ -47,7 +47,7 @@ typedef struct WireHeader {
   uint32_t length;
 } WireHeader;
 
-/// Bytes that grow at the end and are used up at the front.
+/// Bytes that are added at the end and removed from the front.
 typedef struct Bytes {
   uint8_t *data;
   size_t size, capacity;
@@ -71,7 +71,7 @@ static inline uint64_t wire_u64(const uint8_t *p) {
   return v;
 }
 
-/// Room for `size` more bytes at the end; the caller fills them in.
+/// Returns space for `size` more bytes at the end, which the caller fills.
 static inline uint8_t *bytes_add(Bytes *bytes, size_t size) {
   if (bytes->size + size > bytes->capacity) {
     bytes->capacity = (bytes->size + size) * 2;
@@ -102,7 +102,7 @@ static inline void bytes_zeros(Bytes *bytes, size_t size) {
   memset(bytes_add(bytes, size), 0, size);
 }
 
-/// A header on the control channel; returns where it begins, for bytes_packet_end.
+/// Appends a header on the control channel; returns its offset for bytes_packet_end.
 static inline size_t bytes_packet(Bytes *bytes, uint16_t type, uint8_t flags,
                                   uint16_t ref) {
   size_t start = bytes->size;
@@ -112,7 +112,7 @@ static inline size_t bytes_packet(Bytes *bytes, uint16_t type, uint8_t flags,
   return start;
 }
 
-/// Fills in the length of the packet that began at `start`.
+/// Writes the length of the packet that began at `start`.
 static inline void bytes_packet_end(Bytes *bytes, size_t start) {
   uint32_t length = (uint32_t)(bytes->size - start - WIRE_HEADER);
   memcpy(bytes->data + start + 8, &length, 4);

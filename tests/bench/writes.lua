@@ -17,7 +17,8 @@ local function read(path)
   return text
 end
 
--- Starts a server. Returns its port, how often it has written so far, and what ends it.
+-- Starts a server. Returns its port, a function that returns its number of writes, and a function that ends
+-- it.
 local function start(batch_hz)
   local out = os.tmpname()
   local file, is_over = assert(uv.fs_open(out, "w", 384)), false

@@ -1,5 +1,4 @@
-// WebSocket frames as the bench needs them: whole binary messages, header written and
-// read, nothing else.
+// WebSocket frames that the bench needs: headers of whole binary messages.
 #pragma once
 
 #include "wire.h"
@@ -7,8 +6,8 @@
 enum {
   WS_HEADER_MAX = 10,
   WS_MASK = 4,
-  WS_MESSAGE_MAX = 96 << 10,  // what comes in one
-  WS_BINARY = 0x82,           // the first byte of a message
+  WS_MESSAGE_MAX = 96 << 10,  // most bytes of one message
+  WS_BINARY = 0x82,           // first byte of a message
   WS_CLOSE = 0x88,
 };
 
@@ -33,8 +32,8 @@ static inline size_t ws_put_header(uint8_t out[WS_HEADER_MAX], size_t size) {
   return 2 + (size_t)bytes;
 }
 
-/// Reads the header at the start of `at`. Returns its size (with the mask), or 0 when it is
-/// not all there.
+/// Reads the header at the start of `at`. Returns its size with the mask, or 0 if it is
+/// incomplete.
 static inline size_t ws_read_header(const uint8_t *at, size_t size, uint64_t *length) {
   if (size < 2) return 0;
   size_t bytes = (at[1] & 127) == 127 ? 8 : (at[1] & 127) == 126 ? 2 : 0;
@@ -45,8 +44,8 @@ static inline size_t ws_read_header(const uint8_t *at, size_t size, uint64_t *le
   return whole;
 }
 
-/// Appends `data` as one masked message. The mask is zero: who reads it does the work all
-/// the same.
+/// Appends `data` as one masked message. The mask is zero, but a reader does the same
+/// work.
 static inline void ws_put_message(Bytes *bytes, const void *data, size_t size) {
   uint8_t header[WS_HEADER_MAX];
   size_t header_size = ws_put_header(header, size);

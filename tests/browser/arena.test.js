@@ -16,9 +16,10 @@ import { openPage, until } from "./browser.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const NAMES = ["ann", "bob", "cid", "dan"];
-// Somebody to fight; a round that ends when the test says so, and then a pause in which nothing changes.
+// Another player to fight; a round that ends when the test wants it, and then a pause in which nothing
+// changes.
 const RULES = "rules.fill_to, rules.round_seconds, rules.pause_seconds, rules.kills_to_win = 10, 900, 900, 900\n";
-// On a machine that is busy with the browsers, a handler may be kept waiting for long.
+// On a machine that is busy with browsers, a handler may get no processor time for long.
 const PATIENT = ["--handler-budget", "5"];
 const SAVES = 10;
 const SMALL = { viewport: { width: 480, height: 320 } };
@@ -73,7 +74,7 @@ test("four pages and a Lua client in one match", async (t) => {
   const pages = [];
   for (const name of NAMES) pages.push(await play(t, server, name, SMALL));
   const lua = luaPlayer(t, server);
-  lua.over.catch(() => {}); // it is looked at later
+  lua.over.catch(() => {}); // the test looks at it later
   await lua.playing;
   for (const page of pages) {
     await until(page, (names) => {
@@ -82,7 +83,7 @@ test("four pages and a Lua client in one match", async (t) => {
     }, [...NAMES, "lua"]);
     await page.evaluate(() => {
       window.lost = 0;
-      window.told = {}; // bullet speed -> when
+      window.told = {}; // bullet speed -> time
       arena.match.on("rules", (_, { bullet_speed }) => { told[bullet_speed] = Date.now(); });
       arena.connection.game.on("disconnected", () => window.lost++);
     });

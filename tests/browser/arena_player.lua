@@ -1,4 +1,4 @@
--- Plays examples/arena from Lua: joins, fires in circles, and says what it counted when the round is over.
+-- Plays examples/arena from Lua: joins, fires in circles, and prints its counts when the round is over.
 --   luajit tests/browser/arena_player.lua ADDRESS
 local cjson = require "cjson"
 local client = require "perigee.client"

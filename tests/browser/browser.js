@@ -1,5 +1,5 @@
-// Chromium for the tests, with Playwright: scripts/test installs both. Where they are missing the
-// test program ends with SKIPPED, which CTest reports as such.
+// Chromium for the tests, with Playwright; scripts/test installs both. If they are missing, the test program
+// prints SKIPPED, which CTest reports as skipped.
 import { existsSync } from "node:fs";
 import { cp, mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";

@@ -1,5 +1,5 @@
-// Pages that the server serves, in a real browser: they play, survive a cut line, and show what is
-// being changed.
+// Pages of the server in a real browser: they play, survive a lost connection, and show changes during
+// development.
 import assert from "node:assert/strict";
 import { rename } from "node:fs/promises";
 import path from "node:path";
@@ -133,7 +133,7 @@ test("the script's error appears over the page, and goes when it is mended", asy
   await save(server.root, "game.lua", GAME + "\n-- mended");
   await until(ann, () => !document.querySelector("perigee-error"));
   assert.deepEqual(ann.failures, []);
-  // A page that is opened while something is wrong shows it too.
+  // A page that is opened during an error shows the error, too.
   await save(server.root, "game.lua", "return {");
   await until(await page("late"), overlay);
 });
@@ -165,7 +165,7 @@ test("what fails is shown with its traceback, each once, beside what does not lo
   await save(server.root, "game.lua", "return {");
   await until(ann, () => document.querySelector("perigee-error").shadowRoot.querySelector("pre").textContent.startsWith("reload failed: "));
   assert.deepEqual([await count(left), await count(right)], [1, 1]);
-  assert.equal(await ann.evaluate(() => panels), 0); // it neither moved nor flickered
+  assert.equal(await ann.evaluate(() => panels), 0); // the panel neither moved nor flickered
   await save(server.root, "game.lua", GAME);
   await until(ann, () => !document.querySelector("perigee-error"));
 });

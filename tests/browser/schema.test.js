@@ -1,4 +1,4 @@
-// Pages of a game with a schema: they find it by themselves, and a changed one as well.
+// Pages of a game with a schema find the schema by themselves, and find a changed one as well.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -56,7 +56,8 @@ test("a page to which the schema comes late is let in", async (t) => {
   const server = await startServer(t, { files, flags: ["--handshake-timeout", "0.5"] });
   const page = await openPage(t, "about:blank");
   await page.route("**/schema.js", async (route) => {
-    const waiter = connect(server.port, "127.0.0.1"); // says no HELLO either, and is sent away
+    // This client sends no HELLO either, and is disconnected.
+    const waiter = connect(server.port, "127.0.0.1");
     await once(waiter.resume(), "close");
     await route.continue();
   });

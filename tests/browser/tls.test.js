@@ -1,4 +1,4 @@
-// A page over https in a real browser, whose game goes over wss without being told to.
+// A page over https in a real browser, whose game uses wss by itself.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startServer } from "../../clients/js/test/server.js";

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Reads all that an event offers.
+// Reads all data of an event.
 static inline size_t weigh(const PerigeeClient *client, const PerigeeEvent *event) {
   size_t sum = strlen(event->name) + strlen(event->text);
   for (size_t i = 0; i < event->size; i++) sum += event->data[i];
@@ -25,7 +25,7 @@ static inline size_t weigh(const PerigeeClient *client, const PerigeeEvent *even
 
 static volatile size_t weighed;  // so that every byte is read
 
-// Takes all events, and answers those that want it.
+// Takes all events, and answers requests.
 static inline void take_events(PerigeeClient *client) {
   const PerigeeEvent *event;
   while ((event = perigee_next_event(client)) != NULL) {

@@ -1,6 +1,6 @@
-// Any bytes from a server to the C client: they do no harm, and each event can be read.
-// The first byte decides how many of the others arrive on the first connection; the
-// rest arrives on the next one, if there is a next one.
+// Any bytes from a server to the C client: they cause no fault, and each event can be
+// read. The first byte decides how many of the other bytes arrive on the first
+// connection. The rest arrives on the next connection, if one follows.
 #include "client_events.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

@@ -1,6 +1,7 @@
-// A client's core between a server that sends anything after its WELCOME and a program that does
-// anything: packets, bytes and datagrams, authentic ones too, in any order with time, calls, and
-// connections that end. Nothing does harm, nothing runs for ever, and all memory is given back.
+// A client's core between a server that sends anything after its WELCOME and a program
+// that calls anything: packets, bytes and datagrams, authentic ones too, in any order
+// with time, calls, and ends of connections. No input causes a fault or an endless
+// loop, and all memory is freed.
 #include <assert.h>
 
 #include "base/mem.h"
@@ -111,7 +112,7 @@ static void welcome(World *world) {
   buf_deinit(&bytes);
 }
 
-// Carries what either side has to send, and opens connections.
+// Carries the output of both sides, and opens connections.
 static void carry(World *world) {
   size_t size;
   uint16_t port;

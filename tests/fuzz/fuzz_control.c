@@ -1,5 +1,5 @@
-// Any payload of any type: what a decoder takes is, encoded again, the same bytes. The
-// first byte of the input chooses the type.
+// Any payload of any type: a payload that a decoder accepts has the same bytes when it
+// is encoded again. The first byte of the input chooses the type.
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-// Any stream of bytes: a request is refused as soon as, and taken only when, all readers
-// would understand it in the same way; a path never leads out of its folder.
+// Any stream of bytes: a request is accepted only if all readers would understand it in
+// the same way, otherwise refused at once; a path never leads out of its folder.
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,7 +41,8 @@ static void check_fields(const HttpRequest *request, const char *bytes, size_t s
   if (origin && host) http_is_same_origin(*origin, *host);
 }
 
-// Read whole and a byte at a time, a body is the same, and never larger than allowed.
+// A body is the same when it is read at once and byte by byte, and never larger than
+// allowed.
 static void check_body(const HttpRequest *request, const char *bytes, size_t size) {
   enum { LIMIT = 64 };
   HttpBody whole, slow;

@@ -1,5 +1,5 @@
-// Any bytes as an image: they are refused, or they are data, whose own image has the same
-// value. Nothing outside of the bytes is accessed.
+// Any bytes as an image: they are refused, or they are data whose own image has the
+// same value. No byte outside of the input is accessed.
 #include <assert.h>
 #include <lauxlib.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     lua_pushcfunction(L, no_name);
     lua_pushcfunction(L, find_object);
   }
-  uint8_t *exact = malloc(size > 0 ? size : 1);  // of exactly its size, for ASan
+  uint8_t *exact = malloc(size > 0 ? size : 1);  // has exactly its size, for ASan
   if (size > 0) memcpy(exact, data, size);
   lua_settop(L, AT_SAME + 1);
   bool is_image = image_read(L, AT_SAME + 1, exact, size);

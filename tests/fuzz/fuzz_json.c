@@ -1,5 +1,5 @@
-// Any text: what is a value can be taken apart into values that lie inside it, and its texts
-// read the same after they were written again.
+// Any text: a valid value can be divided into values that lie inside it, and its texts
+// are the same after writing and reading them again.
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

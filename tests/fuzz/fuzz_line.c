@@ -1,5 +1,5 @@
-// Any line: its parts lie inside it, reading them in their plain form gives the same
-// parts, and what is shown to others is text without control characters.
+// Any line: its parts lie inside it, the same parts result from its long form, and the
+// text for other clients has no control characters.
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

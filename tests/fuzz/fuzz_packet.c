@@ -1,5 +1,5 @@
-// Any stream of bytes: packets take up what they say, and written again they are the
-// same bytes.
+// Any stream of bytes: packets have the sizes in their headers, and encoding them again
+// gives the same bytes.
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     at += (size_t)taken;
   }
   assert(taken == 0 || taken == ERR_MALFORMED || taken == ERR_TOO_LARGE);
-  // A header is judged by itself: bytes that come later do not change an error.
+  // A header is checked alone: later bytes do not change an error.
   if (taken < 0)
     assert(packet_read(data + at, PACKET_HEADER_SIZE, MAX_PAYLOAD, &packet) == taken);
   return 0;

@@ -1,6 +1,6 @@
-// Any pattern on any subject: what is found lies inside the subject, and the answer or
-// the question whether to go on comes after a bounded number of steps. The first line of
-// the input is the pattern.
+// Any pattern on any subject: a match lies inside the subject. After a limited number
+// of steps, the result exists or the matcher asks whether to continue. The first line
+// of the input is the pattern.
 #include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@ enum { QUESTIONS_MAX = 8 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-// All steps are reported, and no item of such inputs costs more than a few steps.
+// Counts all steps. No item of such inputs takes more than a few steps.
 static bool go_on(void *data, uint32_t steps) {
   uint32_t *questions = data;
   assert(steps >= PATTERN_STEPS && steps < 2 * PATTERN_STEPS);

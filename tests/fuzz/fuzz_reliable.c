@@ -17,13 +17,13 @@ typedef struct World {
   size_t total;
   uint32_t line[LINE_MAX];  // numbers of the packets on their way
   uint32_t first, last;
-  uint32_t made, got;  // the model
+  uint32_t made, got;  // counters of the model
 } World;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void put(World *world, const Blob *packet) {
-  if (world->last == LINE_MAX) return;  // the line takes no more: as good as cut
+  if (world->last == LINE_MAX) return;  // the line is full, which counts as a cut
   memcpy(&world->line[world->last++], packet->bytes, sizeof(uint32_t));
 }
 
@@ -45,7 +45,7 @@ static void deliver(World *world, uint32_t count) {
   }
 }
 
-// The line is new, and both have told their counts.
+// Makes a new line, after both sides have exchanged their counts.
 static void resume(World *world) {
   world->first = world->last = 0;
   assert(reliable_ack(&world->sender, world->receiver.received) == 0);

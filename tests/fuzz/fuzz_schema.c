@@ -16,7 +16,7 @@ enum { COUNTERS = 1 << 15, AT_TRACEBACK = 1, AT_CHECK = 2 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-// Lines of Lua that have run, for libFuzzer, which sees no branches of theirs.
+// Counts executed lines of Lua for libFuzzer, which does not see their branches.
 __attribute__((
     section("__libfuzzer_extra_counters"))) static uint8_t counters[COUNTERS];
 

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size == 0 || size > sizeof output) return 0;
   size_t body = size - 1;
   uint8_t *bytes =
-      malloc(body);  // of its own, so that the sanitizer sees what is beyond
+      malloc(body);  // a separate block, so that the sanitizer sees accesses beyond it
   if (body > 0) memcpy(bytes, data + 1, body);
   PerigeeFault fault = {""};
   Recode *recode = recoders[data[0] % (sizeof recoders / sizeof *recoders)];

@@ -81,7 +81,7 @@ static void as_client(const uint8_t *data, size_t size) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  // A cookie that is good cannot be guessed: where the input says so, it is put in.
+  // A valid cookie cannot be guessed, so the input decides whether to insert one.
   uint8_t copy[UDP_REQUEST_MAX];
   UdpRequest request;
   as_server(data, size);

@@ -20,16 +20,16 @@ enum { PERIOD = 8191, WRITE_MAX = UDP_STREAM_WINDOW };
 
 typedef struct Flight {
   uint16_t size;
-  uint8_t end;  // to which it goes
+  uint8_t end;  // end that receives it
   uint8_t bytes[UDP_DATAGRAM_MAX];
 } Flight;
 
 typedef struct Side {
   UdpLink *link;
   uint64_t written, got;  // bytes of the stream
-  uint32_t packets;       // numbers given to those sent
-  uint32_t latest[KEYS];  // newest number got with that key
-  uint8_t seen[PACKETS];  // by number
+  uint32_t packets;       // number of sent packets, each with its own number
+  uint32_t latest[KEYS];  // newest number received with that key
+  uint8_t seen[PACKETS];  // received packets, by number
   bool is_held;
 } Side;
 
@@ -37,11 +37,10 @@ typedef struct World {
   uint64_t now_us;
   Side sides[2];
   Flight flights[FLIGHTS];
-  uint16_t
-      order[FLIGHTS];  // of those under way, the oldest first, and then the free ones
-  uint32_t count;      // under way
+  uint16_t order[FLIGHTS];  // datagrams under way, the oldest first, then the free ones
+  uint32_t count;           // number of datagrams under way
   bool is_unencrypted, is_busy;
-  Flight taken[TAKEN];  // the last of those that were
+  Flight taken[TAKEN];  // the last datagrams that arrived
   uint32_t taken_count;
 } World;
 
@@ -105,7 +104,8 @@ static void take(World *world, int end) {
   }
 }
 
-// A datagram that is to be refused, and to change nothing but the count of such.
+// Sends a datagram that must be refused, with no effect but the counter of such
+// datagrams.
 static void refuse(const World *world, int end, const uint8_t *bytes, size_t size) {
   UdpLink *link = world->sides[end].link, before;
   uint8_t copy[UDP_DATAGRAM_MAX];

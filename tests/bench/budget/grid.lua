@@ -1,4 +1,4 @@
--- A way through a grid of 64 by 64, breadth first.
+-- Searches a path through a grid of 64 by 64, breadth first.
 local SIZE = 64
 local STEPS = { { 1, 0 }, { -1, 0 }, { 0, 1 }, { 0, -1 } }
 

@@ -1,4 +1,4 @@
--- The tightest loop there is: one addition.
+-- The tightest possible loop: one addition.
 return function()
   local sum = 0
   for i = 1, 2e7 do

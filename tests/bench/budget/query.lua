@@ -1,4 +1,4 @@
--- A room of 300 units: who is near whom, who is the weakest of a team.
+-- A room of 300 units: finds neighbours, and the weakest unit of a team.
 local units = {}
 for i = 1, 300 do
   units[i] = { id = i, x = i * 37 % 101, y = i * 53 % 97, team = i % 3, health = i * 7 % 100 }

@@ -1,4 +1,4 @@
--- Calls, and next to nothing else.
+-- Calls, and almost nothing else.
 local function fib(n)
   if n < 2 then
     return n

@@ -1,4 +1,4 @@
--- Lists and maps that come and go: an inventory, filtered, grouped, sorted.
+-- Short-lived lists and maps: an inventory that is filtered, grouped and sorted.
 local KINDS = { "sword", "shield", "potion", "arrow", "gem" }
 
 local function filled(count)

@@ -1,4 +1,4 @@
--- Commands read, answers made.
+-- Parses commands and makes answers.
 local LINES = {
   "move 12 7", "say hello there, all of you", "buy potion 3", "attack goblin", "look", "rename Ann",
 }

@@ -1,4 +1,4 @@
--- The plain relay: rooms named `bench:N` come into being when joined, and no handler is asked.
+-- The plain relay: joining makes rooms named `bench:N`, and no handler runs.
 local bench = { auto_create = true }
 
 return { rooms = { bench = bench } }
