@@ -166,6 +166,7 @@ typedef struct World {
   Store *store;
   uint32_t count;     // number of answers
   uint32_t expected;  // number of answers that has_answers waits for
+  uint32_t failures;  // number of answers with a fault
   struct {
     StoreCode code;
     char value[VALUE_SIZE];
@@ -182,6 +183,7 @@ static void on_end(void *data, const StoreAnswer *answer, const StoreUnit *unit)
   snprintf(world->answers[answer->token].value, VALUE_SIZE, "%.*s",
            (int)answer->document.value.size,
            answer->document.value.size > 0 ? answer->document.value.bytes : "");
+  if (answer->fault.code != STORE_OK) world->failures++;
   world->count++;
 }
 
@@ -313,6 +315,34 @@ static void test_a_transaction_that_is_cut_off_is_repeated(void **state) {
   tear_down(&world);
 }
 
+// Each document is created once: a second time would be a conflict.
+static void test_a_line_that_is_cut_often_loses_nothing(void **state) {
+  (void)state;
+  enum { ROUNDS = 8, CREATED = 20, ID_SIZE = 16 };
+  World world;
+  char id[ID_SIZE], sql[128];
+  set_up(&world, TIMEOUT_MS);
+  for (uint32_t i = 0; i < ROUNDS * CREATED; i++) {
+    snprintf(id, sizeof id, "id%u", i);
+    create(&world, 3, id, "1");
+    world.expected++;
+    store_post(world.store);
+    if (i % CREATED != CREATED - 1) continue;
+    loop_world_run(&world.loop, i % 7);
+    world.proxy.mode = PROXY_NO_ANSWERS;
+    loop_world_run(&world.loop, i % 11);
+    world.proxy.mode = PROXY_CUT;
+    loop_world_run(&world.loop, TURN_MS);
+    world.proxy.mode = PROXY_PASS;
+    assert_true(loop_world_wait(&world.loop, has_answers, &world));
+  }
+  assert_int_equal(world.failures, 0);
+  snprintf(sql, sizeof sql, "SELECT 1 / (count(*) = %d)::int FROM store%d.players",
+           ROUNDS * CREATED, postgres.schemas);
+  postgres_world_run(&postgres, sql);
+  tear_down(&world);
+}
+
 // PostgreSQL reports the failure of a write only when somebody waits.
 static void test_a_write_that_fails_takes_no_other_with_it(void **state) {
   (void)state;
@@ -400,6 +430,7 @@ int main(void) {
       cmocka_unit_test(test_goes_on_after_a_restart),
       cmocka_unit_test(test_a_commit_whose_answer_is_lost_counts_once),
       cmocka_unit_test(test_a_transaction_that_is_cut_off_is_repeated),
+      cmocka_unit_test(test_a_line_that_is_cut_often_loses_nothing),
       cmocka_unit_test(test_a_write_that_fails_takes_no_other_with_it),
       cmocka_unit_test(test_calls_fail_after_the_timeout),
       cmocka_unit_test(test_ends_while_postgres_is_silent),
