@@ -1,6 +1,6 @@
---- The store beside a plain table: random handlers that read, write, run transactions, conflict, wait and fail
---- give the same answers on both, on each back end. PERIGEE_MODEL_SEED=N repeats a run, PERIGEE_MODEL_STEPS=N
---- makes it longer.
+--- The store beside a plain table: random handlers that read, write, run transactions, conflict, wait and
+--- fail give the same answers on both, on each back end. PERIGEE_MODEL_SEED=N repeats a run,
+--- PERIGEE_MODEL_STEPS=N makes it longer.
 local cjson = require "cjson"
 local postgres = require "tests.e2e.postgres"
 local random = require "tests.random"
