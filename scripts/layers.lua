@@ -66,8 +66,8 @@ for _, path in ipairs(list "find src -name '*.[ch]' | sort") do
   end
   files[#files + 1] = file
 end
--- The client's core knows no operating system: of the system's headers it may include those of standard C
--- that have no clock, of its own folder not the driver's. os.c alone includes whatever it needs.
+-- The client's core depends on no operating system. It may include these headers of standard C, which have no
+-- clock, and headers of its own folder except the driver's. Only os.c includes headers of the system.
 local PURE = {
   ["assert.h"] = true, ["sodium.h"] = true, ["stdarg.h"] = true, ["stdbool.h"] = true, ["stddef.h"] = true,
   ["stdint.h"] = true, ["stdio.h"] = true, ["stdlib.h"] = true, ["string.h"] = true,

@@ -1,5 +1,5 @@
-// examples/arena, played in real pages and by a Lua client at once: they agree, and what is saved
-// meanwhile reaches all of them.
+// examples/arena, played by pages in a browser and by a Lua client at once. All see the same game, and a file
+// that is saved meanwhile changes the game of all.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { cp, readFile } from "node:fs/promises";

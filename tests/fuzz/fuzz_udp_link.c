@@ -291,9 +291,9 @@ static uint64_t progress(const World *world) {
          udp_link_stream_unacknowledged(bob->link);
 }
 
-// Makes the network good, and advances time until everything has arrived. This takes
-// long if a stranger may keep only a small part of much, and shorter if small packets
-// are sent all the time.
+// Makes the network good, and lets time pass until everything has arrived. This takes
+// long if a side that is not trusted yet keeps few bytes out of order, and less if
+// small packets are sent all the time.
 static void settle(World *world) {
   for (int end = 0; end < 2; end++) hold(world, end, false);
   const uint64_t all = 2 * (world->sides[0].written + world->sides[1].written);

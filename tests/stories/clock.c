@@ -17,7 +17,7 @@ static BOOL WINAPI read_clock(LARGE_INTEGER *ticks) {
   return is_good;
 }
 
-// The import of the library's os.c.
+// Replaces the import in the library's os.c.
 BOOL(WINAPI *__imp_QueryPerformanceCounter)(LARGE_INTEGER *) = read_clock;
 
 #else

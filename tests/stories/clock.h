@@ -1,5 +1,6 @@
-// The clock of the drivers in C and Lua, which takes the place of the C library's: a story lets time pass at once.
+// The clock of the drivers in C and Lua. It replaces the clock of the C library, so
+// that a story can let time pass at once.
 #pragma once
 
-/// Lets so many seconds pass.
+/// Lets that number of seconds pass.
 void clock_pass(double seconds);

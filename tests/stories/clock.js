@@ -45,7 +45,7 @@ export async function pass(seconds) {
   for (let timer = next(); timer; timer = next()) {
     passed += Math.max(0, timer.due - performance.now());
     fire(timer);
-    await new Promise(setImmediate); // for what awaits the timer
+    await new Promise(setImmediate); // so that code which awaits the timer runs
   }
   passed += Math.max(0, end - performance.now());
   timers.forEach(arm);

@@ -1,5 +1,5 @@
-// libperigee for stories: makes the calls that come from a loopback port, its argument; prints what
-// the application sees.
+// The driver of libperigee for stories. It reads calls from a loopback port, which its
+// argument names, and prints what the application sees.
 // A line of input is NUMBER OF THE APPLICATION, CALL, KEY=VALUE ..., with tabs between; a line of output is JSON.
 #include "driver.h"
 
@@ -50,7 +50,7 @@ static uint32_t ms_in(const Fields *fields, const char *key, double otherwise) {
   return (uint32_t)(number_in(fields, key, otherwise) * 1000 + 0.5);
 }
 
-// The bytes of a field of hexadecimal digits, which are replaced by them.
+// Decodes a field of hexadecimal digits in place.
 static const void *bytes_in(const Fields *fields, const char *key, size_t *size) {
   char *text = (char *)field(fields, key);
   *size = 0;
@@ -201,7 +201,7 @@ static void print_events(void) {
   }
 }
 
-// Drives all clients; returns whether the input has something.
+// Drives all clients; returns whether input is available.
 static bool drive(int input, int timeout_ms) {
   static PerigeeClient *clients[APPS_MAX];
   PerigeeFd fd = {.fd = input, .wants_read = 1};
@@ -237,7 +237,7 @@ static void take_line(char *line, int fd) {
     print_code(request);
     print_end();
   }
-  if (strcmp(call, "pass") == 0) drive(fd, 0);  // what is due by then
+  if (strcmp(call, "pass") == 0) drive(fd, 0);  // does the work that is due by then
   print_begin(app, "made");
   print_end();
 }

@@ -6,7 +6,7 @@
 
 enum { REQUESTS_MAX = 64, NAMES_MAX = 16 };
 
-/// The name of a request, kept until its outcome.
+/// The name of a request, which is kept until its outcome.
 typedef struct Request {
   int number;
   char call[16];
@@ -26,14 +26,15 @@ typedef struct Question {
 typedef struct App {
   int number;
   PerigeeClient *client;
-  char only[128];  // the only events that are shown, with commas around; empty: all are
+  char only
+      [128];  // names of the only events that are shown, with commas around them; empty: all are shown
   Request requests[REQUESTS_MAX];
   Name rooms[NAMES_MAX], channels[NAMES_MAX];
   Question questions[NAMES_MAX];
   int question_count;
 } App;
 
-/// The number of a name; 0 where there is none.
+/// Returns the number of a name; 0: it has none.
 uint32_t number_of(const Name *names, const char *name);
 
 /// Begins a line of output, which `print_end` ends; the others add a field.
@@ -43,5 +44,5 @@ void print_text(const char *key, const char *text);
 void print_code(int code);
 void print_members(const App *app, uint32_t room);
 
-/// Prints an event, and keeps what later calls need of it.
+/// Prints an event, and stores the parts that later calls need.
 void print_event(App *app, const PerigeeEvent *event);

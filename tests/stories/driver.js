@@ -1,16 +1,16 @@
-// The JavaScript client for stories: makes the calls that come from a loopback port, its last argument; prints
-// what the application sees.
+// The driver of the JavaScript client for stories. It reads calls from a loopback port, which its last
+// argument names, and prints what the application sees.
 // A line of input is NUMBER OF THE APPLICATION, CALL, KEY=VALUE ..., with tabs between; a line of output is JSON.
 import net from "node:net";
 import { createInterface } from "node:readline";
-import { pass } from "./clock.js"; // first: the client takes its timers
+import { pass } from "./clock.js"; // comes first, because the client keeps the timers that it finds
 import { connect, PerigeeError } from "../../clients/js/perigee.js";
 import { WebSocket } from "../../clients/js/test/websocket.js";
 
 const IS_WEBSOCKET = process.argv.includes("--websocket");
 const PORT = Number(process.argv.at(-1));
-const NAMES = ["a", "b", "c", "sum"]; // of the messages that stories send
-const KEPT = 16; // rooms and questions, for later calls
+const NAMES = ["a", "b", "c", "sum"]; // names of the messages that stories send
+const KEPT = 16; // number of rooms and questions that are kept for later calls
 const hex = (bytes) => Buffer.from(bytes).toString("hex");
 const bytes = (text = "") => Buffer.from(text, "hex");
 const namesOf = (members) => Object.fromEntries([...members.values()].map(({ id, name }) => [id, name]));
@@ -73,7 +73,7 @@ class App {
     }
     game.onPacket((packet) => {
       const { channel, type: number, data, request, reliable } = packet;
-      if (channel === 3) return; // of lockstep
+      if (channel === 3) return; // a packet of lockstep
       if (request) this.keep((answer) => packet.answer(answer));
       this.sees("packet", { channel, number, data: hex(data), request, reliable });
     });

@@ -1,5 +1,5 @@
---- The Lua client for stories: makes the calls that come from a loopback port, its argument; prints what the
---- application sees.
+--- The driver of the Lua client for stories. It reads calls from a loopback port, which its argument names,
+--- and prints what the application sees.
 --- A line of input is NUMBER OF THE APPLICATION, CALL, KEY=VALUE ..., with tabs between; a line of output
 --- is JSON.
 
@@ -35,7 +35,7 @@ local function parsed(text)
 end
 
 
---- Names by id, as JSON has them.
+--- Returns names by id in the form of JSON.
 local function names_of(members)
   local names = setmetatable({}, { __index = nil })
   for id, name in pairs(members) do names[tostring(id)] = name end
@@ -43,7 +43,7 @@ local function names_of(members)
 end
 
 
---- An application with `only` shows no other events.
+--- An application with the option `only` reports the named events alone.
 function App:sees(event, fields)
   if self.only and not self.only:find("," .. event .. ",", 1, true) then return end
   fields = fields or {}
@@ -54,7 +54,7 @@ function App:sees(event, fields)
 end
 
 
---- Keeps the rooms and questions that later calls name: a few.
+--- Keeps the newest rooms and questions, which later calls name.
 function App:keep_room(room)
   if self.rooms[room.name] == nil then self.room_count = (self.room_count or 0) + 1 end
   if self.room_count <= KEPT then self.rooms[room.name] = room end
@@ -66,7 +66,7 @@ function App:keep_question(event)
 end
 
 
---- The protocol's names of codes; the system's errors are those of a server that cannot be reached.
+--- Returns the protocol's name of a code. Errors of the system count as an unreachable server.
 local function code_of(code)
   if code == "timeout" then return "Timeout" end
   return code and code:find "^E%u+$" and "Unreachable" or code
@@ -130,9 +130,9 @@ SEEN = {
 SEEN.peer_left = SEEN.peer_joined
 
 
---- Events from before `connect` has returned are shown behind its outcome.
+--- Shows events that come before `connect` has returned after the outcome of `connect`.
 function App:take(event)
-  if event.type == "closing" or event.type == "rejected" then return end -- the event of the end follows
+  if event.type == "closing" or event.type == "rejected" then return end -- the event of the end follows this one
   if not self.client and event.type ~= "reconnecting" then return table.insert(self.early, event) end
   if not SEEN[event.type] then return self:sees(event.type) end
   local fields, name = SEEN[event.type](event, self)
@@ -407,7 +407,7 @@ local function take_line(line)
     if done == nil and message then app:fails(call, message, code or message, value) end
   end)
   client.spawn(function()
-    if call == "pass" then client.sleep(PAUSE) end -- for what is due by then
+    if call == "pass" then client.sleep(PAUSE) end -- gives the client time for work that is due by then
     app:sees "made"
   end)
 end

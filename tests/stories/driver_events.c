@@ -41,7 +41,7 @@ void print_end(void) {
   fflush(stdout);
 }
 
-// Functions in C fail with negative codes, which stand for these of the protocol.
+// Functions in C return negative codes. This table has the protocol's names for them.
 static int code_of_protocol(int code) {
   switch (code) {
     case PERIGEE_NOT_JOINED:
@@ -145,7 +145,8 @@ static const char *const EVENTS[] = {
     [PERIGEE_TOOL_CHANGED] = "tool_changed",
 };
 
-// A client that has never been let in has not connected; the others tell an error of it.
+// A client that was never accepted has not connected. The other clients report an error
+// then.
 static bool is_refusal(const App *app, const PerigeeEvent *event) {
   return event->type == PERIGEE_CLOSED && perigee_peer_id(app->client) == 0;
 }
@@ -217,7 +218,8 @@ static void print_pace(const App *app, const PerigeeEvent *event) {
   printf(",\"speed\":%g,\"delay\":%u", match.speed_percent / 100.0, match.input_delay);
 }
 
-// Does the part of a game that needs no step of a story; returns whether the application sees the event.
+// Does the work of a game that no step of a story contains. Returns whether the
+// application sees the event.
 static bool play(const App *app, const PerigeeEvent *event) {
   char text[32];
   PerigeeMatch match;

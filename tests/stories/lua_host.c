@@ -1,5 +1,6 @@
-// Lua with perigee.client.core built in, for the Lua driver of stories: luajit itself cannot load a library that is
-// sanitized, and has another clock. Runs the file that is its first argument, with the others.
+// Lua with perigee.client.core built in, for the Lua driver of stories. luajit itself
+// cannot load a sanitized library, and its clock cannot be replaced. Runs the file in
+// its first argument, with the other arguments.
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>

@@ -5,10 +5,10 @@
 //   wan_emulator [--loss %] [--duplicate %] [--reorder %] [--delay MS] [--jitter MS]
 //                [--rate KBIT] [--queue BYTES] [--seed N]
 //
-// Prints where the namespaces are, for nsenter --net=..., and ends when its standard input
-// does. Both ways are alike, and each packet's fate is its own:
-// - the line sends `rate` kbit/s (0: no limit) and lets `queue` bytes wait, no more;
-// - then a packet is lost, or goes on, perhaps twice;
+// Prints the paths of the namespaces, for nsenter --net=..., and ends when its standard
+// input ends. Both directions are alike, and each packet is handled by itself:
+// - the line sends `rate` kbit/s (0: no limit), and at most `queue` bytes wait for it;
+// - then a packet is lost, or is sent on once or twice;
 // - it takes `delay` one way, give or take a `jitter` that drifts from one end to the
 //   other, so that packets keep their order; but those `reorder` takes theirs at random.
 #include <errno.h>
@@ -34,14 +34,14 @@
 enum {
   SIDES = 2,
   PACKET_MAX = 2048,
-  WAITING_MAX = 8192,    // packets on their way in one direction
-  DRIFT_STEP_US = 1000,  // how often the drifting delay moves,
-  DRIFT_PART = 50,       // by up to this part of the jitter
+  WAITING_MAX = 8192,    // packets under way in one direction
+  DRIFT_STEP_US = 1000,  // time between two moves of the drifting delay,
+  DRIFT_PART = 50,       // and the largest move, as a part of the jitter
   READS_MAX = 64,        // packets taken from a device between two looks at the clock
 };
 
 static struct {
-  double loss, duplicate, reorder;  // parts of 1
+  double loss, duplicate, reorder;  // probabilities from 0 to 1
   uint64_t delay_us, jitter_us;
   uint64_t rate_bits;  // a second
   uint64_t queue_bytes;
@@ -50,17 +50,17 @@ static struct {
 
 typedef struct Waiting {
   uint64_t due_us;
-  uint64_t number;  // of packets due at once the first goes first
+  uint64_t number;  // order of packets that are due at the same time
   uint16_t size;
   uint8_t bytes[PACKET_MAX];
 } Waiting;
 
 // The datagrams on their way from one side to the other.
 typedef struct Line {
-  Waiting *heap[WAITING_MAX];  // the one due next first
+  Waiting *heap[WAITING_MAX];  // heap with the next due datagram first
   size_t count;
   uint64_t numbers;
-  uint64_t free_us;  // when the line has sent all it has been given
+  uint64_t free_us;  // time at which the line has sent all its bytes
   int64_t drift_us, drifted_us;
 } Line;
 
@@ -83,7 +83,7 @@ static double random_part(void) { return (double)(random_bits() >> 11) / (1ull <
 
 static bool happens(double part) { return random_part() < part; }
 
-// Between -span and span.
+// Returns a random number from -span to span.
 static int64_t random_span(uint64_t span) {
   return (int64_t)((random_part() * 2 - 1) * (double)span);
 }
@@ -173,7 +173,8 @@ static void set_up(int control, const char *name) {
   if (ioctl(control, SIOCSIFFLAGS, &request) != 0) give_up(name);
 }
 
-// Leaves this process in a new namespace, whose device "wan0" has 10.77.0.1 or .2.
+// Moves this process into a new namespace, whose device "wan0" has the address
+// 10.77.0.1 or .2.
 static void make_host(int side) {
   if (unshare(CLONE_NEWNET) != 0) give_up("a network namespace (needs root)");
   namespaces[side] = open("/proc/self/ns/net", O_RDONLY);
@@ -202,7 +203,7 @@ static void read_device(int side, uint64_t now_us) {
   }
 }
 
-// Returns how long the next one has to wait.
+// Returns the time until the next datagram is due.
 static uint64_t deliver(int side, uint64_t now_us) {
   Line *line = &lines[side];
   while (line->count > 0 && line->heap[0]->due_us <= now_us) {

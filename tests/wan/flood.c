@@ -1,11 +1,11 @@
-// A flood of bogus UDP requests from very many addresses, for tests/e2e/udp_flood_spec.lua. All
-// of 127.0.0.0/8 is this machine's, so each request goes out from an address of its own, and
-// what answers it comes back here.
+// A flood of bogus UDP requests from very many addresses, for
+// tests/e2e/udp_flood_spec.lua. All addresses of 127.0.0.0/8 belong to this machine, so
+// each request has its own source address, and the answers come back here.
 //
 //   wan_flood PORT [--requests N] [--sources N] [--rate PER_SECOND]
 //
-// Without a rate it sends as fast as the server answers. Prints how much went and came, and
-// fails where any address got more bytes than it had sent.
+// Without a rate it sends as fast as the server answers. Prints the numbers of sent and
+// received datagrams, and fails if any address got more bytes than it had sent.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
@@ -26,16 +26,17 @@ enum {
   FIRST_SOURCE = 127 << 24 | 64 << 16,  // 127.64.0.0
   SOURCES_MAX = 1 << 22,                // 127.64.0.0/10
   KINDS = 7,
-  UNANSWERED_MAX = 2 * BATCH,       // requests on their way, without a rate
-  LOST_NS = 250 * 1000 * 1000,      // without an answer: those on their way are lost
-  PATIENCE_NS = 300 * 1000 * 1000,  // for the last answers
+  UNANSWERED_MAX = 2 * BATCH,  // requests that may wait for answers, without a rate
+  LOST_NS = 250 * 1000 *
+            1000,  // time without an answer after which waiting requests count as lost
+  PATIENCE_NS = 300 * 1000 * 1000,  // time to wait for the last answers
 };
 
 typedef struct Flood {
   int fd;
   struct sockaddr_in server;
   uint32_t requests, sources, rate;
-  int32_t *balance;  // bytes sent less bytes that came, by source
+  int32_t *balance;  // sent bytes minus received bytes, by source
   uint64_t seed;
   uint64_t sent, came, sent_bytes, came_bytes;
   int32_t unanswered;
@@ -57,7 +58,8 @@ static uint64_t any(Flood *flood) {  // splitmix64
   return z ^ (z >> 31);
 }
 
-// A request with an extension of `size` bytes, all but its head random.
+// Writes a request with an extension of `size` bytes. All bytes behind its head are
+// random.
 static size_t write_request(Flood *flood, uint8_t *out, uint8_t size, uint8_t flags) {
   static const uint8_t head[] = {0,   0,   0,   0, 'P', 'E', 'R', 'I',
                                  'G', 'E', 'E', 0, 1,   0,   0,   0};
@@ -70,16 +72,16 @@ static size_t write_request(Flood *flood, uint8_t *out, uint8_t size, uint8_t fl
   return 27u + size;
 }
 
-// Something that nobody should remember.
+// Writes a datagram for which the server must keep no memory.
 static size_t write_bogus(Flood *flood, uint32_t kind, uint8_t *out) {
   switch (kind % KINDS) {
-    case 0: {  // the first of a client that never answers
+    case 0: {  // the first request of a client that never answers
       size_t size = write_request(flood, out, 66, 0);
       memset(out + 29, 0, 32);
       return size;
     }
     case 1:
-      return write_request(flood, out, 66, 0);  // a cookie that is none
+      return write_request(flood, out, 66, 0);  // an invalid cookie
     case 2:
       return write_request(flood, out, 102, 1);  // to attach
     case 3:
@@ -91,7 +93,7 @@ static size_t write_bogus(Flood *flood, uint32_t kind, uint8_t *out) {
     }
     case 5:
       return write_request(flood, out, 255, 3);
-    default:  // a datagram of a connection that is not there
+    default:  // a datagram of a connection that does not exist
       for (int i = 0; i < 40; i++) out[i] = (uint8_t)any(flood);
       return 40;
   }
@@ -168,7 +170,7 @@ static void read_answers(Flood *flood) {
   } while (count == BATCH);
 }
 
-// Whether the next requests may go.
+// Returns whether the next requests may be sent.
 static bool is_due(Flood *flood, uint64_t start_ns, uint32_t done) {
   const uint64_t now_ns = clock_ns();
   if (flood->rate) return done <= (now_ns - start_ns) * flood->rate / 1000000000u;

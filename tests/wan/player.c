@@ -23,8 +23,8 @@ enum { PRESSES_MAX = 1 << 16, PATIENCE_S = 30, WARM_TURNS = 20 };
 
 typedef struct Press {
   uint64_t at_us;
-  uint32_t latency_us;  // until its turn came; 0: it has not
-  uint8_t delay;        // the input delay when it was pressed
+  uint32_t latency_us;  // time until its turn came; 0: its turn has not come
+  uint8_t delay;        // input delay at that moment
 } Press;
 
 static struct {
@@ -63,7 +63,7 @@ static void take_own(const PerigeeEntry *entry) {
   if (entry->kind == PERIGEE_INPUT_MISSING) me.missing++;
   if (entry->kind != PERIGEE_INPUT || entry->size != sizeof number) return;
   memcpy(&number, entry->data, sizeof number);
-  // Those of a player before that had the slot have come to nothing here.
+  // Inputs that an earlier player with this slot had under way are lost.
   if (number >= me.pressed || me.presses[number].latency_us != 0) return;
   me.presses[number].latency_us = (uint32_t)(now_us() - me.presses[number].at_us);
   me.landed++;
@@ -107,8 +107,8 @@ static void begin(const PerigeeEvent *event) {
   tell("match %d %d %" PRIu32 " %s", event->number, me.match.slot, me.turn, seat);
 }
 
-// Half a turn to seven and a half until the next one: four in the middle. Not before the players have found
-// out how far they are from the server.
+// Waits from half a turn to seven and a half turns before the next key, four on
+// average. Begins after the client has measured the round trip.
 static void press(void) {
   uint64_t now = now_us();
   if (me.turn < WARM_TURNS || now < me.next_press_us || me.pressed == PRESSES_MAX)
@@ -213,7 +213,7 @@ int main(int argc, char **argv) {
   me.last = (uint32_t)atoi(argv[4]);
   me.file = fopen(argv[5], "w");
   if (!me.file) fail("the file cannot be written");
-  setvbuf(me.file, NULL, _IOLBF, 0);  // who is killed leaves what there was
+  setvbuf(me.file, NULL, _IOLBF, 0);  // a killed player leaves complete lines
   me.has_seat = argc > 6 && read_seat(argv[6]);
   me.flip = argc > 7 ? (uint32_t)atoi(argv[7]) : 0;
   srand((unsigned)(argv[3][strlen(argv[3]) - 1]));

@@ -1,14 +1,15 @@
-// Two clients of a server across a wide area network, for tests/e2e/wan_spec.lua: one relays
-// to the other and tells what became of it. Both are in this process, so that what was sent
-// when is known by one clock.
+// Two clients of a server across a wide area network, for tests/e2e/wan_spec.lua. One
+// relays to the other and prints the results. Both are in this process, so one clock
+// measures sending and arrival.
 //
 //   wan_traveller ADDRESS tcp|udp STORY SECONDS
 //
-// lossy    80 messages a second that have to arrive and as many that may be lost
-// narrow   as much as passes of what has to arrive
-// flood    8 Mbit/s of what may be lost, and ten messages a second that have to arrive
+// lossy    80 reliable messages a second, and as many unreliable ones
+// narrow   reliable messages as fast as the line carries them
+// flood    8 Mbit/s of unreliable messages, and ten reliable ones a second
 //
-// Prints name=value pairs; exits 1 when what has to arrive is missing, doubled or out of order.
+// Prints name=value pairs; exits with 1 if a reliable message is missing, doubled or
+// out of order.
 #include <inttypes.h>
 #include <perigee.h>
 #include <stdbool.h>
@@ -22,14 +23,15 @@
 enum {
   LATENCIES_MAX = 1 << 20,
   UNDERWAY_MAX = 512,      // reliable messages sent and not received
-  PATIENCE_US = 60000000,  // for what is still underway at the end
-  WARM_US = 3000000,       // not counted as throughput
+  PATIENCE_US = 60000000,  // time to wait for messages that are under way at the end
+  WARM_US = 3000000,  // time at the beginning that does not count for the throughput
 };
 
 typedef struct Story {
   const char *name;
-  uint32_t loose_hz, loose_size;        // what may be lost
-  uint32_t reliable_hz, reliable_size;  // 0 Hz: as much as passes
+  uint32_t loose_hz, loose_size;  // rate and size of unreliable messages
+  uint32_t reliable_hz,
+      reliable_size;  // rate and size of reliable messages; 0 Hz: as fast as possible
 } Story;
 
 static const Story STORIES[] = {{"lossy", 80, 100, 80, 100},
@@ -45,12 +47,12 @@ typedef struct Note {
 // The arrived packets of one kind.
 typedef struct Tally {
   uint32_t sent, received;
-  uint64_t bytes;  // while it was sent, after the warming up
+  uint64_t bytes;  // bytes that arrived during sending, after the beginning
   uint64_t *latencies;
 } Tally;
 
 static Tally tallies[2];           // by is_reliable
-static uint64_t start_us, end_us;  // of the sending
+static uint64_t start_us, end_us;  // beginning and end of sending
 
 static uint64_t now_us(void) { return clock_ns() / 1000; }
 

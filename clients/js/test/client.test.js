@@ -52,7 +52,7 @@ test("rooms", async (t) => {
     assert.equal(game.rooms.size, 0);
     assert.deepEqual(await room.left, { code: 0, codeName: "ConnectionClosed" });
     assert.throws(() => room.send("x"), { code: Code.NotInRoom });
-    room.send("x", 1, { reliable: false }); // of no consequence
+    room.send("x", 1, { reliable: false }); // has no effect
     await fails(room.ask("x"), Code.NotInRoom);
     await fails(room.leave(), Code.NotInRoom);
   });
@@ -234,7 +234,7 @@ test("a channel that this client serves", async (t) => {
     const { ref } = await peer.expect(8);
     await assert.rejects(opening, { code: Code.Timeout });
     peer.send(packet({ type: 138, flags: RESPONSE, ref }, u16(1000), str8("echo")));
-    assert.deepEqual((await peer.expect(9)).payload, u16(1000)); // nobody waits for it
+    assert.deepEqual((await peer.expect(9)).payload, u16(1000)); // no call waits for it
   });
 
   await t.test("is over with the game", async (t) => {

@@ -32,7 +32,7 @@ export class Queue {
   }
 }
 
-// Fields of payloads.
+// Encoders of the fields of payloads.
 const integer = (size) => (value) => {
   const bytes = Buffer.alloc(size);
   if (size === 8) bytes.writeBigUInt64LE(BigInt(value));
@@ -157,7 +157,7 @@ class Peer {
     return name;
   }
 
-  /** The connection breaks. */
+  /** Cuts the connection. */
   cut() {
     this.socket.resetAndDestroy();
   }

@@ -47,7 +47,7 @@ test("a state may take longer to come than anything else", async (t) => {
   let restored;
   const { peer, client, begun } = await enter(t, { restore: (bytes) => { restored = String.fromCharCode(...bytes); } }, { timeout: 1 });
   peer.send(start({ how: FROM_SNAPSHOT }));
-  await assert.rejects(client.ask("anything"), { codeName: "Timeout" }); // asked later than ENTER
+  await assert.rejects(client.ask("anything"), { codeName: "Timeout" }); // requested after ENTER
   peer.send(snapshot(40, Buffer.from("state")));
   assert.equal((await within(begun)).turn, 40);
   assert.equal(restored, "state");
@@ -105,7 +105,7 @@ test("an input that comes too late goes into another turn, or the game is told",
   const given = () => inputsOf(peer);
   assert.deepEqual(await given(), { 1: "", 2: "" });
   for (const inputs of [{ 2: "", 3: "x" }, { 3: "x", 4: "" }, { 4: "", 5: "x" }]) {
-    peer.send(turns(match.turn + 1, 1)); // nobody's input
+    peer.send(turns(match.turn + 1, 1)); // a turn without inputs
     assert.deepEqual(await given(), inputs);
   }
   const missed = [];
@@ -130,7 +130,7 @@ test("turns are caught up with in pages that nobody sees, whose timers are slow"
   const { peer, begun } = await enter(t, game);
   peer.send(start());
   const match = await within(begun);
-  const { mock } = t.mock.method(globalThis, "setTimeout", () => {}); // none comes
+  const { mock } = t.mock.method(globalThis, "setTimeout", () => {}); // these timers never fire
   peer.send(turns(1, 60));
   const deadline = performance.now() + 10_000;
   while (match.turn < 60 && performance.now() < deadline) await new Promise(setImmediate);
@@ -138,7 +138,7 @@ test("turns are caught up with in pages that nobody sees, whose timers are slow"
   assert.equal(match.turn, 60);
 });
 
-// A server that means ill -----------------------------------------------------------------------
+// A hostile server ------------------------------------------------------------------------------
 
 /** Waits until the client has taken all that was sent before. */
 async function taken(peer) {
@@ -180,7 +180,7 @@ test("turns that wait are of so many bytes in all", async (t) => {
   await taken(peer);
   const last = 1 + Math.floor(8 * 1024 * 1024 / (60_000 + 5 + 2 * 32));
   await reach(match, last);
-  peer.send(...from(last + 1)); // they may come again
+  peer.send(...from(last + 1)); // the same turns may come again
   await taken(peer);
   await reach(match, 200);
 });
@@ -192,7 +192,7 @@ test("a state takes memory as it comes, in order", async (t) => {
   const before = process.memoryUsage().arrayBuffers;
   for (let i = 0; i < 20; i++) peer.send(piece(3, 64 * 1024 * 1024, 0, u8(1)));
   peer.send(piece(3, 4, 0, Buffer.from("ab")), piece(3, 4, 3, Buffer.from("d")), lockstepPacket(SNAPSHOT_ASK, u32(6)));
-  await peer.expect(SNAPSHOT_UP, CHANNEL); // all of them have been taken
+  await peer.expect(SNAPSHOT_UP, CHANNEL); // the client has handled all of them
   const more = process.memoryUsage().arrayBuffers - before;
   assert.ok(more < 32 * 1024 * 1024, more + " bytes");
   assert.equal(restored, undefined);

@@ -134,7 +134,7 @@ test("a value that does not fit is the sender's to hear of", async (t) => {
   assert.throws(() => room.send("move", { x: 1, y: 0, z: 2 }),
     { message: 'move: there is no field "z"; there are x, y' });
   assert.throws(() => ann.send("quiz", () => 1), { name: "TypeError", message: "quiz: expected no value, got a function" });
-  ann.send("quiz", {}); // as good as none
+  ann.send("quiz", {}); // the client sends nothing
   await assert.rejects(ann.ask("sum", { terms: [1] }, { timout: 1 }), /^TypeError: ask has no option "timout"/);
 });
 

@@ -75,7 +75,7 @@ test("after the device has slept the line is tried at once", async (t) => {
   assert.deepEqual([reasons, game.state], [[], "open"], "it is still there");
   die(peer);
   sleep(60);
-  await pass(2); // the next beat
+  await pass(2); // until the next check
   assert.deepEqual(reasons, []);
   await pass(3);
   assert.deepEqual(reasons, ["PingTimeout"]);
