@@ -14,6 +14,7 @@ local journal = require "perigee.host.journal"
 local live = require "perigee.host.live"
 local loader = require "perigee.host.loader"
 local old_code = require "perigee.host.old_code"
+local migrations = require "perigee.host.migrations"
 local registry = require "perigee.host.registry"
 local report = require "perigee.host.report"
 local rollback_window = require "perigee.host.rollback_window"
@@ -91,6 +92,7 @@ function reload.start(path)
   versions.put_in_place(version)
   core.set_version(version.number, version.hash)
   last_number = version.number
+  migrations.begin(version)
 end
 
 
@@ -436,6 +438,8 @@ function transitions.close_window()
                                                                  -- window
     previous = nil
     rollback_window.close()
+    migrations.begin(live.version)
+    core.commit()
   end
 end
 
