@@ -11,7 +11,7 @@ local RUN_BY = {
   ["README.md"] = "this", ["docs/scripting.md"] = "this", ["docs/reload.md"] = "this",
   ["docs/schema.md"] = "this",
   ["docs/world.md"] = "this", ["docs/channels.md"] = "this", ["docs/faults.md"] = "this",
-  ["docs/bots-in-rooms.md"] = "this",
+  ["docs/bots-in-rooms.md"] = "this", ["docs/accounts.md"] = "this",
   ["docs/recipes.md"] = "tests/e2e/recipes_doc_spec.lua",
   ["docs/tutorial.md"] = "tests/e2e/tutorial_doc_spec.lua",
   ["examples/chat/README.md"] = "this",
