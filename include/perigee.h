@@ -132,7 +132,10 @@ typedef struct PerigeeOptions {
   uint32_t reconnect_for_ms;  // time after which the client gives up; default: 0, never
   int reconnect;  // default: 1, connect again; 0: the client ends with its connection, or
                   // when the server refuses it with PERIGEE_UNAVAILABLE
-  int rejoin;     // default: 1, join the rooms again in a new session; 0: leave them
+  // JSON of a SIGN_IN (docs/protocol.md, section 20) that the client sends before it says HELLO with
+  // the token that it gets, such as {"do":"sign_in","device":"..."}; NULL: none.
+  const char *sign_in;
+  int rejoin;  // default: 1, join the rooms again in a new session; 0: leave them
 } PerigeeOptions;
 
 /// Sets the defaults above.
@@ -339,7 +342,10 @@ typedef enum PerigeeEventType {
   PERIGEE_ROOMS_FOUND,   // the answer to perigee_query_rooms (request, data: JSON)
   // The server has restarted and continues the session, in its durable rooms, after `time_us`;
   // `count` packets may not have arrived.
-  PERIGEE_RESTORED
+  PERIGEE_RESTORED,
+  // The client has signed in: by `sign_in` of the options, by perigee_sign_in (request), or the
+  // server has renewed its token (data: JSON with token, account and expires; {} after sign_out).
+  PERIGEE_SIGNED_IN
 } PerigeeEventType;
 
 /// The return address of a question. Copy it to answer later.
@@ -437,6 +443,11 @@ PERIGEE_API int perigee_leave(PerigeeClient *client, uint32_t room);
 /// Requests the list of the server's rooms. Returns a request, which ends in PERIGEE_ROOMS or
 /// PERIGEE_FAILED; or a negative PerigeeCode.
 PERIGEE_API int perigee_list_rooms(PerigeeClient *client, uint32_t timeout_ms);
+
+/// Sends SIGN_IN as a connected client, as JSON: {"do":"link",...} or {"do":"sign_out"}. The answer
+/// is PERIGEE_SIGNED_IN. Returns the number of the request, or a negative PerigeeCode.
+PERIGEE_API int perigee_sign_in(PerigeeClient *client, const char *json,
+                                uint32_t timeout_ms);
 
 /// Requests the rooms that match a query, the JSON of an object: {"kind": "duel", "open": true,
 /// "meta": {"map": "ice"}, "limit": 20, "after": "duel:7"}. Every field is optional. Returns a

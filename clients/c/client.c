@@ -25,6 +25,7 @@ static Options copy_options(const PerigeeOptions *given) {
   return (Options){
       .name = mem_strdup(given->name ? given->name : "guest"),
       .token = mem_strdup(given->token ? given->token : ""),
+      .sign_in = given->sign_in ? mem_strdup(given->sign_in) : NULL,
       .protocol_hash = given->protocol_hash,
       .timeout_ms = given->timeout_ms ? given->timeout_ms : TIMEOUT_MS,
       .first_ms = given->reconnect_first_ms ? given->reconnect_first_ms : FIRST_MS,
@@ -104,6 +105,7 @@ void client_free(PerigeeClient *client) {
   mem_free(client->lost_text);
   mem_free(client->options.name);
   mem_free(client->options.token);
+  mem_free(client->options.sign_in);
   mem_free(client);
 }
 

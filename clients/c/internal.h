@@ -155,6 +155,7 @@ typedef enum RequestKind {
   REQUEST_LEAVE,
   REQUEST_LIST,
   REQUEST_QUERY,
+  REQUEST_SIGN_IN,
   REQUEST_ASK,
   REQUEST_ASK_PACKET,
   REQUEST_ASK_PEER,
@@ -259,6 +260,7 @@ typedef struct Link {
 typedef struct Options {
   char *name;
   char *token;
+  char *sign_in;  // SIGN_IN that precedes HELLO; NULL: none, or done
   uint64_t protocol_hash;
   uint32_t timeout_ms;
   uint32_t first_ms, max_ms, for_ms;

@@ -100,6 +100,11 @@ void control_send(PerigeeClient *client, ControlType type) {
 
 void hello_send(PerigeeClient *client) {
   const Options *options = &client->options;
+  if (options->sign_in) {
+    buf_append(packet_begin(client), options->sign_in, strlen(options->sign_in));
+    control_send(client, CONTROL_SIGN_IN);
+    return;
+  }
   const Session *session = &client->session;
   Buf *payload = packet_begin(client);
   buf_u16(payload, PROTOCOL_VERSION);
@@ -184,6 +189,13 @@ int perigee_query_rooms(PerigeeClient *client, const char *query, uint32_t timeo
   buf_append(packet_begin(client), query, strlen(query));
   return packet_request(client, (Packet){.type = CONTROL_ROOM_QUERY},
                         request_new(client, REQUEST_QUERY, timeout_ms));
+}
+
+int perigee_sign_in(PerigeeClient *client, const char *json, uint32_t timeout_ms) {
+  if (!json) return PERIGEE_BAD_ARGUMENT;
+  buf_append(packet_begin(client), json, strlen(json));
+  return packet_request(client, (Packet){.type = CONTROL_SIGN_IN},
+                        request_new(client, REQUEST_SIGN_IN, timeout_ms));
 }
 
 int perigee_ping(PerigeeClient *client, uint32_t timeout_ms) {

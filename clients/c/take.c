@@ -208,6 +208,10 @@ static bool take_error(PerigeeClient *client, const Packet *packet) {
     if (request) request_fail(request, reason.code, text.bytes, text.size);
     return true;
   }
+  if (!client->link.is_welcome) {  // the answer to SIGN_IN
+    link_fail(client, reason.code, text.bytes, text.size);
+    return true;
+  }
   PerigeeEvent event = {.type = PERIGEE_ERROR, .code = reason.code};
   client_push_text(client, &event, text.bytes, text.size);
   return true;
@@ -272,6 +276,42 @@ static bool take_redirect(PerigeeClient *client, const Packet *packet) {
   return true;
 }
 
+// Keeps the token of SIGNED_IN, for HELLO now or for the next one.
+static bool keep_token(PerigeeClient *client, Text json) {
+  Text key, value, wanted = {"\"token\"", 7};
+  Buf token = {0};
+  bool is_good = json_is_value(json) && json_trim(json).bytes[0] == '{';
+  for (uint32_t at = 0; is_good && json_next(json_trim(json), &at, &key, &value);)
+    if (text_equals(key, wanted)) {
+      is_good = json_read_text(value, &token) && token.size <= UINT16_MAX;
+      buf_u8(&token, 0);
+      mem_free(client->options.token);
+      client->options.token = mem_strdup(is_good ? (const char *)token.data : "");
+    }
+  buf_deinit(&token);
+  return is_good;
+}
+
+static bool take_signed_in(PerigeeClient *client, const Packet *packet) {
+  PerigeeEvent event = {.type = PERIGEE_SIGNED_IN};
+  Text json = {(const char *)packet->payload, packet->length};
+  if (!keep_token(client, json))
+    return take_malformed(client, "a sign-in that cannot be read");
+  if (packet->flags & PACKET_RESPONSE) {
+    Request *request = request_answered(client, packet, REQUEST_SIGN_IN);
+    if (!request) return true;
+    event.request = request->number;
+    request_free(request);
+  }
+  events_add(&client->events, &event,
+             &(EventParts){.data = {packet->payload, packet->length}});
+  if (client->link.is_welcome) return true;
+  mem_free(client->options.sign_in);
+  client->options.sign_in = NULL;
+  hello_send(client);
+  return true;
+}
+
 // --- The table of packets ---
 
 typedef bool Take(PerigeeClient *client, const Packet *packet);
@@ -297,6 +337,7 @@ static Take *const TAKES[] = {
     [CONTROL_TOOL_REMOVE] = take_tool,
     [CONTROL_ROOMS] = take_rooms,
     [CONTROL_ROOMS_META] = take_rooms_found,
+    [CONTROL_SIGNED_IN] = take_signed_in,
     [CONTROL_REDIRECT] = take_redirect,
 };
 
@@ -309,7 +350,8 @@ static bool comes_before_welcome(const Packet *packet) {
   uint16_t type = packet->type;
   return packet->channel == CHANNEL_CONTROL &&
          (type == CONTROL_WELCOME || type == CONTROL_REJECTED ||
-          type == CONTROL_CLOSING || type == CONTROL_ERROR || type == CONTROL_PING);
+          type == CONTROL_CLOSING || type == CONTROL_SIGNED_IN ||
+          type == CONTROL_ERROR || type == CONTROL_PING);
 }
 
 bool packet_take(PerigeeClient *client, const Packet *packet) {

@@ -73,6 +73,10 @@ export interface ConnectOptions {
   name?: string;
   /** The text that the game's on_connect gets in peer.token. */
   token?: string;
+  /** Signs in before connecting; {} by this device. */
+  signIn?: SignInOptions;
+  /** Makes an account before connecting. */
+  signUp?: { name: string; password: string };
   /** Seconds for connecting, and for calls without a timeout (10). */
   timeout?: number;
   /** false: the client ends with its connection, or if the server refuses the first attempt with Unavailable. */
@@ -93,6 +97,37 @@ export interface ConnectOptions {
   /** Options for node:tls, for an address that begins with tls://. */
   tls?: object;
 }
+
+/** A way to sign in. Without any field, this device, whose id localStorage keeps. */
+export interface SignInOptions {
+  name?: string;
+  password?: string;
+  /** A secret id of 16 to 128 bytes; true: that of this browser. */
+  device?: string | true;
+  jwt?: string;
+  /** Any value, for the game's on_authenticate. */
+  credentials?: unknown;
+}
+
+export interface Account {
+  id: string;
+  name?: string;
+  guest: boolean;
+  /** Unix time. */
+  created: number;
+}
+
+export interface SignedIn {
+  token: string;
+  account: Account;
+  /** Unix time. */
+  expires: number;
+}
+
+/** Signs in without connecting; `connect` takes the token. */
+export declare function signIn(address: string, how?: SignInOptions, options?: ConnectOptions): Promise<SignedIn>;
+export declare function signUp(address: string, account: { name: string; password: string },
+  options?: ConnectOptions): Promise<SignedIn>;
 
 /**
  * Connects and waits until the server has accepted this client.
@@ -202,6 +237,8 @@ export interface GameEvents {
   restored: { seconds: number; dropped: number };
   /** The client is connected again, in a new session. */
   lost: { dropped: number };
+  /** The server has sent a new token, because much of the time of the old one is used. */
+  signed_in: SignedIn;
   /** The client has ended, and does not connect again. */
   closed: Reason & { message: string };
   /** The server has put the client into a room without a call of join. */
@@ -362,6 +399,12 @@ export interface Game<M extends Messages = Messages> extends Emitter<GameEvents,
    * The server looks at some thousand rooms for one query, so `rooms` may be empty although the list goes on.
    */
   list(query?: RoomQuery): Promise<{ rooms: ListedRoom[]; next: string | null }>;
+  /** The account, after signing in. */
+  readonly account: Account | null;
+  /** Adds a way to sign in to the account. */
+  link(how: SignInOptions): Promise<SignedIn>;
+  /** Ends this sign-in on all connections, and this client. */
+  signOut(): Promise<void>;
   listRooms(options?: WaitOptions): Promise<{ id: number; name: string; members: number }[]>;
   /** Sends a message without a room to the game's script. JSON or the schema must be able to express the value. */
   send(name: string, value?: unknown, options?: SendOptions): void;

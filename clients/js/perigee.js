@@ -41,13 +41,13 @@ const PRIORITIES = ["critical", "high", "normal", "low"];
 const CRITICAL = 0, NORMAL = 2;
 
 const HELLO = 1, JOIN = 2, LEAVE = 3, BROADCAST = 4, PING = 5, PONG = 6, ACK = 7, CHANNEL_OPEN = 8,
-  CHANNEL_CLOSE = 9, ROOM_LIST = 10, BYE = 11, TOOL_ADD = 13, TOOL_REMOVE = 14, JOIN_WITH = 15,
+  CHANNEL_CLOSE = 9, ROOM_LIST = 10, BYE = 11, SIGN_IN = 12, TOOL_ADD = 13, TOOL_REMOVE = 14, JOIN_WITH = 15,
   ROOM_QUERY = 16;
 const WELCOME = 129, JOINED = 130, LEFT = 131, RELAYED = 132, PEER_JOINED = 133, PEER_LEFT = 134,
   ERROR = 135, REJECTED = 136, CLOSING = 137, CHANNEL_OPENED = 138, ROOMS = 139, REDIRECT = 140,
-  DEV_ASSET = 141, DEV_ERROR = 142, PEER_RENAMED = 144, ROOMS_META = 145, FAULT = 146;
+  DEV_ASSET = 141, DEV_ERROR = 142, SIGNED_IN = 143, PEER_RENAMED = 144, ROOMS_META = 145, FAULT = 146;
 const RESUMED = 1, RESTORED = 2; // in WELCOME; any other value means: a new session
-const BEFORE_WELCOME = new Set([WELCOME, REJECTED, CLOSING, ERROR, PING]);
+const BEFORE_WELCOME = new Set([WELCOME, SIGNED_IN, REJECTED, CLOSING, ERROR, PING]);
 
 // Seconds.
 const TIMEOUT = 10; // for calls without a timeout
@@ -105,7 +105,8 @@ function call(fn, ...args) {
 
 // Mistakes --------------------------------------------------------------------------------------
 
-const CONNECT_OPTIONS = ["url", "name", "token", "timeout", "reconnect", "rejoin", "queueLimit", "schema", "WebSocket", "tls", "on"];
+const CONNECT_OPTIONS = ["url", "name", "token", "signIn", "signUp", "timeout", "reconnect", "rejoin", "queueLimit", "schema", "WebSocket", "tls", "on"];
+const SIGN_IN_OPTIONS = ["name", "password", "device", "jwt", "credentials"];
 const RECONNECT_OPTIONS = ["first", "max", "for"];
 const SEND_OPTIONS = ["reliable", "priority"];
 const WAIT_OPTIONS = ["timeout"];
@@ -887,7 +888,7 @@ function priorityOf({ priority = "normal" }) {
 
 const GAME_EVENTS = new Set([
   "disconnected", "reconnecting", "resumed", "restored", "lost", "closed", "joined", "left", "error", "redirect",
-  "peer_renamed", "relay",
+  "peer_renamed", "relay", "signed_in",
 ]);
 
 /** A session with a server, over one connection after the other. */
@@ -898,6 +899,8 @@ class Game extends Emitter {
     this.name = this._said = options.name ?? "guest"; // _said is the name in HELLO; the server may give
                                                       // another
     this.session = "";
+    /** The account, after signing in: { id, name, guest, created }. */
+    this.account = null;
     /** "connecting", "open", "reconnecting" or "closed" */
     this.state = "connecting";
     /** The round trip of the last ping, in seconds. */
@@ -912,6 +915,9 @@ class Game extends Emitter {
 
     this._target = target;
     this._options = options;
+    this._signing = signInOf(options); // the SIGN_IN that precedes HELLO; null: none, or done
+    this._signedIn = null; // the last SIGNED_IN
+    this._onlySignsIn = false;
     this._connection = null; // the current connection, as _openOnce makes it
     this._stream = new Stream();
     this._resumeToken = NO_TOKEN;
@@ -1011,6 +1017,18 @@ class Game extends Emitter {
     checkOptions("list", query, LIST_OPTIONS);
     const { timeout, ...wanted } = query;
     return this._request({ type: ROOM_QUERY }, [jsonBody("list", wanted)], ROOMS_META, { timeout });
+  }
+
+  /** Adds a way to sign in to the account, such as a name to that of a device. Resolves to { token, account, expires }. */
+  async link(how) {
+    return this._request({ type: SIGN_IN }, [jsonBody("link", signInBody("link", how))], SIGNED_IN);
+  }
+
+  /** Ends this sign-in, on all connections that use its tokens, and this client with it. */
+  async signOut() {
+    await this._request({ type: SIGN_IN }, [jsonBody("signOut", { do: "sign_out" })], SIGNED_IN);
+    this.account = null;
+    this.close();
   }
 
   /** Resolves to the server's rooms. Each is { id, name, members }; `members` is their number. */
@@ -1429,7 +1447,7 @@ class Game extends Emitter {
     if (!isCurrent()) return;
     const transport = await open(this._target, this._options, {
       // When the transport calls this, `transport` is set.
-      opened: () => isCurrent() && transport.send(this._hello()),
+      opened: () => isCurrent() && transport.send(this._signing ? this._signInPacket() : this._hello()),
       received: (bytes) => {
         if (!isCurrent()) return;
         connection.heard = now();
@@ -1452,6 +1470,29 @@ class Game extends Emitter {
     return packetOf({ type: HELLO, priority: CRITICAL }, u16(VERSION), hashBytes(this._schema?.hash),
       counted(this._said, 1, "the name"), counted(this._options.token ?? "", 2, "the token"),
       this._resumeToken, u32(this._isResumable ? this._stream.received : 0));
+  }
+
+  _signInPacket() {
+    return packetOf({ type: SIGN_IN, priority: CRITICAL }, jsonBody("signIn", this._signing));
+  }
+
+  /** Says HELLO with a new token; or keeps the token that renews one, or that a link gives. */
+  _takeSignedIn(packet, signedIn) {
+    const connection = this._connection;
+    if (signedIn.token) {
+      this._options = { ...this._options, token: signedIn.token };
+      this.account = signedIn.account;
+      this._signedIn = signedIn;
+    }
+    if (!connection.isWelcome) {
+      this._signing = null;
+      if (this._onlySignsIn) connection.resolve();
+      else connection.transport.send(this._hello());
+    } else if (packet.flags & RESPONSE) {
+      this._resolve(packet, signedIn);
+    } else {
+      this._emit("signed_in", signedIn);
+    }
   }
 
   _takeWelcome(welcome) {
@@ -1837,6 +1878,11 @@ const CONTROLS = {
     reader.raw(2 + 32); // port and key of UDP
     return () => game._takeWelcome(welcome);
   },
+  [SIGNED_IN]: (game, reader, packet) => {
+    const signedIn = parseJson(textOf(reader.rest()), "a sign-in");
+    if (signedIn === null || typeof signedIn !== "object") throw malformed("a sign-in that is none");
+    return () => game._takeSignedIn(packet, signedIn);
+  },
   [JOINED]: (game, reader, packet) => {
     const id = reader.u32(), name = reader.str8();
     if (reader.u32() !== game.id) throw malformed("a room joined by another");
@@ -1879,6 +1925,7 @@ const CONTROLS = {
     return () => {
       // Drops the error of a request that has timed out.
       if (packet.flags & RESPONSE) return game._settle(packet.ref)?.reject(error);
+      if (!game._connection.isWelcome) return game._drop(game._connection, error); // the answer to SIGN_IN
       if (!game._emit("error", error)) console.warn(`perigee: ${error.codeName}: ${error.message}`);
     };
   },
@@ -1963,6 +2010,63 @@ export async function connect(address, options = {}) {
     throw error;
   }
   return game;
+}
+
+// Accounts --------------------------------------------------------------------------------------
+
+const DEVICE_KEY = "perigee-device";
+
+/** Returns the secret id of this device, which localStorage keeps. */
+function deviceId() {
+  if (typeof localStorage === "undefined") {
+    throw new TypeError("there is no localStorage here: keep an id of 16 to 128 characters, and give it as device");
+  }
+  let id = localStorage.getItem(DEVICE_KEY);
+  if (!id) {
+    const bytes = crypto.getRandomValues(new Uint8Array(16));
+    id = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    localStorage.setItem(DEVICE_KEY, id);
+  }
+  return id;
+}
+
+/** Returns the body of SIGN_IN. Without anything that proves a player, this device does. */
+function signInBody(what, how = {}) {
+  const given = how === true ? {} : how;
+  checkOptions(what, given, SIGN_IN_OPTIONS);
+  const isEmpty = SIGN_IN_OPTIONS.every((name) => given[name] === undefined);
+  const isDevice = isEmpty || given.device === true;
+  const verbs = { signIn: "sign_in", signUp: "sign_up", link: "link" };
+  return { do: verbs[what], ...given, ...(isDevice ? { device: deviceId() } : {}) };
+}
+
+function signInOf({ signIn: how, signUp: account }) {
+  if (account !== undefined) return signInBody("signUp", account);
+  return how !== undefined && how !== false ? signInBody("signIn", how) : null;
+}
+
+async function signOnly(address, options) {
+  const game = new Game(parseAddress(address), options);
+  game._onlySignsIn = true;
+  try {
+    await game._begin();
+    return game._signedIn;
+  } finally {
+    game._finish(new PerigeeError(Code.ConnectionClosed, "signed in"));
+  }
+}
+
+/**
+ * Signs in, without connecting: by name and password, device, JWT, or as the game decides; without any of these by this
+ * device. Resolves to { token, account, expires }; connect takes the token.
+ */
+export async function signIn(address, how = {}, options = {}) {
+  return signOnly(address, { ...options, reconnect: false, signIn: how });
+}
+
+/** Makes an account with name and password, and signs in. */
+export async function signUp(address, account, options = {}) {
+  return signOnly(address, { ...options, reconnect: false, signUp: account });
 }
 
 // Development -----------------------------------------------------------------------------------

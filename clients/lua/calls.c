@@ -47,6 +47,12 @@ static int list_rooms(lua_State *L) {
   return core_result(L, perigee_list_rooms(core_client(L, 1), core_milliseconds(L, 2)));
 }
 
+// sign_in(json, seconds): returns a request
+static int sign_in(lua_State *L) {
+  return core_result(L, perigee_sign_in(core_client(L, 1), luaL_checkstring(L, 2),
+                                        core_milliseconds(L, 3)));
+}
+
 // query_rooms(json, seconds): returns a request
 static int query_rooms(lua_State *L) {
   return core_result(L, perigee_query_rooms(core_client(L, 1), luaL_checkstring(L, 2),
@@ -186,6 +192,7 @@ void core_add_calls(lua_State *L) {
                                      {"leave", leave},
                                      {"list_rooms", list_rooms},
                                      {"query_rooms", query_rooms},
+                                     {"sign_in", sign_in},
                                      {"send", send},
                                      {"send_bytes", send_bytes},
                                      {"ask", ask},

@@ -104,6 +104,7 @@ PerigeeOptions core_options(lua_State *L, int index) {
   luaL_checktype(L, index, LUA_TTABLE);
   options.name = text_field(L, index, "name");
   options.token = text_field(L, index, "token");
+  options.sign_in = text_field(L, index, "sign_in");
   const char *hash = text_field(L, index, "hash");
   options.protocol_hash = hash ? strtoull(hash, NULL, 16) : 0;
   options.transport = transport_field(L, index);

@@ -277,6 +277,7 @@ static const struct {
     [PERIGEE_INPUT_MISSED] = {"input_missed", set_missed},
     [PERIGEE_TOOL_CHANGED] = {"tool_changed", NULL},
     [PERIGEE_ROOMS_FOUND] = {"rooms_found", set_found},
+    [PERIGEE_SIGNED_IN] = {"signed_in", set_found},
 };
 
 void core_push_event(lua_State *L, const PerigeeClient *client,

@@ -205,6 +205,26 @@ describe("accounts", function()
     guest:expect_line "* no rooms"
   end)
 
+  it("is used by the client in Lua, and so by that in C", function()
+    local client = require "perigee.client"
+    local where = "127.0.0.1:" .. perigee.port
+    client.run(function()
+      local guest = assert(client.connect(where, { sign_in = { device = device(7) } }))
+      assert.is_true(guest.account.guest)
+      assert.equal(guest.account.id, guest:ask("who").account.id)
+      assert.equal("ivy", assert(guest:link { name = "ivy", password = "12345678" }).account.name)
+      local again = assert(client.connect(where, { sign_in = { name = "IVY", password = "12345678" } }))
+      assert.equal(guest.account.id, again.account.id)
+      assert.is_true(again:sign_out())
+      local nobody, message, code = client.connect(where, { sign_in = { name = "ivy", password = "87654321" } })
+      assert.is_nil(nobody)
+      assert.equal("Unauthorized", code)
+      assert.truthy(message:find("the name or the password is wrong", 1, true))
+      assert(client.connect(where, { sign_up = { name = "jon", password = "12345678" } })):close()
+      guest:close()
+    end)
+  end)
+
   it("keeps accounts and tokens over a restart, and no password in the log", function()
     local one = sign { ["do"] = "sign_up", name = "hal", password = "daisydaisy" }
     perigee:stop()

@@ -228,6 +228,56 @@ function calls:rooms()
 end
 
 
+local SIGN_IN = { name = true, password = true, device = true, jwt = true, credentials = true }
+
+-- Returns the text of SIGN_IN.
+local function sign_in_text(call, verb, how)
+  local request = { ["do"] = verb }
+  for name, value in pairs(how or {}) do
+    if not SIGN_IN[name] then
+      error(describe.where() .. ("%s has no field %s; it has name, password, device, jwt and credentials"):format(
+        call, tostring(name)), 0)
+    end
+    request[name] = value
+  end
+  return to_json(call, "the sign-in", request)
+end
+
+
+--- Returns the text of the SIGN_IN that precedes HELLO; nil for none.
+---@param options table of client.connect
+---@return string?
+function calls.sign_in_text(options)
+  if options.sign_up then return sign_in_text("sign_up", "sign_up", options.sign_up) end
+  return options.sign_in and sign_in_text("sign_in", "sign_in", options.sign_in) or nil
+end
+
+local function sign(self, text)
+  local event, message, code = self:_ask("sign_in", text, self.timeout)
+  if not event then return nil, message, code end
+  return json.decode(event.found)
+end
+
+
+--- Adds a way to sign in to the client's account: { name =, password = }, { device = }, { jwt = } or
+--- { credentials = }. Returns { token, account, expires }.
+---@param how table
+---@return table? signed_in, string? message, string? code
+function calls:link(how)
+  return sign(self, sign_in_text("client:link", "link", how))
+end
+
+
+--- Ends this sign-in, on all connections that use its tokens, and this client with it.
+---@return boolean? ok, string? message, string? code
+function calls:sign_out()
+  local answer, message, code = sign(self, sign_in_text("client:sign_out", "sign_out"))
+  if not answer then return nil, message, code end
+  self.account = nil
+  return true
+end
+
+
 --- Returns the rooms that match a query, sorted by name, each as { name, kind, count, present, capacity,
 --- locked, password, meta }. If more rooms may follow, also returns the `after` of the next query. The server
 --- visits at most 4000 rooms for one query, so the result may be empty although more rooms follow.

@@ -41,6 +41,15 @@ end
 events.error = read_fault
 
 
+-- Takes SIGNED_IN: before HELLO, as an answer, or with a renewed token, which the program may keep.
+function events.signed_in(self, event)
+  local signed_in = json.decode(event.found)
+  if type(signed_in) ~= "table" then return breach(self, "a sign-in that cannot be read") end
+  self.account = signed_in.account or self.account
+  event.token, event.account, event.expires = signed_in.token, signed_in.account, signed_in.expires
+end
+
+
 function events.joined(self, event)
   local room = self._rooms[event.room_id]
   if not room then
