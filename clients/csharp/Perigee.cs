@@ -48,7 +48,8 @@ public enum EventType {
   Connected, Disconnected, Reconnecting, Resumed, Lost, Closed, Joined, Left, PeerJoined, PeerLeft,
   Relay, Message, Question, Answer, Packet, Failed, Error, Rooms, Pong, Synced, ChannelOpened,
   ChannelClosed, Redirect, UdpUp, UdpDown, Match, Turn, Pace, SnapshotWanted, TreeWanted, Desync,
-  Waiting, MatchEnded, PeerRenamed, InputWanted, InputMissed, ToolChanged, RoomsFound, Restored
+  Waiting, MatchEnded, PeerRenamed, InputWanted, InputMissed, ToolChanged, RoomsFound, Restored,
+  SignedIn
 }
 
 /// <summary>PerigeeEntryKind.</summary>
@@ -57,6 +58,8 @@ public enum EntryKind { Input, InputMissing, InputRepeated, PlayerJoined, Player
 /// <summary>PerigeeOptions. A field that you do not set has the library's default.</summary>
 public sealed class Options {
   public string Name, Token;
+  /// <summary>JSON of a SIGN_IN that precedes HELLO (docs/protocol.md, section 20).</summary>
+  public string SignIn;
   public ulong ProtocolHash;
   public Transport Transport;
   public uint? TimeoutMs, ReconnectFirstMs, ReconnectMaxMs, ReconnectForMs;
@@ -149,9 +152,10 @@ public sealed class Client : IDisposable {
     options = options ?? new Options();
     NativeOptions native;
     perigee_options_init(out native);
-    IntPtr name = Utf8(options.Name), token = Utf8(options.Token);
+    IntPtr name = Utf8(options.Name), token = Utf8(options.Token), signIn = Utf8(options.SignIn);
     native.name = name;
     native.token = token;
+    native.signIn = signIn;
     native.protocolHash = options.ProtocolHash;
     native.transport = options.Transport;
     native.timeoutMs = options.TimeoutMs ?? native.timeoutMs;
@@ -164,6 +168,7 @@ public sealed class Client : IDisposable {
     handle = perigee_connect(Bytes(address), ref native, out code);
     Marshal.FreeHGlobal(name);
     Marshal.FreeHGlobal(token);
+    Marshal.FreeHGlobal(signIn);
     if (handle.IsInvalid) throw new Error((Code)code, "Client(\"" + address + "\")");
   }
 
@@ -231,6 +236,11 @@ public sealed class Client : IDisposable {
   public uint Leave(uint room) { return Request(perigee_leave(Handle, room), "Leave"); }
   public uint ListRooms(uint timeoutMs = 0) {
     return Request(perigee_list_rooms(Handle, timeoutMs), "ListRooms");
+  }
+  /// <summary>Links a way to sign in, or signs out, by the JSON of SIGN_IN. The event SignedIn has the answer in
+  /// Data.</summary>
+  public uint SignIn(string json, uint timeoutMs = 0) {
+    return Request(perigee_sign_in(Handle, Bytes(json), timeoutMs), "SignIn");
   }
   /// <summary>Requests the rooms that match a query, which is JSON. The event RoomsFound has the rooms as JSON in
   /// Data.</summary>
@@ -422,6 +432,7 @@ public sealed class Client : IDisposable {
     public Transport transport;
     public uint timeoutMs, reconnectFirstMs, reconnectMaxMs, reconnectForMs;
     public int reconnect, rejoin;
+    public IntPtr signIn;
   }
 
   [StructLayout(LayoutKind.Sequential)]
@@ -465,6 +476,7 @@ public sealed class Client : IDisposable {
   [DllImport(Library, CallingConvention = C)] static extern IntPtr perigee_next_event(ClientHandle client);
   [DllImport(Library, CallingConvention = C)] static extern int perigee_join(ClientHandle client, byte[] name, uint timeoutMs);
   [DllImport(Library, CallingConvention = C)] static extern int perigee_join_with(ClientHandle client, byte[] name, byte[] options, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_sign_in(ClientHandle client, byte[] json, uint timeoutMs);
   [DllImport(Library, CallingConvention = C)] static extern int perigee_query_rooms(ClientHandle client, byte[] query, uint timeoutMs);
   [DllImport(Library, CallingConvention = C)] static extern int perigee_leave(ClientHandle client, uint room);
   [DllImport(Library, CallingConvention = C)] static extern int perigee_list_rooms(ClientHandle client, uint timeoutMs);

@@ -111,8 +111,8 @@ end
 
 --- Connects and sends HELLO. Options:
 ---   `name` (1 to 64 bytes, default "guest"), `token` (a text for the server's on_connect)
----   `sign_in` (signs in first: { name =, password = }, { device = }, { jwt = } or { credentials = }; a device is
----   16 to 128 bytes that the program keeps), `sign_up` (makes an account: { name =, password = })
+---   `sign_in` (signs in first: { name =, password = }, { device = }, { jwt = } or { credentials = }; a
+---   device is 16 to 128 bytes that the program keeps), `sign_up` (makes an account: { name =, password = })
 ---   `timeout` (seconds, default 10; also for later calls)
 ---   `reconnect` (how to connect again after the connection was lost, in seconds: the `first` pause, default
 ---   0.25; the longest pause `max`, 8; the total time `patience`, 60. `false`: does not connect again. Also

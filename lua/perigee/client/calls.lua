@@ -235,8 +235,8 @@ local function sign_in_text(call, verb, how)
   local request = { ["do"] = verb }
   for name, value in pairs(how or {}) do
     if not SIGN_IN[name] then
-      error(describe.where() .. ("%s has no field %s; it has name, password, device, jwt and credentials"):format(
-        call, tostring(name)), 0)
+      error(describe.where() .. ("%s has no field %s; it has name, password, device, jwt, credentials")
+        :format(call, tostring(name)), 0)
     end
     request[name] = value
   end

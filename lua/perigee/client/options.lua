@@ -10,7 +10,8 @@ local TEXT = { what = "a text", string = true }
 local SECONDS = { what = "a number of seconds", number = true }
 -- Options of client.connect, with their allowed types.
 local CONNECT = {
-  name = TEXT, token = TEXT, timeout = SECONDS, sign_in = { what = "a table as { name =, password = }", table = true },
+  name = TEXT, token = TEXT, timeout = SECONDS,
+  sign_in = { what = "a table as { name =, password = }", table = true },
   sign_up = { what = "a table as { name =, password = }", table = true },
   protocol_hash = { what = "16 hexadecimal digits", string = true },
   schema = { what = "the path or the text of a schema", string = true },
