@@ -35,6 +35,13 @@ local GAME = [[
     end))
   end
   function M.submit(peer, score) weekly:submit(peer.name, score) return values(perigee.store.commit()) end
+  function M.find(peer, p)
+    local found, cursor = players:find(p.where, p.options)
+    local ids = {}
+    for i, row in ipairs(found) do ids[i] = row.id end
+    return { ids, cursor or "nil", players:count(p.where) }
+  end
+  function M.sql(peer, p) return values(perigee.store.sql(p[1], p[2])) end
   function M.top() return values(weekly:top(10)) end
   return game
 ]]
@@ -101,6 +108,23 @@ describe("perigee.store in PostgreSQL", function()
     answers(bob, his)
     assert.equal(100 + TIMES, bob:question(0, "get", "rich")[1].coins)
     assert.equal(TIMES, bob:question(0, "get", "both")[1].coins)
+  end)
+
+  it("finds, counts, and reads with SQL", function()
+    for id, coins in pairs { x = 1001, y = 1003, z = 1002 } do
+      ann:question(0, "put", { id = id, value = { coins = coins } })
+    end
+    ann:question(0, "commit")
+    local where = { coins = { ">", 1000 } }
+    local found = bob:question(0, "find", { where = where, options = { order = "-coins", limit = 2 } })
+    assert.same({ "y", "z" }, found[1])
+    assert.equal(3, found[3])
+    local rest = bob:question(0, "find",
+      { where = where, options = { order = "-coins", limit = 2, after = found[2] } })
+    assert.same({ "x" }, rest[1])
+    assert.same({ { { id = "y", coins = 1003 } } },
+      bob:question(0, "sql", { "SELECT id, i_coins_n AS coins FROM players WHERE i_coins_n > ?", 1002 }))
+    assert.equal("Invalid", bob:question(0, "sql", { "DELETE FROM players" })[3])
   end)
 
   it("keeps one leaderboard for all servers", function()
