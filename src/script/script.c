@@ -268,6 +268,9 @@ static void end_badly(Host *host) {
     case EVENT_HTTP:
       fail_http(host);
       break;
+    case EVENT_KEEP:
+      net_release(host->net, host->event.b);
+      break;
     default:
       break;
   }
@@ -339,9 +342,12 @@ static void look_at_states(Host *host) {
 // --- Loading ---
 
 static bool restore(Host *host) {
-  if (host_call(host, &(Event){.type = ENTRY_RESTORE}) != HOST_ENDED) return false;
-  host_done(host);
-  host_commit(host);
+  for (bool is_more = true; is_more;) {
+    if (host_call(host, &(Event){.type = ENTRY_RESTORE}) != HOST_ENDED) return false;
+    is_more = lua_toboolean(host->results, 1);
+    host_done(host);
+    host_commit(host);
+  }
   return true;
 }
 
@@ -366,9 +372,12 @@ const char *script_load(Script *script) {
 }
 
 void script_save(Script *script) {
-  if (!script->is_loaded) return;
-  if (host_call(script, &(Event){.type = ENTRY_SAVE}) == HOST_ENDED) host_done(script);
-  host_commit(script);
+  for (bool is_more = script->is_loaded; is_more;) {
+    is_more = host_call(script, &(Event){.type = ENTRY_SAVE}) == HOST_ENDED &&
+              lua_toboolean(script->results, 1);
+    host_done(script);
+    host_commit(script);
+  }
 }
 
 void script_reload(Script *script, uint32_t token, bool is_forced) {

@@ -17,7 +17,8 @@ local timers = require "perigee.host.timers"
 
 local NAMES = { rooms = "perigee_rooms", sessions = "perigee_sessions", game = "perigee_game",
   aside = "perigee_aside" }
-local SLICES = 50 -- times within save_interval at which rooms and peers are saved
+local SLICE_MIN = 10 -- rooms, and peers, that are saved together at most, if there are few
+local SLICES = 25 -- times within save_interval at which rooms and peers are saved
 local HASTE = 0.9 -- part of save_interval after which something is saved again
 local SPREAD = 0.618 -- golden ratio: spreads the first times of many rooms evenly
 local SIGN_EVERY = 1 -- seconds between two signs of the server
@@ -193,24 +194,43 @@ end
 
 -- Saving -------------------------------------------------------------------------------------
 
-local function save_all(now)
+-- Returns the durable rooms and the peers with a state that are due.
+local function find_due(now)
+  local rooms, peers, count = {}, {}, 0
   local function is_due(object)
-    return not saved[object] or not saved[object].due or saved[object].due <= now
+    local record = saved[object]
+    return not record or not record.due or record.due <= now
   end
   for _, id in ipairs(core.rooms()) do
     local room = registry.rooms[id]
-    if kinds[room.kind] and is_due(room) then
-      save_room(room)
+    if kinds[room.kind] then
+      count = count + 1
+      rooms[#rooms + 1] = is_due(room) and room or nil
     end
   end
   for id, object in next, registry.peers do
-    if rawget(object, "state") and is_due(object) then
-      save_peer(id, object)
+    if rawget(object, "state") then
+      count = count + 1
+      peers[#peers + 1] = is_due(object) and { id, object } or nil
     end
   end
-  if is_due "state" then
+  return rooms, peers, count
+end
+
+-- Saves what is due, but not much more than the share of one slice. Returns whether anything is left.
+local function save_due(now)
+  local rooms, peers, count = find_due(now)
+  local most = math.max(SLICE_MIN, math.ceil(2 * count / SLICES))
+  for i = 1, math.min(#rooms, most) do
+    save_room(rooms[i])
+  end
+  for i = 1, math.min(#peers, most) do
+    save_peer(peers[i][1], peers[i][2])
+  end
+  if not saved.state or saved.state.due <= now then
     save_game()
   end
+  return math.max(#rooms, #peers) > most
 end
 
 local function tick()
@@ -219,7 +239,7 @@ local function tick()
     next_sign = now + SIGN_EVERY
     put("game", "alive", ('{"at":%.3f}'):format(core.unix()))
   end
-  save_all(now)
+  return save_due(now)
 end
 
 
@@ -300,20 +320,22 @@ function durable.on.keep(_, _, session, peer, conn)
 end
 
 
---- Saves everything, because the server stops.
+--- Saves the next part of everything, because the server stops. Returns whether anything is left.
+---@return boolean
 function durable.on.save()
   live.task, ran[1] = nil, nil
   if not is_on then
-    return
+    return false
+  elseif saver then
+    pending.cancel(saver)
+    saver, next_sign = nil, 0
+    core.keep_sessions(false)
+    for _, record in next, saved do
+      record.due = 0
+    end
   end
-  for _, record in next, saved do
-    record.due = 0
-  end
-  next_sign = 0
-  tick()
-  core.keep_sessions(false)
-  pending.cancel(saver)
-  saver, has_left = nil, true
+  has_left = not tick()
+  return not has_left
 end
 
 

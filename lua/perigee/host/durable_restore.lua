@@ -15,6 +15,7 @@ local ran = core.ran() -- the running handler, see host/init.lua
 local restore = { on = {} }
 
 local ALIVE = "alive"
+local PART = 50 -- rooms or sessions that one call brings back
 
 local function read(key)
   local documents, problem = core.kept_documents(durable.collection(key))
@@ -53,40 +54,30 @@ local function room_problem(name, document)
   end
 end
 
-local function restore_rooms(found)
-  local rooms = {}
-  local documents = read "rooms"
-  for _, name in ipairs(sorted_keys(documents)) do
-    local document = decode(documents[name])
-    local problem, room = room_problem(name, document), document.room
-    if not problem and not core.restore_room(document.id, name, room.by_join, room.settings or {},
-      room.meta or {}) then
-      problem = "no room of this name and id is possible"
-    end
-    if problem then
-      set_aside("rooms", name, documents[name], document.version, problem)
-    else
-      rooms[#rooms + 1] = { id = document.id, name = name, document = document, json = documents[name] }
-    end
+local function restore_room(found, name, json)
+  local document = decode(json)
+  local problem, room = room_problem(name, document), document.room
+  if not problem and not core.restore_room(document.id, name, room.by_join, room.settings or {},
+    room.meta or {}) then
+    problem = "no room of this name and id is possible"
   end
-  found.rooms = rooms
+  if problem then
+    return set_aside("rooms", name, json, document.version, problem)
+  end
+  found.rooms[#found.rooms + 1] = { id = document.id, name = name, document = document, json = json }
 end
 
-local function restore_sessions(found)
-  local documents = read "sessions"
-  for _, session in ipairs(sorted_keys(documents)) do
-    local document = decode(documents[session])
-    local peer = core.restore_session(document, found.seconds)
-    if not peer then
-      durable.delete("sessions", session)
-    else
-      found.peers[#found.peers + 1] = { id = peer, image = document.image }
-      for _, name in ipairs(document.rooms or {}) do
-        local room = core.room_find(name)
-        if room then
-          core.restore_member(peer, room)
-        end
-      end
+local function restore_session(found, session, json)
+  local document = decode(json)
+  local peer = core.restore_session(document, found.seconds)
+  if not peer then
+    return durable.delete("sessions", session)
+  end
+  found.peers[#found.peers + 1] = { id = peer, image = document.image }
+  for _, name in ipairs(document.rooms or {}) do
+    local room = core.room_find(name)
+    if room then
+      core.restore_member(peer, room)
     end
   end
 end
@@ -102,19 +93,18 @@ local function read_image(image)
   return ok and value or nil, blanks
 end
 
-local function restore_states(found)
-  for _, peer in ipairs(found.peers) do
-    local value = peer.image and read_image(peer.image)
-    if value and value.state then
-      rawset(registry.peers[peer.id], "state", value.state)
-    end
+local function restore_peer_state(peer)
+  local value = peer.image and read_image(peer.image)
+  if value and value.state then
+    rawset(registry.peers[peer.id], "state", value.state)
   end
-  for _, entry in ipairs(found.rooms) do
-    local room = registry.rooms[entry.id]
-    local value, blanks = read_image(entry.document.image)
-    rawset(room, "state", value.state)
-    timers.restore(room, value.timers, blanks)
-  end
+end
+
+local function restore_room_state(entry)
+  local room = registry.rooms[entry.id]
+  local value, blanks = read_image(entry.document.image)
+  rawset(room, "state", value.state)
+  timers.restore(room, value.timers, blanks)
 end
 
 local function restore_game(found)
@@ -142,61 +132,93 @@ local function restore_game(found)
   timers.restore(nil, value.timers, blanks)
 end
 
--- Upgrades the states of rooms that an older version of the game has saved.
-local function upgrade(found)
+-- Upgrades the state of a room that an older version of the game has saved, and lets on_restore follow.
+local function upgrade(found, entry)
   local _, _, version = core.keep_settings()
-  local upgraded = {}
-  live.upgrading = true
-  for _, entry in ipairs(found.rooms) do
-    local handler, from = live.of_room[entry.id].on_upgrade, entry.document.version
-    local ok, problem = true, nil
-    if from < version and handler then
-      ok, problem = pcall(handler, registry.rooms[entry.id], from, version)
-    end
-    if ok then
-      upgraded[#upgraded + 1] = entry
-    else
-      set_aside("rooms", entry.name, entry.json, from, "on_upgrade failed: " .. tostring(problem))
-      core.room_delete(entry.id)
-    end
+  local handlers, room = live.of_room[entry.id], registry.rooms[entry.id]
+  local ok, problem, from = true, nil, entry.document.version
+  if from < version and handlers.on_upgrade then
+    live.upgrading = true
+    ok, problem = pcall(handlers.on_upgrade, room, from, version)
+    live.upgrading = nil
   end
-  live.upgrading = nil
-  found.rooms = upgraded
-end
-
--- Calls on_restore of the rooms after on_start.
-local function announce(found)
-  for _, entry in ipairs(found.rooms) do
-    local handler = live.of_room[entry.id].on_restore
-    if handler then
-      local room = registry.rooms[entry.id]
-      timers.begin({ fn = handler, room = room, label = "on_restore",
-        args = { n = 2, room, found.seconds } }, 0)
-    end
+  if not ok then
+    set_aside("rooms", entry.name, entry.json, from, "on_upgrade failed: " .. tostring(problem))
+    core.room_delete(entry.id)
+  elseif handlers.on_restore then
+    timers.begin({ fn = handlers.on_restore, room = room, label = "on_restore",
+      args = { n = 2, room, found.seconds } }, 0)
   end
 end
 
+-- Parts ---------------------------------------------------------------------------------------
 
-function restore.on.restore()
-  live.task, ran[1] = nil, nil
+local parts ---@type (fun())[] what is left to be done
+
+-- Adds a part that calls fn for each entry of a list, a few in each call.
+local function add(list, fn)
+  local at = 0
+  local function part()
+    for _ = 1, math.min(PART, #list - at) do
+      at = at + 1
+      fn(list[at])
+    end
+    if at < #list then
+      table.insert(parts, 1, part)
+    end
+  end
+  parts[#parts + 1] = part
+end
+
+local function add_documents(key, fn)
+  local documents = read(key)
+  add(sorted_keys(documents), function(id)
+    fn(id, documents[id])
+  end)
+end
+
+local function plan()
+  parts = {}
   if not live.version or not live.version.is_durable then
     return
   end
-  local found = { peers = {}, game = read "game" }
+  local found = { rooms = {}, peers = {}, game = read "game" }
   local alive = decode(found.game[ALIVE] or "{}").at or core.unix()
   found.seconds = math.max(0, core.unix() - alive)
-  durable.collection "aside"
   read "aside"
-  restore_rooms(found)
-  restore_sessions(found)
-  restore_game(found)
-  restore_states(found)
-  upgrade(found)
-  announce(found)
-  if #found.rooms + #found.peers > 0 then
-    live.log(core.levels.info, ("restored: %d rooms, %d sessions, after %.1f s"):format(#found.rooms,
-      #found.peers, found.seconds))
+  add_documents("rooms", function(name, json)
+    restore_room(found, name, json)
+  end)
+  add_documents("sessions", function(session, json)
+    restore_session(found, session, json)
+  end)
+  add({ found }, restore_game)
+  add(found.peers, restore_peer_state)
+  add(found.rooms, restore_room_state)
+  add(found.rooms, function(entry)
+    upgrade(found, entry)
+  end)
+  add({ found }, function()
+    if #found.rooms + #found.peers > 0 then
+      live.log(core.levels.info, ("restored: %d rooms, %d sessions, after %.1f s"):format(#found.rooms,
+        #found.peers, found.seconds))
+    end
+  end)
+end
+
+
+--- Brings back a part of what is kept. Returns whether anything is left.
+---@return boolean
+function restore.on.restore()
+  live.task, ran[1] = nil, nil
+  if not parts then
+    plan()
   end
+  local part = table.remove(parts, 1)
+  if part then
+    part()
+  end
+  return #parts > 0
 end
 
 return restore

@@ -228,7 +228,8 @@ void deadline_begin(Host *host) {
   host->memory.was_refused = false;
   // The state machine of reloads runs no code of the game, and must complete its work.
   if (host->event.type == EVENT_RELOAD) return;
-  deadline->is_load = host->event.type == ENTRY_LOAD;
+  deadline->is_load =
+      host->event.type == ENTRY_LOAD || host->event.type == ENTRY_RESTORE;
   if (deadline->is_load && allowed_us < DEADLINE_LOAD_US) allowed_us = DEADLINE_LOAD_US;
   deadline->allowed_us = allowed_us;
   deadline->started_us = deadline->now_us;
