@@ -2,6 +2,7 @@
 --- PERIGEE_DURABLE_ROUNDS=N so many ends under load (`scripts/soak durable`).
 local client = require "perigee.client"
 local packet = require "tests.e2e.packet"
+local pages = require "tests.pages"
 local Process = require "tests.e2e.process"
 local server = require "tests.e2e.server"
 local uv = require "luv"
@@ -251,6 +252,14 @@ describe("a state that cannot be restored", function()
     s:wait_log "restored duel:1"
     s:wait_log "on_upgrade failed"
     assert.equal(0, s:count_log "restored duel:bad")
+  end)
+end)
+
+describe("the game of docs/durable.md", function()
+  after_each(server.stop_all)
+
+  it("starts", function()
+    start { game = pages.blocks(pages.read "docs/durable.md", "lua")[1] }:stop()
   end)
 end)
 

@@ -21,6 +21,7 @@ local RUN_BY = {
   ["docs/lockstep.md"] = "tests/e2e/lockstep_doc_spec.lua",
   ["docs/mcp.md"] = "tests/e2e/mcp_doc_spec.lua",
   ["docs/testing.md"] = "tests/e2e/testing_doc_spec.lua",
+  ["docs/durable.md"] = "tests/e2e/durable_spec.lua",
 }
 
 -- Names after a prefix, and the classes that have them.
