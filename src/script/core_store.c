@@ -152,6 +152,21 @@ static int core_store_get(lua_State *L) {
                                          .name = core_text(L, 3)});
 }
 
+// store_cached(index, id): returns the JSON of a document ("" for none), its version and
+// its schema; or nothing if the cache does not know it
+static int core_store_cached(lua_State *L) {
+  const Host *host = core_host(L);
+  StoreDocument document = {0};
+  if (host->store == NULL ||
+      !store_cached(host->store, core_id(L, 1), core_text(L, 2), &document))
+    return 0;
+  lua_pushlstring(L, document.value.size > 0 ? document.value.bytes : "",
+                  document.value.size);
+  lua_pushnumber(L, (lua_Number)document.version);
+  lua_pushnumber(L, document.schema);
+  return 3;
+}
+
 // store_flush(token): requests an answer when all writes so far are on disk
 static int core_store_flush(lua_State *L) {
   return core_store_request(L, (Command){.flags = STORE_REQUEST_FLUSH});
@@ -303,6 +318,7 @@ const luaL_Reg core_store_functions[] = {
     {"store_query", core_store_query},
     {"store_find", core_store_find},
     {"store_scan", core_store_scan},
+    {"store_cached", core_store_cached},
     {"store_sql", core_store_sql},
     {"store_found", core_store_found},
     {"store_stash", core_store_stash},

@@ -151,6 +151,13 @@ local function read(index, id)
     return transactions.get(index, id)
   end
   tasks.check_may_wait "get"
+  if core.store_cached(index, id) then
+    tasks.sleep(0) -- a read is a wait, whether the document is cached or not
+    local json, version, schema = core.store_cached(index, id)
+    if json then
+      return json, version, schema
+    end
+  end
   return stores.wait({}, core.store_get, index, id)
 end
 

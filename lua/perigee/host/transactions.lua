@@ -114,12 +114,15 @@ function transactions.get(index, id)
   elseif run.is_closed then
     fault.raise("the function of %s cannot wait", run.what)
   end
-  local json, version, schema = wait(run, {}, core.store_get, index, id)
-  if not resume(run) then
-    fault.raise("%s was interrupted", run.what)
-  elseif not json then
-    run.problem, run.code = version, schema
-    return nil, version, schema
+  local json, version, schema = core.store_cached(index, id) -- the check notices what is out of date
+  if not json then
+    json, version, schema = wait(run, {}, core.store_get, index, id)
+    if not resume(run) then
+      fault.raise("%s was interrupted", run.what)
+    elseif not json then
+      run.problem, run.code = version, schema
+      return nil, version, schema
+    end
   end
   keep(run.reads, index, id, { json = json, version = version, schema = schema })
   run.checks[#run.checks + 1] = { index = index, id = id, version = version }

@@ -178,7 +178,8 @@ describe("a transaction", function()
   local server, ann, bob
 
   before_each(function()
-    server = testing.server { source = TRADE, fuzz = false }
+    -- Without a cache, each read waits for the store.
+    server = testing.server { source = TRADE, fuzz = false, config = { store_cache = 0 } }
     ann, bob = server:client "ann", server:client "bob"
     ann:ask("put", { id = "a", value = { coins = 10 } })
     ann:ask("put", { id = "b", value = { coins = 0 } })
@@ -197,6 +198,19 @@ describe("a transaction", function()
     bob:expect("traded", 103)
     assert.same({ 2 }, ann:received "run")
     assert.same({ coins = 103 }, ann:ask("get", "b"))
+  end)
+
+  it("reads cached documents without a wait, and notices when they are out of date", function()
+    server = testing.server { source = TRADE, fuzz = false }
+    ann, bob = server:client "ann", server:client "bob"
+    ann:ask("put", { id = "a", value = { coins = 10 } })
+    server:advance(1)
+    for _ = 1, 5 do
+      ann:send("update", { id = "a", coins = 1 })
+      bob:send("update", { id = "a", coins = 1 })
+    end
+    server:advance(1)
+    assert.same({ coins = 20 }, ann:ask("get", "a"))
   end)
 
   it("has no effect when its function fails", function()
