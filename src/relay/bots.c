@@ -62,16 +62,13 @@ bool bot_is_busy(Relay *relay, Peer *bot) {
   return true;
 }
 
-// Returns the flag of the handler that hears what comes on a channel.
-static uint8_t flag_of(uint16_t channel) {
-  if (channel == CHANNEL_MESSAGE) return BOT_MESSAGES;
-  return channel == CHANNEL_CONTROL ? BOT_BROADCASTS : BOT_PACKETS;
-}
-
 // Queues the event behind the events of other peers, because brains may answer each
 // other for ever and must not delay those peers.
 void bot_hear(Relay *relay, Peer *bot, const Event *heard) {
-  if (!(bot->relay.bot & flag_of(heard->channel)) || bot_is_busy(relay, bot)) return;
+  unsigned flag = heard->channel == CHANNEL_MESSAGE   ? BOT_MESSAGES
+                  : heard->channel == CHANNEL_CONTROL ? BOT_BROADCASTS
+                                                      : BOT_PACKETS;
+  if (!(bot->relay.bot & flag) || bot_is_busy(relay, bot)) return;
   Event event = *heard;
   event.peer = bot->id;
   event_queue(relay, bot, &event);
