@@ -336,6 +336,9 @@ void core_push_stats(lua_State *L, const Host *host) {
   lua_createtable(L, 0, FIGURES_MAX);
   set_figures(L, figures, figures_of_udp(host, figures));
   lua_setfield(L, -2, "udp");
+  lua_createtable(L, 0, FIGURES_MAX);
+  set_figures(L, figures, figures_of_store(host, figures));
+  lua_setfield(L, -2, "store");
 }
 
 static int core_stats(lua_State *L) {

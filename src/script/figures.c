@@ -5,6 +5,9 @@
 
 #include "net/udp.h"
 #include "script/host.h"
+#include "store/store.h"
+
+enum { US_PER_MS = 1000 };
 
 static uint32_t put_all(Figure figures[FIGURES_MAX], const Figure *all, size_t size) {
   assert(size <= FIGURES_MAX * sizeof *figures);
@@ -61,6 +64,22 @@ uint32_t figures_of_udp(const Script *script, Figure figures[FIGURES_MAX]) {
       {"lost", (double)udp.lost},
       {"resent_bytes", (double)udp.resent_bytes},
       {"moved", (double)udp.moved},
+  };
+  return put_all(figures, all, sizeof all);
+}
+
+uint32_t figures_of_store(const Script *script, Figure figures[FIGURES_MAX]) {
+  StoreStats store =
+      script->store != NULL ? store_stats(script->store) : (StoreStats){0};
+  uint64_t failures = 0;
+  for (int i = 0; i < STORE_CODES; i++) failures += store.failures[i];
+  const Figure all[] = {
+      {"waiting", store.waiting},
+      {"writes", (double)store.writes},
+      {"failures", (double)failures},
+      {"commits", (double)store.commits},
+      {"commit_ms", (double)store.commit_us / US_PER_MS},
+      {"cache_hits", (double)store.cache_hits},
   };
   return put_all(figures, all, sizeof all);
 }

@@ -12,6 +12,7 @@ typedef struct Figure {
 
 enum { FIGURES_MAX = 32 };
 
-/// Write the figures of the server, or the figures of UDP. Return their number.
+/// Write the figures of the server, of UDP, or of the store. Return their number.
 uint32_t figures_of_server(const Script *script, Figure figures[FIGURES_MAX]);
 uint32_t figures_of_udp(const Script *script, Figure figures[FIGURES_MAX]);
+uint32_t figures_of_store(const Script *script, Figure figures[FIGURES_MAX]);

@@ -68,6 +68,7 @@ local GAME = [[
   function M.find(peer, p) return values(players:find(p.where, p.options)) end
   function M.count(peer, where) return values(players:count(where)) end
   function M.sql(peer, p) return values(perigee.store.sql(p[1], p[2], p[3])) end
+  function M.stats() return perigee.stats().store end
   function M.late() return pcall(perigee.store, "others") end
   return game
 ]]
@@ -174,6 +175,15 @@ describe("perigee.store", function()
   it("answers commit when the disk has everything", function()
     assert.same({ true }, ask("commits", "committed"))
     assert.equal("1\n", sqlite "select count(*) from players where id = 'committed'")
+  end)
+
+  it("counts writes and commits", function()
+    local before = ask "stats"
+    ask("commits", "counted")
+    local after = ask "stats"
+    assert.equal(before.writes + 1, after.writes)
+    assert.is_true(after.commits > before.commits and after.commit_ms > 0)
+    assert.same({ 0, 0 }, { after.waiting, after.failures - before.failures })
   end)
 
   it("keeps all digits of numbers, and any text", function()

@@ -82,6 +82,7 @@
 ---@field throttled integer Times that the server began to read from a peer more slowly (docs/operating.md).
 ---@field busiest? perigee.Busiest The source that took more than half of the scripts' time in the last second.
 ---@field udp perigee.ServerUdp Counters of all datagrams (docs/operating.md).
+---@field store perigee.ServerStore Counters of the store; zeros if the game has none.
 
 --- The source that takes most of the scripts' time: a peer, a room, or (without both) the game's timers and
 --- peers that connect and disconnect.
@@ -109,3 +110,12 @@
 ---@field lost integer Sent datagrams that were not acknowledged.
 ---@field resent_bytes integer Bytes of streams that were sent again, of peers that have UDP alone.
 ---@field moved integer Connections that changed their address.
+
+--- Counters of what the game keeps (`perigee.store`).
+---@class perigee.ServerStore
+---@field waiting integer Writes that are not on disk yet.
+---@field writes integer Writes that are on disk.
+---@field failures integer Requests that have failed, conflicts included.
+---@field commits integer Transactions on the disk; each has the writes of many handlers.
+---@field commit_ms number Milliseconds that all commits took.
+---@field cache_hits integer Documents that were read without asking the store's thread.

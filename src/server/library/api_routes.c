@@ -219,6 +219,8 @@ static void show_stats(ApiRequest *request) {
   put_figures(&json, figures, figures_of_server(script, figures));
   buf_printf(&json, ",\"udp\":{");
   put_figures(&json, figures, figures_of_udp(script, figures));
+  buf_printf(&json, "},\"store\":{");
+  put_figures(&json, figures, figures_of_store(script, figures));
   buf_printf(&json, "}}");
   api_answer(request, 200, &json);
 }
