@@ -135,7 +135,7 @@ static inline void expect_retry(Net *net, ConnId conn, ControlType type,
   assert_int_equal(reader_u16(&reader), seconds);
 }
 
-/// That the packet answers the REQUEST with that ref.
+/// Checks that the packet answers the REQUEST with that ref.
 static inline void expect_answer(const Sent *sent, uint16_t ref) {
   assert_int_equal(sent->packet.flags & PACKET_RESPONSE, PACKET_RESPONSE);
   assert_int_equal(sent->packet.ref, ref);

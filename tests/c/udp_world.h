@@ -292,7 +292,7 @@ static inline void world_write(World *world, int end, uint64_t *written,
   world_flush(world, end);
 }
 
-/// The stream that came to `end` is the first `size` bytes.
+/// Checks that `end` has received the first `size` bytes of the stream.
 static inline void world_expect_stream(const World *world, int end, uint64_t size) {
   const Buf *stream = &world->ends[end].stream;
   assert_int_equal(stream->size, size);

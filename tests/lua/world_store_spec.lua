@@ -131,8 +131,8 @@ local function check_query(model, names)
   assert.equal(size(wanted), query.count(plan(names)))
 end
 
--- One in which the world changes: none twice, none that was made meanwhile, and of those that match all
--- the time none is left out.
+-- Checks a query during which the world changes. It returns no entity twice and none that was made meanwhile,
+-- and it returns every entity that matches all the time.
 local function check_changing_query(model, names, random)
   local before, was_touched, seen = matching(model, names), {}, {}
   local there, changes = matching(model, {}), 0

@@ -1,5 +1,6 @@
---- Loops over pairs that run hot, in a LuaJIT of their own: what its compiler makes of them depends
---- on all that ran before. Without perigee.traversal Debian's gets over half of these wrong.
+--- Hot loops over pairs, each program in a new LuaJIT, because the compiler's result depends on everything
+--- that ran before. Without perigee.guard.next_workaround, Debian's LuaJIT gets over half of these loops
+--- wrong.
 local PROGRAM = [[
   dofile "lua/perigee/guard/next_workaround.lua"
   local five = { 1, 2, 3, 4, 5 }

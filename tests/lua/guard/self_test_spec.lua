@@ -1,4 +1,4 @@
---- The test at the start: a LuaJIT whose loops cannot be ended serves nobody.
+--- The self-test at the start: a server does not start if LuaJIT's loops cannot be interrupted.
 describe("the test at the start", function()
   local core, runs
   local kept = {}

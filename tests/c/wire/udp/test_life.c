@@ -45,7 +45,7 @@ static void a_link_at_rest_has_no_buffers(void **state) {
   mem_free(w.flights);
   w.flights = NULL;
   w.capacity = 0;
-  // Two links, and per link the orders of its keys.
+  // Memory of the two links, and of the keys' orders of each.
   assert_int_equal(mem_live(), w.live + 4);
   world_end(&w);
 }

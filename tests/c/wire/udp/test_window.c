@@ -48,7 +48,7 @@ static void what_is_1024_behind_is_too_old(void **state) {
   assert_true(udp_window_is_fresh(&window, 5001));
 }
 
-// Against the simplest record there is.
+// Compares the window with a plain list of the received numbers.
 static void bits_tell_of_what_came(void **state) {
   (void)state;
   static bool came[20000];
