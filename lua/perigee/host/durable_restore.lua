@@ -45,7 +45,7 @@ local function room_problem(name, document)
   local _, _, version = core.keep_settings()
   local kind = name:match "^[^:]*"
   if type(document.id) ~= "number" or type(document.room) ~= "table" or type(document.image) ~= "string"
-    or type(document.version) ~= "number" or not core.image_read(document.image, images.find_nothing) then
+    or type(document.version) ~= "number" then
     return "it is damaged"
   elseif document.version > version then
     return ("it is of version %d, and config.version is %d"):format(document.version, version)
@@ -103,6 +103,12 @@ end
 local function restore_room_state(entry)
   local room = registry.rooms[entry.id]
   local value, blanks = read_image(entry.document.image)
+  if type(value) ~= "table" then
+    entry.is_damaged = true
+    set_aside("rooms", entry.name, entry.json, entry.document.version, "it is damaged")
+    core.room_delete(entry.id)
+    return
+  end
   rawset(room, "state", value.state)
   timers.restore(room, value.timers, blanks)
 end
@@ -134,6 +140,9 @@ end
 
 -- Upgrades the state of a room that an older version of the game has saved, and lets on_restore follow.
 local function upgrade(found, entry)
+  if entry.is_damaged then
+    return
+  end
   local _, _, version = core.keep_settings()
   local handlers, room = live.of_room[entry.id], registry.rooms[entry.id]
   local ok, problem, from = true, nil, entry.document.version

@@ -42,10 +42,4 @@ function images.finder(timer)
   end
 end
 
-
---- Finds nothing, for checks of images.
-function images.find_nothing()
-  return nil
-end
-
 return images
