@@ -34,6 +34,8 @@
 ---@class perigee.testing.ClientOptions: perigee.testing.Conditions
 ---@field name? string Default: "guest".
 ---@field token? string `peer.token` in the game. Default: "".
+---@field sign_in? table Signs in first: { name =, password = }, { device = }, { jwt = } or { credentials = }.
+---@field sign_up? { name: string, password: string } Makes an account first.
 ---@field text? boolean True: a text peer, as nc is. Default: false.
 ---@field schema? boolean False: does not know the game's schema, and gets JSON. Default: true.
 ---@field address? string `peer.address` in the game. Default: "127.0.0.1".

@@ -43,7 +43,7 @@ local function new_core(self)
   local options, schema = self._options, self._schema
   return core.new({
     name = options.name, token = options.token, hash = schema and schema.hash, timeout = self.timeout,
-    first = 0.001, max = 0.001,
+    first = 0.001, max = 0.001, sign_in = calls.sign_in_text(options),
   }, self._clock.now / 1000)
 end
 
@@ -52,7 +52,7 @@ end
 
 --- Connects and waits for the server's decision.
 ---@param server perigee.testing.Server
----@param options table name, token, network
+---@param options table name, token, sign_in, sign_up, network
 ---@param server_end table see link.new
 ---@return perigee.testing.BinaryClient?, string? message, string? code, integer? retry
 function binary_client.connect(server, options, server_end)

@@ -4,7 +4,8 @@ local failure = require "perigee.testing.failure"
 local link = require "perigee.testing.link"
 
 local OPTIONS = {
-  name = "string", token = "string", text = "boolean", address = "string", schema = "boolean",
+  name = "string", token = "string", sign_in = "table", sign_up = "table",
+  text = "boolean", address = "string", schema = "boolean",
 }
 for _, key in ipairs(link.KEYS) do OPTIONS[key] = "number" end
 

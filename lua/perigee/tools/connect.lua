@@ -179,10 +179,25 @@ local function wait(event)
 end
 
 
+-- Reads a password from the terminal, which does not show it.
+local function read_password(name)
+  io.stderr:write(("password of %s: "):format(name))
+  local is_hidden = os.execute "stty -echo 2>/dev/null" == 0
+  local password = io.read "*l"
+  if is_hidden then
+    os.execute "stty echo"
+    io.stderr:write "\n"
+  end
+  return password or ""
+end
+
+
 local function connect(chosen)
+  local sign_in = chosen.login and { name = chosen.login, password = read_password(chosen.login) } or nil
   local c, message, code = client.connect(chosen.address, {
     name = chosen.name,
     token = chosen.token,
+    sign_in = sign_in,
     timeout = chosen.timeout,
     udp = chosen.udp,
     on = { reconnecting = wait },

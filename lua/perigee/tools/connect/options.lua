@@ -15,6 +15,7 @@ joined last.
   ADDRESS            host, host:port or [v6]:port; the port is 7777 when it is not named
   --room ROOM        join this room; may be given several times
   --name NAME        the name that others see (default: $USER)
+  --login NAME       signs in with this name; asks for the password without showing it
   --token TOKEN      what the game's on_connect gets as peer.token (default: $PERIGEE_TOKEN)
   --udp [attached]   what may be lost (/send) goes by UDP, where that passes, and the rest by TCP
   --udp alone        everything goes by UDP
@@ -39,6 +40,7 @@ local CHOICES = { ["--udp"] = { key = "udp", "attached", "alone" } }
 local SET = {
   ["--name"] = arguments.text "name",
   ["--token"] = arguments.text "token",
+  ["--login"] = arguments.text "login",
   ["--room"] = function(result, value) table.insert(result.rooms, value) end,
   ["--timeout"] = arguments.number("timeout", { 0.001, 1e6 }),
 }
@@ -66,7 +68,8 @@ end
 local RULES = { set = SET, flags = FLAGS, choices = CHOICES, word = take_word }
 
 
---- Returns the options as a table: address, rooms, name, token, udp ("attached" or "alone"), timeout, stay,
+--- Returns the options as a table: address, rooms, name, token, login, udp ("attached" or "alone"), timeout,
+--- stay,
 --- help; or nil and an error.
 ---@param given string[]
 ---@return table? options, string? problem
