@@ -69,8 +69,7 @@ local RULES = { set = SET, flags = FLAGS, choices = CHOICES, word = take_word }
 
 
 --- Returns the options as a table: address, rooms, name, token, login, udp ("attached" or "alone"), timeout,
---- stay,
---- help; or nil and an error.
+--- stay, help; or nil and an error.
 ---@param given string[]
 ---@return table? options, string? problem
 function options.parse(given)
