@@ -4,7 +4,9 @@ local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"
 
-local function start(name) return server.start { path = "examples/" .. name, text = true } end
+local function start(name)
+  return server.start { path = "examples/" .. name, text = true, flags = { store = ":memory:" } }
+end
 
 -- A netcat session on the text port: `stdin` takes lines, `out` has its output.
 local function netcat(perigee)

@@ -1,5 +1,6 @@
 -- A round ends with its time, or when somebody has enough kills; after a pause the next begins.
 local perigee = require "perigee"
+local boards = require "arena.boards"
 local fighters = require "arena.fighters"
 local rules = require "arena.rules"
 local tell = require "arena.tell"
@@ -34,6 +35,7 @@ local function finish(room)
   state.is_over, state.winner = true, leader and leader.id
   state.round_ends = perigee.now() + rules.pause_seconds
   state.bullets = {}
+  boards.keep(state.fighters)
   tell.round(room)
 end
 

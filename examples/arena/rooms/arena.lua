@@ -2,6 +2,7 @@
 -- `arena:1`, `arena:friends`: a name makes a match of its own. room.state is all there is to know
 -- about a match; it is plain data, so saving any of these files leaves the match as it is.
 local perigee = require "perigee"
+local boards = require "arena.boards"
 local bots = require "arena.bots"
 local bullets = require "arena.bullets"
 local chat = require "arena.chat"
@@ -66,7 +67,9 @@ arena.on_message = {}
 -- "ann": gives whoever sends it a fighter of that name.
 function arena.on_message.play(room, peer, name)
   if peer.transport == "text" or fighters.find(room, peer.id) then return false end
-  fighters.add(room, peer.id, chat.clean(name, rules.name_length) or "somebody")
+  name = chat.clean(name, rules.name_length) or "somebody"
+  fighters.add(room, peer.id, name)
+  boards.remember(name)
   bots.fill(room)
   return true
 end
@@ -82,6 +85,11 @@ end
 -- A question: everything as it is now.
 function arena.on_message.state(room, peer)
   return tell.state(room, peer)
+end
+
+-- A question: the best rounds of all time, and the kills of this week.
+function arena.on_message.top()
+  return boards.top()
 end
 
 function arena.on_message.chat(room, peer, text)

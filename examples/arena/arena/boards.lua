@@ -1,0 +1,33 @@
+-- What stays when a round ends, and when the server does: the names of those who have played, with the kills
+-- of their best round, and the kills of this week.
+local perigee = require "perigee"
+
+local SHOWN = 10
+
+local players = perigee.store "players"
+local best = perigee.leaderboard "best"
+local weekly = perigee.leaderboard("weekly", { keep = "sum", resets = "monday 00:00 UTC" })
+
+local boards = {}
+
+-- Somebody begins to play: the name is kept with the time.
+function boards.remember(name)
+  players:put(name, { seen = os.time() })
+end
+
+-- The round is over. Bots do not rank.
+function boards.keep(fighters)
+  for _, fighter in ipairs(fighters) do
+    if not fighter.is_bot and fighter.score > 0 then
+      best:submit(fighter.name, fighter.score)
+      weekly:submit(fighter.name, fighter.score)
+    end
+  end
+end
+
+-- Waits for the store.
+function boards.top()
+  return { best = best:top(SHOWN), weekly = weekly:top(SHOWN) }
+end
+
+return boards
