@@ -228,11 +228,21 @@ describe("accounts", function()
 
   it("keeps accounts and tokens over a restart, and no password in the log", function()
     local one = sign { ["do"] = "sign_up", name = "hal", password = "daisydaisy" }
+    enter(one.token):question(0, "coins", 5)
+    local before = perigee
+    before:stop()
+    perigee = server.start { path = before.folder, text = true }
+    local account = enter(one.token):question(0, "who").account
+    assert.same({ one.account.id, "hal", { coins = 5 } }, { account.id, account.name, account.data })
+    local again = sign { ["do"] = "sign_in", name = "hal", password = "daisydaisy" }
+    assert.equal(one.account.id, again.account.id)
     perigee:stop()
-    for _, line in ipairs(perigee.err) do
-      assert.is_nil(line:find("daisydaisy", 1, true))
-      assert.is_nil(line:find("open sesame", 1, true))
-      assert.is_nil(line:find(one.token, 1, true))
+    for _, lines in ipairs { before.err, perigee.err } do
+      for _, line in ipairs(lines) do
+        assert.is_nil(line:find("daisydaisy", 1, true))
+        assert.is_nil(line:find("open sesame", 1, true))
+        assert.is_nil(line:find(one.token, 1, true))
+      end
     end
   end)
 end)
