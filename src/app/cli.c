@@ -26,6 +26,8 @@
 #include "server/library/library.h"
 #include "server/sim_server.h"
 
+extern char **environ;
+
 enum { EXIT_GOOD = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 typedef struct CliCommand CliCommand;
@@ -239,7 +241,6 @@ static bool read_run_argument(perigee_server_config *run, char **arguments, int 
 
 static bool read_run_arguments(perigee_server_config *run, char **arguments,
                                ConfigError *error) {
-  extern char **environ;
   if (!config_set_environment(&run->config, (const char *const *)environ, error))
     return false;
   for (int at = 0; arguments[at] != NULL;) {
@@ -359,7 +360,6 @@ typedef struct StoreArguments {
 
 static bool read_store_arguments(StoreArguments *own, char **arguments,
                                  ConfigError *error) {
-  extern char **environ;
   static const char *const OWN_FLAGS[] = {NULL};
   if (!config_set_environment(&own->config, (const char *const *)environ, error))
     return false;

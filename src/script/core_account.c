@@ -58,8 +58,6 @@ static int core_password_check(lua_State *L) {
 
 // --- Guesses ---
 
-static uint64_t guess_ms(const Host *host) { return net_now_ms(host->net); }
-
 // guess(name, address): begins a try. Returns its time for guess_forgive; or nil and the
 // seconds to wait.
 static int core_guess(lua_State *L) {
@@ -67,7 +65,7 @@ static int core_guess(lua_State *L) {
   if (!host->accounts.guesses) host->accounts.guesses = guesses_new();
   char network[ADDRESS_SIZE];
   address_network(luaL_checkstring(L, 2), network);
-  uint64_t now_ms = guess_ms(host);
+  uint64_t now_ms = net_now_ms(host->net);
   uint32_t wait = guesses_begin(host->accounts.guesses, core_text(L, 1),
                                 text_from(network), now_ms);
   if (wait == 0) {
@@ -170,18 +168,15 @@ const char *accounts_read_keys(Host *host) {
   return NULL;
 }
 
-static void log_bad_keys(const Host *host, const char *why) {
-  log_error("jwt_keys stays as it was", log_str("file", host->deadline.limits.jwt_keys),
-            log_str("reason", why));
-}
-
 // jwt_check(jwt): returns subject, expiry (Unix time) and id ("" if it has none); or nil,
 // and what is wrong
 static int core_jwt_check(lua_State *L) {
   Host *host = core_host(L);
   const ScriptLimits *limits = &host->deadline.limits;
   const char *why = accounts_read_keys(host);
-  if (why) log_bad_keys(host, why);
+  if (why)
+    log_error("jwt_keys stays as it was", log_str("file", limits->jwt_keys),
+              log_str("reason", why));
   if (!host->accounts.keys) {
     lua_pushnil(L);
     lua_pushliteral(L, "cannot be checked: this server has no jwt_keys");

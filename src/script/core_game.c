@@ -132,11 +132,6 @@ static int core_files(lua_State *L) {
   return 0;
 }
 
-static const char *describe_read(int err) {
-  if (err == -EINVAL) return "not a regular file";
-  return err == -EFBIG ? PARSE_TOO_LARGE_TEXT : err_text(err);
-}
-
 // read_file(path): returns the text, or nil and an error text
 static int core_read_file(lua_State *L) {
   Host *host = core_host(L);
@@ -150,7 +145,9 @@ static int core_read_file(lua_State *L) {
     lua_pushlstring(L, (const char *)host->scratch.data, host->scratch.size);
   } else {
     lua_pushnil(L);
-    lua_pushstring(L, describe_read(err));
+    lua_pushstring(L, err == -EINVAL  ? "not a regular file"
+                      : err == -EFBIG ? PARSE_TOO_LARGE_TEXT
+                                      : err_text(err));
   }
   buf_deinit(&host->scratch);
   return err == 0 ? 1 : 2;

@@ -129,13 +129,6 @@ static void remove_from_path(lua_State *L, const char *field, const char *part) 
   lua_pop(L, 2);
 }
 
-// Removes the working directory from the paths of libraries. Libraries then come from
-// the system alone.
-static void set_paths(lua_State *L) {
-  remove_from_path(L, "path", "./?.lua;");
-  remove_from_path(L, "cpath", "./?.so;");
-}
-
 // Loads a library into the table of modules on top of the stack.
 static void take_library(lua_State *L, const char *name, const char *package) {
   lua_getglobal(L, "require");
@@ -150,7 +143,9 @@ static void push_loaded(lua_State *L, Host *host) {
   lua_newtable(L);
   core_push(L, host);
   lua_setfield(L, -2, "perigee.core");
-  set_paths(L);
+  // Without the working directory, libraries come from the system alone.
+  remove_from_path(L, "path", "./?.lua;");
+  remove_from_path(L, "cpath", "./?.so;");
   take_library(L, "cjson.safe", "lua-cjson");
   take_library(L, "lpeg", "lua-lpeg");
   lua_getglobal(L, "bit");

@@ -49,7 +49,7 @@ static void take_number(Buf *image, double number) {
       number > -INTEGER_LIMIT && number < INTEGER_LIMIT ? (int32_t)number : 0;
   if (whole == number && (whole != 0 || !signbit(number))) {
     buf_u8(image, TAG_INTEGER);
-    put_varint(image, (uint32_t)whole << 1 ^ (uint32_t)(whole >> 31));
+    put_varint(image, (uint32_t)whole << 1 ^ (whole < 0 ? UINT32_MAX : 0));
     return;
   }
   uint64_t bits;
@@ -178,11 +178,6 @@ static uint32_t get_varint(Reader *reader) {
   return 0;
 }
 
-static void push_integer(Source *source) {
-  uint32_t bits = get_varint(&source->reader);
-  lua_pushnumber(source->L, (int32_t)(bits >> 1) ^ -(int32_t)(bits & 1));
-}
-
 static void push_number(Source *source) {
   uint64_t bits = reader_u64(&source->reader);
   double number;
@@ -197,18 +192,6 @@ static void push_text(Source *source) {
   lua_pushlstring(source->L, bytes ? (const char *)bytes : "", bytes ? size : 0);
 }
 
-static void push_object(Source *source) {
-  lua_pushvalue(source->L, source->find);
-  push_text(source);
-  lua_call(source->L, 1, 1);
-}
-
-static void push_table(Source *source) {
-  lua_newtable(source->L);
-  lua_pushvalue(source->L, -1);
-  lua_rawseti(source->L, source->met, (int)++source->tables);
-}
-
 static void push_same(Source *source) {
   uint32_t number = get_varint(&source->reader);
   if (number == 0 || number > source->tables) {
@@ -220,14 +203,17 @@ static void push_same(Source *source) {
 
 // Pushes a value.
 static void push_value(Source *source, uint8_t tag) {
+  lua_State *L = source->L;
   switch (tag) {
     case TAG_FALSE:
     case TAG_TRUE:
-      lua_pushboolean(source->L, tag == TAG_TRUE);
+      lua_pushboolean(L, tag == TAG_TRUE);
       break;
-    case TAG_INTEGER:
-      push_integer(source);
+    case TAG_INTEGER: {
+      uint32_t bits = get_varint(&source->reader);
+      lua_pushnumber(L, (int32_t)(bits >> 1) ^ -(int32_t)(bits & 1));
       break;
+    }
     case TAG_NUMBER:
       push_number(source);
       break;
@@ -235,22 +221,22 @@ static void push_value(Source *source, uint8_t tag) {
       push_text(source);
       break;
     case TAG_TABLE:
-      push_table(source);
+      lua_newtable(L);
+      lua_pushvalue(L, -1);
+      lua_rawseti(L, source->met, (int)++source->tables);
       break;
     case TAG_SAME:
       push_same(source);
       break;
     case TAG_OBJECT:
-      push_object(source);
+      lua_pushvalue(L, source->find);
+      push_text(source);
+      lua_call(L, 1, 1);
       break;
     default:
       source->reader.failed = true;
-      lua_pushnil(source->L);
+      lua_pushnil(L);
   }
-}
-
-static bool is_key(lua_State *L, int at) {
-  return lua_type(L, at) != LUA_TNUMBER || !isnan(lua_tonumber(L, at));
 }
 
 // Reads the entries of the table on top of the stack, and pops it.
@@ -260,7 +246,9 @@ static void read_entries(Source *source) {
   for (uint8_t tag; (tag = reader_u8(&source->reader)) != TAG_END;) {
     push_value(source, tag);
     push_value(source, reader_u8(&source->reader));
-    if (source->reader.failed || !is_key(L, table + 1)) {
+    bool is_key =
+        lua_type(L, table + 1) != LUA_TNUMBER || !isnan(lua_tonumber(L, table + 1));
+    if (source->reader.failed || !is_key) {
       source->reader.failed = true;
       break;
     }

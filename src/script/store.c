@@ -41,12 +41,6 @@ static void report_unit(Host *host, const StoreFault *fault, const StoreUnit *un
            (StoreHead){0}, step.id, text_from(fault->text));
 }
 
-static void answer_found(Host *host, const StoreAnswer *given) {
-  emit(host, (Event){.type = EVENT_STORE, .a = given->token},
-       (StoreHead){.version = given->version}, given->cursor,
-       (Text){(const char *)given->found.data, (uint32_t)given->found.size});
-}
-
 static void answer_document(Host *host, const StoreAnswer *given) {
   const StoreDocument *document = &given->document;
   char count[24];
@@ -68,7 +62,9 @@ static void on_end(void *data, const StoreAnswer *given, const StoreUnit *unit) 
   else if (given->fault.code != STORE_OK)
     answer(host, given->token, given->fault.code, given->fault.text);
   else if (given->found.size > 0)
-    answer_found(host, given);
+    emit(host, (Event){.type = EVENT_STORE, .a = given->token},
+         (StoreHead){.version = given->version}, given->cursor,
+         (Text){(const char *)given->found.data, (uint32_t)given->found.size});
   else
     answer_document(host, given);
 }
@@ -145,14 +141,6 @@ static StoreCode add_steps(Host *host, Text steps) {
   return code;
 }
 
-static void request_unit(Host *host, const Command *command) {
-  StoreCode code = add_steps(host, command->body);
-  if (code == STORE_OK)
-    store_end_unit(host->store, command->id);
-  else
-    answer(host, command->id, code, "the store is too slow");
-}
-
 static void request_find(Host *host, const Command *command) {
   StoreQuery query;
   StoreCode code = add_steps(host, command->packed);
@@ -188,9 +176,14 @@ void host_store_request(Host *host, const Command *command) {
     case STORE_REQUEST_GET:
       store_get(host->store, command->id, command->room, command->name);
       break;
-    case STORE_REQUEST_UNIT:
-      request_unit(host, command);
+    case STORE_REQUEST_UNIT: {
+      StoreCode code = add_steps(host, command->body);
+      if (code == STORE_OK)
+        store_end_unit(host->store, command->id);
+      else
+        answer(host, command->id, code, "the store is too slow");
       break;
+    }
     case STORE_REQUEST_BOARD:
       store_read_board(host->store, command->id,
                        &(BoardQuery){.board = command->room,

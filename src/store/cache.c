@@ -109,22 +109,18 @@ bool cache_get(Cache *cache, uint32_t collection, Text id, StoreDocument *docume
   return true;
 }
 
-static void make_room(Cache *cache) {
-  while (cache->bytes > cache->limit) {
-    Entry *entry = cache->oldest;
-    unlink_entry(cache, entry);
-    entry_free(cache, entry);
-  }
-}
-
-// Gives an entry that is not in the list its document.
+// Gives an entry that is not in the list its document, and makes room for it.
 static void fill(Cache *cache, Entry *entry, const StoreDocument *document) {
   entry->document = *document;
   entry->value = mem_alloc(document->value.size);
   memcpy(entry->value, document->value.bytes, document->value.size);
   entry->document.value.bytes = entry->value;
   link_newest(cache, entry);
-  make_room(cache);
+  while (cache->bytes > cache->limit) {
+    Entry *oldest = cache->oldest;
+    unlink_entry(cache, oldest);
+    entry_free(cache, oldest);
+  }
 }
 
 void cache_put(Cache *cache, uint32_t collection, Text id,

@@ -39,31 +39,22 @@ Document *document_new(const StoreStep *step, int64_t version) {
   return document;
 }
 
-static void insert(Table *table, uint32_t at, Document *document) {
-  if (table->count == table->capacity)
-    table->capacity =
-        array_grow(&table->documents, table->capacity, sizeof document, 8);
-  Document **place = table->documents + at;
-  memmove(place + 1, place, (table->count++ - at) * sizeof document);
-  *place = document;
-}
-
-static void remove_at(Table *table, uint32_t at) {
-  Document **place = table->documents + at;
-  memmove(place, place + 1, (--table->count - at) * sizeof *place);
-}
-
 // Replaces a document by another one with the same id. NULL: none.
 static void replace(Table *table, const Document *before, Document *after) {
   if (after == NULL) {
-    remove_at(table, memory_table_position(table, document_id(before)));
+    uint32_t at = memory_table_position(table, document_id(before));
+    Document **place = table->documents + at;
+    memmove(place, place + 1, (--table->count - at) * sizeof *place);
     return;
   }
   uint32_t at = memory_table_position(table, document_id(after));
-  if (before == NULL)
-    insert(table, at, after);
-  else
-    table->documents[at] = after;
+  if (before == NULL) {
+    if (table->count == table->capacity)
+      table->capacity = array_grow(&table->documents, table->capacity, sizeof after, 8);
+    Document **place = table->documents + at;
+    memmove(place + 1, place, (table->count++ - at) * sizeof *place);
+  }
+  table->documents[at] = after;
 }
 
 void memory_table_deinit(Table *table) {

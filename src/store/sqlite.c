@@ -154,14 +154,6 @@ static StoreCode end_board(int result, StoreFault *fault) {
   return store_fault(fault, sqlite_code(result), "SQLite: %s", sqlite3_errstr(result));
 }
 
-// The n-th score of a unit. Its sequence follows from the unit's version.
-static StoreCode score(Backend *backend, const StoreStep *step, uint32_t n,
-                       StoreFault *fault) {
-  int64_t sequence = backend->version * SCORES_MAX + n;
-  return end_board(
-      sqlite_board_apply(backend->boards[step->collection], step, sequence), fault);
-}
-
 // Carries out the n-th step of a unit, if it is a write.
 static StoreCode write(Backend *backend, const StoreStep *step, uint32_t n,
                        StoreFault *fault) {
@@ -178,8 +170,11 @@ static StoreCode write(Backend *backend, const StoreStep *step, uint32_t n,
       return sqlite_run(backend->db, statement, fault);
     }
     case STORE_SCORE:
-    case STORE_REMOVE_SCORE:
-      return score(backend, step, n, fault);
+    case STORE_REMOVE_SCORE: {
+      SqliteBoard *board = backend->boards[step->collection];
+      int64_t sequence = backend->version * SCORES_MAX + n;
+      return end_board(sqlite_board_apply(board, step, sequence), fault);
+    }
   }
   return STORE_INVALID;
 }

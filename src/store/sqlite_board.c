@@ -292,12 +292,6 @@ static int enter(SqliteBoard *board, const StoreStep *step, Place place) {
   return result;
 }
 
-static int remove_entry(SqliteBoard *board, const StoreStep *step) {
-  sqlite3_stmt *statement = start(board, REMOVE, step->version);
-  bind_text(statement, 2, step->id);
-  return run(statement);
-}
-
 int sqlite_board_apply(SqliteBoard *board, const StoreStep *step, int64_t sequence) {
   Place old, new = {board_key(&board->rules, step->score), sequence};
   int result = find(board, step->version, step->id, &old);
@@ -305,7 +299,9 @@ int sqlite_board_apply(SqliteBoard *board, const StoreStep *step, int64_t sequen
   bool is_new = result == SQLITE_DONE, is_kept = true;
   if (step->type == STORE_REMOVE_SCORE) {
     if (is_new) return SQLITE_OK;
-    result = remove_entry(board, step);
+    sqlite3_stmt *statement = start(board, REMOVE, step->version);
+    bind_text(statement, 2, step->id);
+    result = run(statement);
     return result == SQLITE_OK ? count(board, step->version, old, -1) : result;
   }
   if (is_new) return enter(board, step, new);
