@@ -10,8 +10,8 @@ local PAGES = {
   {
     path = "docs/api.md",
     files = {
-      "perigee", "rooms", "bots", "sending", "commands", "game", "world", "lockstep", "mcp", "services", "store", "leaderboards",
-      "accounts",
+      "perigee", "rooms", "bots", "sending", "commands", "game", "world", "lockstep", "mcp", "services",
+      "store", "leaderboards", "accounts",
       "figures", "sandbox",
     },
     head = [[
@@ -43,8 +43,8 @@ local LEFT_OUT = { ["perigee.Config"] = "[settings.md](settings.md) lists them."
 -- How a function's owner is written, where it is not the owner's name in small letters.
 local SHOWN = {
   perigee = "perigee", testing = "testing", assert = "assert", rooms = "perigee.rooms", to = "perigee.to",
-  mcp = "perigee.mcp", store = "perigee.store", Accounts = "perigee.accounts", fixed = "perigee.fixed", os = "os", debug = "debug", Lockstep = "match",
-  McpSession = "session",
+  mcp = "perigee.mcp", store = "perigee.store", Accounts = "perigee.accounts", fixed = "perigee.fixed",
+  os = "os", debug = "debug", Lockstep = "match", McpSession = "session",
 }
 
 -- Text ---------------------------------------------------------------------------------------

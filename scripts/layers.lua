@@ -6,7 +6,8 @@ package.path = "scripts/?.lua;" .. package.path
 local c_source = require "c_source"
 local ledger = require "goals"
 
-local LAYERS = { "base", "wire", "os", "net", "session", "relay", "store", "account", "script", "server", "app" }
+local LAYERS = { "base", "wire", "os", "net", "session", "relay", "store", "account", "script", "server",
+  "app" }
 local CONFINED = {
   ["uv.h"] = { os = true, net = true }, ["lua.h"] = { script = true }, ["lualib.h"] = { script = true },
   ["lauxlib.h"] = { script = true }, ["luajit.h"] = { script = true },

@@ -109,7 +109,7 @@ static bool write_number(Writer *writer, int at) {
 
 // --- Tables ---
 
-// What the keys of a table are.
+// The keys of a table, by type.
 typedef struct Keys {
   uint32_t strings, others;  // number of keys
   lua_Number last;           // largest whole number

@@ -1,5 +1,5 @@
-// Writes a Lua value as the JSON of a document, with all digits of numbers. What JSON
-// cannot express is a fault that names the place in the value.
+// Writes a Lua value as the JSON of a document, with all digits of numbers. A
+// part that JSON cannot express is a fault that names the place in the value.
 #pragma once
 
 #include <lua.h>

@@ -1,4 +1,4 @@
-// What the files of the back end SQLite share. Private to them.
+// Declarations that the files of the back end SQLite share. Private to them.
 #pragma once
 
 #include <sqlite3.h>

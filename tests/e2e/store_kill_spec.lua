@@ -1,5 +1,6 @@
---- The store when the server is killed, or the machine loses its power, under 10,000 writes a second: what
---- commit() has acknowledged is there, and no handler is half applied. PERIGEE_KILL_ROUNDS kills more often.
+--- The store when the server is killed, or the machine loses its power, under 10,000 writes a second: each
+--- write that commit() has acknowledged exists, and no handler is half applied. PERIGEE_KILL_ROUNDS kills
+--- more often.
 local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"
 

@@ -6,7 +6,7 @@ local postgres = require "tests.e2e.postgres"
 local random = require "tests.random"
 local server = require "tests.e2e.server"
 
-local STEPS = tonumber(os.getenv "PERIGEE_MODEL_STEPS") or 2000
+local STEPS = tonumber(os.getenv "PERIGEE_MODEL_STEPS") or 500
 local SEED = tonumber(os.getenv "PERIGEE_MODEL_SEED") or os.time()
 local IDS, GROUPS, NUMBERS, STEPS_OF_A_HANDLER, LIMIT = 25, 4, 40, 8, 5
 
@@ -94,7 +94,7 @@ local function new_model()
 end
 
 
--- What the handler has written so far takes effect, as at each wait.
+-- The handler's writes so far take effect, as at each wait.
 function Model:commit()
   for _, write in ipairs(self.pending) do self.docs[write.id] = write.value end
   self.pending = {}

@@ -19,7 +19,7 @@ typedef struct Range {
   off_t from, to;
 } Range;
 
-// What was written to a file since its last sync.
+// The writes to a file since its last sync.
 typedef struct Writes {
   dev_t device;
   ino_t inode;

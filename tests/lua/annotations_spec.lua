@@ -434,7 +434,7 @@ describe("the annotations of specs", function()
         end
       end
     end
-    methods.init = nil -- of what clients of both kinds share
+    methods.init, methods.sign_in_text = nil, nil -- of the part that clients of both kinds share
     return methods
   end
 

@@ -102,7 +102,9 @@ describe("connect", function()
       ['client.connect: options are a table, as { name = "ann" }, not a string'] =
         function() client.connect("localhost", "ann") end,
       ["client.connect: there is no option nmae; there are line, name, on, protocol_hash, reconnect, rejoin, "
-        .. "schema, sign_in, sign_up, timeout, token, udp"] = function() client.connect("localhost", { nmae = "ann" }) end,
+        .. "schema, sign_in, sign_up, timeout, token, udp"] = function()
+        client.connect("localhost", { nmae = "ann" })
+      end,
       ["client.connect: the option token is a text, not a number"] =
         function() client.connect("localhost", { token = 5 }) end,
       ["client.connect: the option timeout is a number of seconds, not a string"] =

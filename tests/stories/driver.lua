@@ -132,7 +132,8 @@ SEEN.peer_left = SEEN.peer_joined
 
 --- Shows events that come before `connect` has returned after the outcome of `connect`.
 function App:take(event)
-  if event.type == "closing" or event.type == "rejected" then return end -- the end follows
+  -- The end follows.
+  if event.type == "closing" or event.type == "rejected" then return end
   if not self.client and event.type ~= "reconnecting" then return table.insert(self.early, event) end
   if not SEEN[event.type] then return self:sees(event.type) end
   local fields, name = SEEN[event.type](event, self)

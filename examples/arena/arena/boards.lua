@@ -1,4 +1,4 @@
--- What stays when a round ends, and when the server does: the names of those who have played, with the kills
+-- Data that outlive a round and the server: the names of those who have played, with the kills
 -- of their best round, and the kills of this week.
 local perigee = require "perigee"
 

@@ -16,7 +16,7 @@ local RETRY = 5 -- seconds until a client tries again when the store does not wo
 
 local accounts = {}
 
---- What the server knows of an account that is in use. Its objects for scripts share it.
+--- An account that is in use. Its objects for scripts share it.
 ---@class perigee.AccountEntry
 ---@field id string
 ---@field document table as last read or written here

@@ -1,5 +1,5 @@
---- What survives the end of the server: durable rooms, the sessions of their members, and perigee.state. This
---- module saves it as documents of four collections of the store; durable_restore.lua brings it back.
+--- Durable rooms, the sessions of their members, and perigee.state survive the end of the server. This
+--- module saves them as documents of four collections of the store; durable_restore.lua brings it back.
 ---
 --- perigee_rooms: by name; { id, version, room, image }. perigee_sessions: by session; what core.kept_session
 --- returns, and the image of peer.state. perigee_game: "alive" (the time of the last sign of the server) and

@@ -1,5 +1,5 @@
---- Brings back what durable.lua has saved, after the first load and before the server listens. What cannot be
---- restored is moved to perigee_aside.
+--- Brings back what durable.lua has saved, after the first load and before the server listens. A room
+--- that cannot be restored is moved to perigee_aside.
 
 local core = require "perigee.core"
 local durable = require "perigee.host.durable"

@@ -14,7 +14,7 @@ local GRACE = 5 -- seconds that a handler waits longer than the store itself doe
 
 local ran = core.ran() -- the running handler, see host/init.lua
 
---- What a version declares about a collection.
+--- A collection as a version declares it.
 ---@class perigee.CollectionOptions
 ---@field name string
 ---@field index integer number of the collection in this process
@@ -23,7 +23,7 @@ local ran = core.ran() -- the running handler, see host/init.lua
 ---@field migrate? fun(id: string, value: any, from: integer): any
 ---@field where string place of the declaration
 
---- What a version declares about a leaderboard.
+--- A leaderboard as a version declares it.
 ---@class perigee.BoardOptions
 ---@field is_board true
 ---@field name string

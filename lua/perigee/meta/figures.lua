@@ -57,7 +57,6 @@
 ---@field connections integer Connections so far.
 ---@field accepted integer Peers that the server has accepted.
 ---@field resumed integer Lost connections that were resumed.
----@field restored integer Sessions that a restarted server continued.
 ---@field timers integer Set timers, and tasks that have not begun yet.
 ---@field waiting integer Handlers and tasks that wait.
 ---@field messages_in integer Broadcasts, messages and packets of clients.

@@ -28,7 +28,7 @@ local Leaderboard = {}
 --- submitted. With `keep = "best"`, a score that is not better changes nothing.
 ---@param id string
 ---@param score number
----@param data? table Fields to keep with the score, such as a name; at most 1 KiB of JSON. They replace those of an earlier score.
+---@param data? table Fields to keep with the score, such as a name; at most 1 KiB of JSON. They replace an earlier score's.
 ---@return true? ok
 ---@return string? message
 ---@return perigee.StoreCode? code SlowStore.

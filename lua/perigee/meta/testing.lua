@@ -120,8 +120,8 @@ function Server:clients(count, options) end
 ---@param answer fun(request: perigee.testing.HttpRequest): perigee.testing.HttpAnswer?, string?, perigee.Code?
 function Server:http(answer) end
 
---- Returns the values of all documents of a collection, by key. A simulated server keeps its store in memory; what a
---- handler has written is there when the virtual time of `store_delay` has passed.
+--- Returns the values of all documents of a collection, by key. A simulated server keeps its store in memory. A
+--- handler's writes are in it when the virtual time of `store_delay` has passed.
 ---@param name string
 ---@return table<string, any>
 function Server:store(name) end
