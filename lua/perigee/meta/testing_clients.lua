@@ -49,11 +49,15 @@ function Client:list(query) end
 --- Adds a way to sign in to the client's account: `{ name =, password = }`, `{ device = }`, `{ jwt = }` or
 --- `{ credentials = }`. Returns `{ token, account, expires }`, or nil, a message and a code.
 ---@param how table
----@return table?, string?, string?
+---@return table? signed_in
+---@return string? message
+---@return string? code
 function Client:link(how) end
 
 --- Ends this sign-in, on all connections that use its tokens, and this client with it.
----@return boolean?, string?, string? nil, a message and a code in case of a failure
+---@return boolean? ok
+---@return string? message
+---@return string? code
 function Client:sign_out() end
 
 --- Sends a message to the game.
