@@ -132,7 +132,7 @@ typedef struct PerigeeOptions {
   uint32_t reconnect_for_ms;  // time after which the client gives up; default: 0, never
   int reconnect;  // default: 1, connect again; 0: the client ends with its connection, or
                   // when the server refuses it with PERIGEE_UNAVAILABLE
-  int rejoin;  // default: 1, join the rooms again in a new session; 0: leave them
+  int rejoin;     // default: 1, join the rooms again in a new session; 0: leave them
   // JSON of a SIGN_IN (docs/protocol.md, section 20) that the client sends before it says HELLO with
   // the token that it gets, such as {"do":"sign_in","device":"..."}; NULL: none.
   const char *sign_in;

@@ -117,11 +117,6 @@ static bool read_bytes(Text jwk, const char *name, size_t size, Buf *bytes) {
   return is_good;
 }
 
-static EVP_PKEY *read_ed25519(Text jwk, Buf *bytes) {
-  if (!read_bytes(jwk, "x", ED25519_SIZE, bytes)) return NULL;
-  return EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, bytes->data, bytes->size);
-}
-
 // OpenSSL checks that the point is on the curve.
 static EVP_PKEY *read_p256(Text jwk, Buf *bytes) {
   buf_u8(bytes, 4);  // an uncompressed point
@@ -175,12 +170,15 @@ static void read_key(Key *key, Text jwk, Buf *bytes) {
     OPENSSL_cleanse(bytes->data, bytes->size);
     return;
   }
-  if (has(jwk, "kty", "OKP") && has(jwk, "crv", "Ed25519"))
-    key->key = read_ed25519(jwk, bytes);
-  else if (has(jwk, "kty", "EC") && has(jwk, "crv", "P-256"))
+  if (has(jwk, "kty", "OKP") && has(jwk, "crv", "Ed25519")) {
+    if (read_bytes(jwk, "x", ED25519_SIZE, bytes))
+      key->key =
+          EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, bytes->data, bytes->size);
+  } else if (has(jwk, "kty", "EC") && has(jwk, "crv", "P-256")) {
     key->key = read_p256(jwk, bytes);
-  else if (has(jwk, "kty", "RSA"))
+  } else if (has(jwk, "kty", "RSA")) {
     key->key = read_rsa(jwk, bytes);
+  }
   if (key->key) key->type = type_of(key->key);
 }
 

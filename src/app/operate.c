@@ -51,18 +51,6 @@ static void print_value(Text value, int width) {
 
 // --- Lists ---
 
-static void print_row(Text object, const Column *columns) {
-  for (const Column *column = columns; column->title != NULL; column++)
-    print_value(find_value(object, column->key), column->width);
-  putchar('\n');
-}
-
-static void print_titles(const Column *columns) {
-  for (const Column *column = columns; column->title != NULL; column++)
-    printf("%-*s", column->width, column->title);
-  putchar('\n');
-}
-
 // Prints all pages of /api/NAME.
 static int print_list(uint16_t port, const char *name, const Column *columns) {
   char request[80] = "", after[40] = "";
@@ -71,13 +59,16 @@ static int print_list(uint16_t port, const char *name, const Column *columns) {
   do {
     Buf reply = {0};
     Text json, object;
+    const Column *column;
     snprintf(request, sizeof request, "GET /api/%s?limit=1000%s\n", name, after);
     code = ask(&port, request, &reply, &json);
     if (code == 0) {
       Text list = find_value(json, name), next = find_value(json, "next");
-      if (is_first) print_titles(columns);
-      for (uint32_t at = 0; json_next(list, &at, NULL, &object);)
-        print_row(object, columns);
+      for (column = columns; is_first && column->title != NULL; column++)
+        printf("%-*s%s", column->width, column->title, column[1].title ? "" : "\n");
+      for (uint32_t at = 0; json_next(list, &at, NULL, &object); putchar('\n'))
+        for (column = columns; column->title != NULL; column++)
+          print_value(find_value(object, column->key), column->width);
       is_more = next.size > 0 && *next.bytes != 'n';
       snprintf(after, sizeof after, "&after=%.*s", (int)next.size, next.bytes);
     }

@@ -274,15 +274,6 @@ typedef struct Import {
   Buf name, id;
 } Import;
 
-// Returns the collection of a line; defines it if it does not exist.
-static uint32_t collection_of(Import *import, const char *name) {
-  Place *place = &import->place;
-  uint32_t index = names_find(&place->collections, name);
-  if (index == place->collections.count)
-    on_collection(place, &(StoreCollection){.name = name});
-  return index;
-}
-
 // Imported scores replace those that exist.
 static uint32_t board_of(Import *import, const char *name, bool is_low) {
   Place *place = &import->place;
@@ -295,7 +286,7 @@ static uint32_t board_of(Import *import, const char *name, bool is_low) {
   return index;
 }
 
-// Makes the step of a line. Returns false if the line is not one of an export.
+// Makes the step of a line; defines its collection if that does not exist. Returns false if the line is not one of an export.
 static bool read_line(Import *import, Text line, StoreStep *step) {
   if (!json_is_value(line) || *json_trim(line).bytes != '{') return false;
   bool is_document = find_text(line, "collection", &import->name).size > 0;
@@ -304,8 +295,11 @@ static bool read_line(Import *import, Text line, StoreStep *step) {
   if (step->id.size == 0 || step->id.size > STORE_ID_MAX) return false;
   const char *name = (const char *)import->name.data;
   if (is_document) {
+    Place *place = &import->place;
     step->type = STORE_PUT;
-    step->collection = collection_of(import, name);
+    step->collection = names_find(&place->collections, name);
+    if (step->collection == place->collections.count)
+      on_collection(place, &(StoreCollection){.name = name});
     step->schema = (uint32_t)find_number(line, "schema");
     step->value = find_value(line, "value");
     return step->value.size > 0 && step->value.size <= STORE_VALUE_MAX;

@@ -34,12 +34,6 @@ bool session_kept(const Session *session, const Peer *peer, KeptSession *kept) {
   return true;
 }
 
-// After a change of the game's messages, the client returns with the new hash.
-static uint64_t current_hash(const Session *session, uint64_t hash) {
-  if (handshake_knows(session, hash)) return hash;
-  return session->hash_count > 0 ? session->hashes[0] : 0;
-}
-
 Peer *session_restore(Session *session, const KeptSession *kept, uint64_t away_ms) {
   if (session->limits.resume_timeout_ms == 0) return NULL;
   Peer *peer = mem_zalloc(sizeof *peer);
@@ -53,7 +47,10 @@ Peer *session_restore(Session *session, const KeptSession *kept, uint64_t away_m
   peer->state = PEER_SUSPENDED;
   peer->framing = FRAMING_PACKETS;
   peer->transport = static_transport(kept->transport);
-  peer->protocol_hash = current_hash(session, kept->protocol_hash);
+  peer->protocol_hash = kept->protocol_hash;
+  // After a change of the game's messages, the client returns with the new hash.
+  if (!handshake_knows(session, kept->protocol_hash))
+    peer->protocol_hash = session->hash_count > 0 ? session->hashes[0] : 0;
   memcpy(peer->session, kept->session, UUID_SIZE);
   peer_set_texts(peer, kept->name, "", (Text){0});
   peer->is_renamed = kept->is_renamed;

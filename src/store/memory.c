@@ -234,12 +234,6 @@ static int compare_places(const StoreQuery *query, const StoreValue *value, Text
   return query->order < 0 ? -order : order;
 }
 
-static void add_row(Rows *found, Row row) {
-  if (found->count == found->capacity)
-    found->capacity = array_grow(&found->rows, found->capacity, sizeof *found->rows, 8);
-  found->rows[found->count++] = row;
-}
-
 static void collect(Backend *backend, const StoreQuery *query,
                     const StorePosition *position, Rows *found) {
   const Collection *collection = backend->by_index[query->collection];
@@ -248,12 +242,16 @@ static void collect(Backend *backend, const StoreQuery *query,
     const Document *document = table->documents[i];
     if (!satisfies(backend, collection, query, document)) continue;
     Row row = row_of(collection, query, document);
-    if (position->id.size == 0 ||
+    if (position->id.size > 0 &&
         compare_places(query, &row.order, document_id(document), &position->value,
-                       position->id) > 0)
-      add_row(found, row);
-    else
+                       position->id) <= 0) {
       buf_deinit(&row.text);
+      continue;
+    }
+    if (found->count == found->capacity)
+      found->capacity =
+          array_grow(&found->rows, found->capacity, sizeof *found->rows, 8);
+    found->rows[found->count++] = row;
   }
 }
 

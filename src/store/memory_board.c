@@ -99,20 +99,14 @@ StoreCode memory_boards_define(MemoryBoards *boards, uint32_t index, const Board
   return STORE_OK;
 }
 
-// Deletes the entries of periods that are too old.
-static void expire(MemoryBoard *board, Changes *changes, int64_t period) {
-  Table *table = &board->table;
-  for (uint32_t old = period_start(table, period - BOARD_PAST); old > 0; old--)
-    changes_make(changes, table, table->documents[0], NULL);
-}
-
 StoreCode memory_boards_apply(MemoryBoards *boards, Changes *changes,
                               const StoreStep *step, StoreFault *fault) {
   MemoryBoard *board = boards->by_index[step->collection];
+  Table *table = &board->table;
   Text key = entry_key(&boards->key, step->version, step->id);
-  Document *old = memory_table_find(&board->table, key);
+  Document *old = memory_table_find(table, key);
   if (step->type == STORE_REMOVE_SCORE) {
-    changes_make(changes, &board->table, old, NULL);
+    changes_make(changes, table, old, NULL);
     return STORE_OK;
   }
   Place place = {board_key(&board->rules, step->score), ++boards->sequence};
@@ -124,8 +118,10 @@ StoreCode memory_boards_apply(MemoryBoards *boards, Changes *changes,
     if (place.key == before.key) place.sequence = before.sequence;
   }
   if (!isfinite(place.key)) return board_fail_sum(fault);
-  changes_make(changes, &board->table, old, new_entry(key, place, step->value));
-  expire(board, changes, step->version);
+  changes_make(changes, table, old, new_entry(key, place, step->value));
+  uint32_t expired = period_start(table, step->version - BOARD_PAST);
+  for (; expired > 0; expired--)
+    changes_make(changes, table, table->documents[0], NULL);
   return STORE_OK;
 }
 

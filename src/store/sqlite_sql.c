@@ -83,34 +83,27 @@ static void bind_argument(sqlite3_stmt *statement, int at, const StoreValue *val
     sqlite3_bind_double(statement, at, value->number);
 }
 
-static void put_blob(Buf *rows, const uint8_t *bytes, int size) {
-  buf_u8(rows, '"');
-  for (int i = 0; i < size; i++) buf_printf(rows, "%02x", bytes[i]);
-  buf_u8(rows, '"');
-}
-
-static void put_number(Buf *rows, double number) {
-  if (isfinite(number))
-    buf_printf(rows, "%.17g", number);
-  else
-    buf_printf(rows, "null");
-}
-
 static void put_value(Buf *rows, sqlite3_stmt *statement, int column) {
   switch (sqlite3_column_type(statement, column)) {
     case SQLITE_INTEGER:
       buf_printf(rows, "%lld", sqlite3_column_int64(statement, column));
       break;
-    case SQLITE_FLOAT:
-      put_number(rows, sqlite3_column_double(statement, column));
+    case SQLITE_FLOAT: {
+      double number = sqlite3_column_double(statement, column);
+      buf_printf(rows, isfinite(number) ? "%.17g" : "null", number);
       break;
+    }
     case SQLITE_TEXT:
       json_put_text(rows, sqlite_text(statement, column));
       break;
-    case SQLITE_BLOB:
-      put_blob(rows, sqlite3_column_blob(statement, column),
-               sqlite3_column_bytes(statement, column));
+    case SQLITE_BLOB: {
+      const uint8_t *bytes = sqlite3_column_blob(statement, column);
+      int size = sqlite3_column_bytes(statement, column);
+      buf_u8(rows, '"');
+      for (int i = 0; i < size; i++) buf_printf(rows, "%02x", bytes[i]);
+      buf_u8(rows, '"');
       break;
+    }
     default:
       buf_printf(rows, "null");
   }

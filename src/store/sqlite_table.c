@@ -66,15 +66,6 @@ static StoreCode add_index(sqlite3 *db, const char *table, const char *field,
   return run_with_progress(db, sql, table, field, fault);
 }
 
-static StoreCode remove_index(sqlite3 *db, const char *table, const char *field,
-                              StoreFault *fault) {
-  char sql[SQLITE_SQL_SIZE];
-  snprintf(sql, sizeof sql,
-           "DROP INDEX \"%s.%s\"; ALTER TABLE \"%s\" DROP COLUMN \"i_%s\"", table,
-           field, table, field);
-  return run_with_progress(db, sql, table, field, fault);
-}
-
 // Reads the indexed fields that a table has; the caller frees them.
 static StoreCode read_fields(sqlite3 *db, const char *table,
                              char *fields[STORE_INDEXES_MAX + 1], StoreFault *fault) {
@@ -107,15 +98,20 @@ static bool has(const char *const *fields, const char *field) {
 
 static StoreCode change_indexes(sqlite3 *db, const StoreCollection *collection,
                                 StoreFault *fault) {
-  char *present[STORE_INDEXES_MAX + 1];
-  StoreCode code = read_fields(db, collection->name, present, fault);
-  for (char **field = present; code == STORE_OK && *field != NULL; field++)
-    if (!has(collection->indexes, *field))
-      code = remove_index(db, collection->name, *field, fault);
+  const char *table = collection->name;
+  char *present[STORE_INDEXES_MAX + 1], sql[SQLITE_SQL_SIZE];
+  StoreCode code = read_fields(db, table, present, fault);
+  for (char **field = present; code == STORE_OK && *field != NULL; field++) {
+    if (has(collection->indexes, *field)) continue;
+    snprintf(sql, sizeof sql,
+             "DROP INDEX \"%s.%s\"; ALTER TABLE \"%s\" DROP COLUMN \"i_%s\"", table,
+             *field, table, *field);
+    code = run_with_progress(db, sql, table, *field, fault);
+  }
   for (const char *const *field = collection->indexes; code == STORE_OK && *field;
        field++)
     if (!has((const char *const *)present, *field))
-      code = add_index(db, collection->name, *field, fault);
+      code = add_index(db, table, *field, fault);
   free_fields(present);
   return code;
 }

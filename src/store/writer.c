@@ -182,22 +182,19 @@ static void answer_committed(Writer *writer) {
   if (next == NULL || !next->is_alone) writer->lost = (StoreFault){0};
 }
 
-// Answers the requests whose commit stays unknown.
-static void give_up_held(Writer *writer, const StoreFault *fault) {
-  writer->is_unsettled = false;
-  for (Request *request = writer->held.first; request != NULL; request = request->next)
-    request->answer.fault = *fault;
-  answer_held(writer);
-}
-
-// Finds out whether the last commit has happened; if not, repeats its units.
+// Finds out whether the last commit has happened; if not, repeats its units. When the
+// writer closes, it may stay unknown.
 static void settle(Writer *writer) {
   StoreFault fault = {0};
   bool has_happened = false;
   if (writer->options.ops->settle(writer->options.backend, &has_happened, &fault)) {
     fault.code = STORE_UNKNOWN;
     try_later(writer, &fault);
-    if (writer->is_closing) give_up_held(writer, &fault);
+    if (!writer->is_closing) return;
+    writer->is_unsettled = false;
+    for (Request *held = writer->held.first; held != NULL; held = held->next)
+      held->answer.fault = fault;
+    answer_held(writer);
     return;
   }
   writer->is_unsettled = false;
