@@ -286,7 +286,8 @@ static uint32_t board_of(Import *import, const char *name, bool is_low) {
   return index;
 }
 
-// Makes the step of a line; defines its collection if that does not exist. Returns false if the line is not one of an export.
+// Makes the step of a line; defines its collection if that does not exist. Returns false if
+// the line is not one of an export.
 static bool read_line(Import *import, Text line, StoreStep *step) {
   if (!json_is_value(line) || *json_trim(line).bytes != '{') return false;
   bool is_document = find_text(line, "collection", &import->name).size > 0;
