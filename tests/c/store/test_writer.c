@@ -39,7 +39,8 @@ static void on_end(void *data, const StoreAnswer *answer, const StoreUnit *unit)
 static void on_log(void *data, LogLevel level, const char *text, size_t size) {
   (void)level;
   World *world = data;
-  strncat(world->log, text, size < strcspn(text, " ") ? size : strcspn(text, " "));
+  const char *end = memchr(text, ' ', size);  // the text ends without a zero
+  strncat(world->log, text, end ? (size_t)(end - text) : size);
   strcat(world->log, " ");
 }
 
