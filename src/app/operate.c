@@ -31,15 +31,6 @@ static int ask(uint16_t *port, const char *request, Buf *reply, Text *json) {
   return code;
 }
 
-// Returns the value of a key; an empty text if the object lacks the key.
-static Text find_value(Text object, const char *key) {
-  Text name, value;
-  for (uint32_t at = 0; json_next(object, &at, &name, &value);)
-    if (name.size == strlen(key) + 2 && memcmp(name.bytes + 1, key, name.size - 2) == 0)
-      return value;
-  return (Text){"", 0};
-}
-
 // Prints a string without its quotes, and any other value unchanged.
 static void print_value(Text value, int width) {
   Buf text = {0};
@@ -63,12 +54,12 @@ static int print_list(uint16_t port, const char *name, const Column *columns) {
     snprintf(request, sizeof request, "GET /api/%s?limit=1000%s\n", name, after);
     code = ask(&port, request, &reply, &json);
     if (code == 0) {
-      Text list = find_value(json, name), next = find_value(json, "next");
+      Text list = json_find(json, name), next = json_find(json, "next");
       for (column = columns; is_first && column->title != NULL; column++)
         printf("%-*s%s", column->width, column->title, column[1].title ? "" : "\n");
       for (uint32_t at = 0; json_next(list, &at, NULL, &object); putchar('\n'))
         for (column = columns; column->title != NULL; column++)
-          print_value(find_value(object, column->key), column->width);
+          print_value(json_find(object, column->key), column->width);
       is_more = next.size > 0 && *next.bytes != 'n';
       snprintf(after, sizeof after, "&after=%.*s", (int)next.size, next.bytes);
     }
@@ -146,7 +137,7 @@ static int open_process(uint16_t *port, int *pid, int *process) {
   *process = -1;
   if (code == 0) {
     char number[16];
-    Text value = find_value(json, "pid");
+    Text value = json_find(json, "pid");
     snprintf(number, sizeof number, "%.*s", (int)value.size, value.bytes);
     *pid = atoi(number);
     *process = (int)syscall(SYS_pidfd_open, *pid, 0);

@@ -150,23 +150,15 @@ static bool export_collection(Place *place, Export *export, uint32_t index) {
   return true;
 }
 
-static Text find_value(Text object, const char *key) {
-  Text name, value;
-  for (uint32_t at = 0; json_next(object, &at, &name, &value);)
-    if (name.size == strlen(key) + 2 && memcmp(name.bytes + 1, key, name.size - 2) == 0)
-      return value;
-  return (Text){"", 0};
-}
-
 static double find_number(Text object, const char *key) {
-  Text value = find_value(object, key);
+  Text value = json_find(object, key);
   return value.size > 0 ? strtod(value.bytes, NULL) : 0;
 }
 
 // Appends the string of a key. Returns it, with a NUL behind it; empty if it is no string.
 static Text find_text(Text object, const char *key, Buf *buf) {
   buf->size = 0;
-  json_read_text(find_value(object, key), buf);
+  json_read_text(json_find(object, key), buf);
   buf_u8(buf, 0);
   return (Text){(const char *)buf->data, (uint32_t)buf->size - 1};
 }
@@ -194,7 +186,7 @@ static int export_entries(Place *place, Export *export, bool is_low, int64_t off
   for (uint32_t at = 0; is_ok && json_next(list, &at, NULL, &row); count++) {
     Buf *line = &export->line;
     double key = find_number(row, "key");
-    Text id = find_value(row, "id"), text = find_text(row, "data", &data);
+    Text id = json_find(row, "id"), text = find_text(row, "data", &data);
     buf_printf(line, "{\"board\":\"%s\",\"order\":\"%s\",\"period\":%.0f,\"id\":",
                export->name, is_low ? "low" : "high", find_number(row, "period"));
     buf_append(line, id.bytes, id.size);
@@ -226,7 +218,7 @@ static bool export_boards(Place *place, Export *export) {
   is_ok = query(place, "SELECT name, is_low FROM perigee_boards ORDER BY name", &rows);
   Text list = {(const char *)rows.data, (uint32_t)rows.size};
   for (uint32_t at = 0; is_ok && json_next(list, &at, NULL, &row);) {
-    Text low = find_value(row, "is_low");
+    Text low = json_find(row, "is_low");
     bool is_low = low.size > 0 && (*low.bytes == '1' || *low.bytes == 't');
     int count = SCAN_ROWS;
     export->name = find_text(row, "name", &name).bytes;
@@ -302,15 +294,15 @@ static bool read_line(Import *import, Text line, StoreStep *step) {
     if (step->collection == place->collections.count)
       on_collection(place, &(StoreCollection){.name = name});
     step->schema = (uint32_t)find_number(line, "schema");
-    step->value = find_value(line, "value");
+    step->value = json_find(line, "value");
     return step->value.size > 0 && step->value.size <= STORE_VALUE_MAX;
   }
-  Text order = find_value(line, "order");
+  Text order = json_find(line, "order");
   step->type = STORE_SCORE;
   step->collection = board_of(import, name, order.size > 1 && order.bytes[1] == 'l');
   step->version = (int64_t)find_number(line, "period");
   step->score = find_number(line, "score");
-  step->value = find_value(line, "data");
+  step->value = json_find(line, "data");
   return step->value.size <= BOARD_DATA_MAX;
 }
 

@@ -222,6 +222,14 @@ bool json_next(Text text, uint32_t *at, Text *key, Text *value) {
   return is_any;
 }
 
+Text json_find(Text object, const char *key) {
+  Text name, value;
+  for (uint32_t at = 0; json_next(object, &at, &name, &value);)
+    if (name.size == strlen(key) + 2 && memcmp(name.bytes + 1, key, name.size - 2) == 0)
+      return value;
+  return (Text){"", 0};
+}
+
 bool json_read_text(Text value, Buf *out) {
   return value.size > 1 && value.bytes[0] == '"' &&
          json_read_string(skip(value, 1), out) > 0;

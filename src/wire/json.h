@@ -26,6 +26,10 @@ uint32_t json_read_string(Text text, Buf *out);
 /// json_is_value. `key` includes the quotes.
 bool json_next(Text text, uint32_t *at, Text *key, Text *value);
 
+/// Returns the value of a key, or an empty text if the object lacks the key. `key` has no
+/// quotes and no character that JSON escapes. `object` must satisfy json_is_value.
+Text json_find(Text object, const char *key);
+
 /// Appends the decoded bytes of the string `value`, which has its quotes. Returns false
 /// if `value` is not a string.
 bool json_read_text(Text value, Buf *out);
