@@ -13,8 +13,8 @@ function pages.read(path)
 end
 
 
---- All pages that are written for users: their texts by path.
----@return table<string, string>
+--- Returns the texts of all pages for users, by path.
+--- @return table<string, string>
 function pages.all()
   local texts = {}
   for path in assert(io.popen "ls *.md docs/*.md examples/*.md examples/*/*.md"):lines() do
@@ -24,10 +24,10 @@ function pages.all()
 end
 
 
---- The blocks that begin with ``` and these words.
----@param text string
----@param words string
----@return string[]
+--- Returns the blocks that begin with ``` and these words.
+--- @param text string
+--- @param words string
+--- @return string[]
 function pages.blocks(text, words)
   local list = {}
   for head, block in ("\n" .. text):gmatch "\n```(%a[^\n]*)\n(.-)\n```" do
@@ -44,9 +44,9 @@ local function prose_of(text)
 end
 
 
---- All code: blocks of Lua, and what stands between backquotes.
----@param text string
----@return string[]
+--- Returns all code: blocks of Lua, and the texts between backquotes.
+--- @param text string
+--- @return string[]
 function pages.code(text)
   local list = pages.blocks(text, "lua")
   for code in prose_of(text):gmatch "`([^`\n]+)`" do
@@ -56,9 +56,9 @@ function pages.code(text)
 end
 
 
---- The headings of a page, as links name them.
----@param text string
----@return table<string, true>
+--- Returns the headings of a page, in the form in which links name them.
+--- @param text string
+--- @return table<string, true>
 function pages.anchors(text)
   local anchors = {}
   for heading in prose_of(text):gmatch "\n#+ ([^\n]+)" do
@@ -69,10 +69,10 @@ function pages.anchors(text)
 end
 
 
---- The links of a page that lead to files of the project: file and heading ("" where none is named).
----@param path string
----@param text string
----@return { file: string, heading: string }[]
+--- Returns the links of a page to files of the project: file and heading ("" if the link names none).
+--- @param path string
+--- @param text string
+--- @return { file: string, heading: string }[]
 function pages.links(path, text)
   local list, folder = {}, path:match "^(.*/)" or ""
   for target in prose_of(text):gmatch "%]%(([^)%s]+)%)" do
@@ -87,10 +87,10 @@ function pages.links(path, text)
 end
 
 
---- The games of a page, as lists of files by name: each block of Lua begins with the name of its
+--- Returns the games of a page, as lists of files by name. Each block of Lua begins with the name of its
 --- file, and a game.lua completes a game.
----@param text string
----@return table<string, string>[]
+--- @param text string
+--- @return table<string, string>[]
 function pages.games(text)
   local list, files = {}, {}
   for _, block in ipairs(pages.blocks(text, "lua")) do

@@ -1,10 +1,10 @@
---- Whole numbers by chance, the same for the same seed everywhere.
+--- Random whole numbers. A seed gives the same ones on each machine.
 local random = {}
 
 
---- A function that returns another number from 1 to `most` each time.
----@param seed integer from 1
----@return fun(most: integer): integer
+--- Returns a function that returns a random number from 1 to `most`.
+--- @param seed integer from 1
+--- @return fun(most: integer): integer
 function random.from(seed)
   local state = seed
   return function(most)

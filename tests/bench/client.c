@@ -104,8 +104,8 @@ void client_open(Load *load, Client *client) {
   client_write_once(load, client, &hello);
 }
 
-// Closes with a reset, so that no port stays in TIME_WAIT. The server has closed
-// before.
+// Closes with a reset, so that no port stays in TIME_WAIT. The server must have closed
+// the connection before.
 void client_close(Client *client) {
   const struct linger reset = {.l_onoff = 1, .l_linger = 0};
   setsockopt(client->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);

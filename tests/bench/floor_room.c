@@ -38,9 +38,9 @@ static void send_ranges(Floor *floor, Conn *conn, struct iovec *ranges, int coun
   if (!conn->blocked) conn_watch(floor, conn, true);
 }
 
-// Writes the output for this connection alone, then the ranges. These begin at the
-// third place, because the first two are free. A WebSocket gets all of it as one
-// message.
+// Writes the output for this connection alone, then the ranges. `ranges` begins with
+// two unused places: one for that output and one for the header of a WebSocket message.
+// A WebSocket gets all of it as one message.
 static void conn_write(Floor *floor, Conn *conn, struct iovec *ranges, int count) {
   uint8_t header[WS_HEADER_MAX];
   struct iovec *first = ranges + 2;

@@ -180,8 +180,8 @@ local function single(name, form)
   return size_of(texts), values, encode, texts, decode
 end
 
--- Does the same for a recorded match, in which each value comes with its message's name. More than a stretch
--- of it would fill the caches with data that is not measured.
+-- Does the same for a recorded match, in which each value comes with its message's name. Uses a part of the
+-- match only, because the whole match would fill the caches with data that is not measured.
 local function match(path, form)
   local lines, values, bodies, encoders, decoders, size = {}, {}, {}, {}, {}, 0
   for line in io.lines(path) do lines[#lines + 1] = line end

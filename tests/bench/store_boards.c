@@ -1,7 +1,7 @@
-// Measures leaderboards with many entries: the rank of an id, the first ten, eleven around
-// an id, and a new score. With Redis beside it, where a socket of one is given, whose
-// sorted sets do the same.
-//   bench_store_boards FOLDER [ENTRIES [SOCKET]]
+// Measures leaderboards with many entries: the rank of an id, the first ten entries,
+// eleven entries around an id, and a new score. With SOCKET, the socket of a Redis
+// server, measures the same with the sorted sets of Redis.
+// bench_store_boards FOLDER [ENTRIES [SOCKET]]
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,7 +130,7 @@ static int redis_connect(const char *path) {
   return fd;
 }
 
-// Sends inline commands that PING ends, and reads until its answer.
+// Sends inline commands, the last of which is PING, and reads until the answer to PING.
 static void redis(int fd, const char *format, ...) {
   static char text[LINE_SIZE], answer[ANSWER_SIZE];
   va_list arguments;
@@ -148,7 +148,8 @@ static void redis(int fd, const char *format, ...) {
   if (answer[0] == '-') fail("Redis: %.60s", answer);
 }
 
-// The rank comes first, because the range around it needs it: as a client does it.
+// Requests the rank first, as a client does, because the range around an id depends on
+// its rank.
 static void redis_ask(int fd, Work work, uint32_t id, uint32_t entries) {
   if (work == SUBMIT)
     redis(fd, "ZADD bench GT %u player-%u", draw(1 << 21), id);

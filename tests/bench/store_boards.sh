@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs bench_store_boards for scripts/bench boards, with a Redis of its own beside it.
+# Runs bench_store_boards for scripts/bench boards, and a Redis server of its own for the
+# comparison.
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 
 build=${BENCH_BUILD:-build/release}

@@ -44,8 +44,8 @@ static inline size_t ws_read_header(const uint8_t *at, size_t size, uint64_t *le
   return whole;
 }
 
-/// Appends `data` as one masked message. The mask is zero, but a reader does the same
-/// work.
+/// Appends `data` as one masked message. The mask is zero, which costs the reader as
+/// much work as any other mask.
 static inline void ws_put_message(Bytes *bytes, const void *data, size_t size) {
   uint8_t header[WS_HEADER_MAX];
   size_t header_size = ws_put_header(header, size);

@@ -16,8 +16,7 @@ import { openPage, until } from "./browser.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const NAMES = ["ann", "bob", "cid", "dan"];
-// Another player to fight; a round that ends when the test wants it, and then a pause in which nothing
-// changes.
+// Bots fill the match up to ten fighters. Rounds and pauses are so long that none ends by itself.
 const RULES = "rules.fill_to, rules.round_seconds, rules.pause_seconds, rules.kills_to_win = 10, 900, 900, 900\n";
 // On a machine that is busy with browsers, a handler may get no processor time for long.
 const PATIENT = ["--handler-budget", "5"];
@@ -47,7 +46,7 @@ async function play(t, server, name, options) {
   return page;
 }
 
-/** A Lua client in the same match; `over` is what it counts when the round is. */
+/** Starts a Lua client in the same match. `over` resolves to its counts at the end of the round. */
 function luaPlayer(t, server) {
   const env = { ...process.env, LUA_PATH: "lua/?.lua;lua/?/init.lua;;",
     LUA_CPATH: `${process.env.PERIGEE_BUILD}/lua/?.so;;` };
@@ -74,7 +73,7 @@ test("four pages and a Lua client in one match", async (t) => {
   const pages = [];
   for (const name of NAMES) pages.push(await play(t, server, name, SMALL));
   const lua = luaPlayer(t, server);
-  lua.over.catch(() => {}); // the test looks at it later
+  lua.over.catch(() => {}); // the test handles a failure later
   await lua.playing;
   for (const page of pages) {
     await until(page, (names) => {
@@ -83,7 +82,7 @@ test("four pages and a Lua client in one match", async (t) => {
     }, [...NAMES, "lua"]);
     await page.evaluate(() => {
       window.lost = 0;
-      window.told = {}; // bullet speed -> time
+      window.told = {}; // bullet speed -> time at which the page got it
       arena.match.on("rules", (_, { bullet_speed }) => { told[bullet_speed] = Date.now(); });
       arena.connection.game.on("disconnected", () => window.lost++);
     });
@@ -203,7 +202,7 @@ test("a page that nobody looks at keeps nothing for later", async (t) => {
   const { server } = await start(t);
   const page = await play(t, server, "ann");
   const old = await page.evaluate(() => new Promise((resolve) => {
-    window.requestAnimationFrame = () => {}; // as in a tab behind another one
+    window.requestAnimationFrame = () => {}; // as the browser does with a tab in the background
     let first;
     arena.match.on("shot", ({ time }) => {
       first ??= time;

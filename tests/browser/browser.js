@@ -53,7 +53,7 @@ export async function openPage(t, url, options) {
   return page;
 }
 
-/** Waits until `fn`, in the page, gives something true. */
+/** Waits until `fn` returns a true value in the page. */
 export async function until(page, fn, argument) {
   try {
     return await page.waitForFunction(fn, argument, { timeout: 30_000 });

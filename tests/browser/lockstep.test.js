@@ -1,5 +1,5 @@
-// examples/lockstep, played in real pages: they agree, bots among them, and one that is loaded again is
-// back in the running match with the right state.
+// examples/lockstep, played in real pages with bots. The pages agree, and a page that is loaded
+// again returns to the running match with the right state.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openPage, picture, startExample, until } from "./browser.js";
@@ -20,7 +20,7 @@ const turnOf = (page) => page.evaluate(() => islands.match.turn);
 async function attack(page) {
   const [from, to] = await page.evaluate(() => {
     const { match, view } = islands, all = islands.world().islands;
-    const home = all.find((island) => island.home === match.slot); // the middle may be the player's by now
+    const home = all.find((island) => island.home === match.slot); // the player may own the middle island by now
     return [view.toScreen(home.x, home.y), view.toScreen(all[0].x, all[0].y)];
   });
   await page.mouse.move(from.x, from.y);
@@ -31,7 +31,7 @@ async function attack(page) {
   await page.mouse.up();
 }
 
-/** From here on a page keeps the state after each turn, and who has given an order. */
+/** Makes a page record the state after each turn, and the slots that give orders. */
 async function record(page) {
   await page.evaluate(() => {
     if (window.recorded) return;
@@ -45,7 +45,7 @@ async function record(page) {
   });
 }
 
-/** The whole state of each page after the same turn, one that none of them has simulated yet. */
+/** Returns the whole state of each page after the same turn, which no page has simulated yet. */
 async function statesOf(pages) {
   for (const page of pages) await record(page);
   const turn = Math.max(...await Promise.all(pages.map(turnOf))) + 1;
@@ -69,7 +69,7 @@ test("three pages play, and one is loaded again", async (t) => {
   await picture(ann, "playing");
   assertSame(await statesOf(pages));
 
-  // The page is loaded again: the same slot, by itself, and the same state.
+  // A page that is loaded again gets the same slot, without a click, and the same state.
   const slot = await bob.evaluate(() => islands.match.slot);
   const before = await turnOf(bob);
   await bob.reload();
@@ -83,7 +83,7 @@ test("three pages play, and one is loaded again", async (t) => {
   await until(ann, (slot) => recorded.ordered.has(slot), slot);
   await picture(bob, "back");
 
-  // Somebody else watches.
+  // Another page watches.
   const dan = await play(t, server, "dan");
   assert.equal(await dan.evaluate(() => islands.match.slot), null);
   assertSame(await statesOf([...pages, dan]));

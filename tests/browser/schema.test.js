@@ -56,7 +56,8 @@ test("a page to which the schema comes late is let in", async (t) => {
   const server = await startServer(t, { files, flags: ["--handshake-timeout", "0.5"] });
   const page = await openPage(t, "about:blank");
   await page.route("**/schema.js", async (route) => {
-    // This client sends no HELLO either, and is disconnected.
+    // A second client without HELLO shows that the time for HELLO is over: the server disconnects
+    // it.
     const waiter = connect(server.port, "127.0.0.1");
     await once(waiter.resume(), "close");
     await route.continue();

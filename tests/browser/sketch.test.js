@@ -92,7 +92,7 @@ test("three pages play a turn, one is loaded again, and a phone watches", async 
   await picture(ann, "drawing");
   await picture(bob, "guessing");
 
-  // The page is loaded again: the same seat, and the picture so far.
+  // A page that is loaded again has the same seat, and the picture so far.
   await bob.reload();
   await atTable(bob);
   assert.equal(await bob.evaluate(() => sketch.table.me.name), "bob");

@@ -16,7 +16,7 @@
 #include "fake_net.h"
 #include "wire/control.h"
 
-// --- The client speaks ---
+// --- Sending as a client ---
 
 /// Sends a packet and empties `payload`.
 static inline void say(Net *net, ConnId conn, Packet packet, Buf *payload) {
@@ -30,7 +30,7 @@ static inline Packet control(ControlType type) {
   return (Packet){.type = (uint16_t)type, .priority = PRIORITY_NORMAL};
 }
 
-/// The same packet as a REQUEST.
+/// Sends the same packet as a REQUEST.
 static inline Packet asking(Packet packet, uint16_t ref) {
   packet.flags |= PACKET_REQUEST;
   packet.ref = ref;
@@ -57,7 +57,7 @@ static inline Buf with_u64(uint64_t value) {
   return buf;
 }
 
-/// A u32 and text, as of BROADCAST and messages.
+/// Returns a payload of a u32 and text, as in BROADCAST and messages.
 static inline Buf with_data(uint32_t room, const char *data) {
   Buf buf = with_u32(room);
   buf_append(&buf, data, strlen(data));
@@ -81,7 +81,7 @@ static inline void say_hello(Net *net, ConnId conn, const char *name) {
   say(net, conn, control(CONTROL_HELLO), &hello);
 }
 
-// --- What it got ---
+// --- Received packets ---
 
 static inline void expect_nothing(Net *net, ConnId conn) {
   const Sent *sent = fake_next(net, conn);
@@ -92,7 +92,7 @@ static inline void expect_nothing(Net *net, ConnId conn) {
   fail_msg("unexpected line: %.*s", (int)sent->line.size, sent->line.bytes);
 }
 
-/// Takes all that waits without looking at it.
+/// Removes all waiting packets without looking at them.
 static inline void skip_all(Net *net, ConnId conn) {
   while (fake_next(net, conn)) continue;
 }
@@ -110,8 +110,8 @@ static inline const Sent *expect_control(Net *net, ConnId conn, ControlType type
   return expect_packet(net, conn, CHANNEL_CONTROL, (uint16_t)type);
 }
 
-/// ERROR, REJECTED or CLOSING with that code; the last two come after all that was sent
-/// before, an ERROR in its place among normal packets.
+/// Expects ERROR, REJECTED or CLOSING with that code. REJECTED and CLOSING come after
+/// everything that was sent before; an ERROR has its place among normal packets.
 static inline const Sent *expect_code(Net *net, ConnId conn, ControlType type,
                                       Code code) {
   const Sent *sent = expect_control(net, conn, type);
@@ -127,7 +127,7 @@ static inline const Sent *expect_code(Net *net, ConnId conn, ControlType type,
   return sent;
 }
 
-/// REJECTED or CLOSING Unavailable, with so many seconds to wait.
+/// Expects REJECTED or CLOSING with the code Unavailable and that many seconds to wait.
 static inline void expect_retry(Net *net, ConnId conn, ControlType type,
                                 uint16_t seconds) {
   const Sent *sent = expect_code(net, conn, type, CODE_UNAVAILABLE);
@@ -155,7 +155,7 @@ static inline const Sent *expect_line(Net *net, ConnId conn, const char *text) {
   return sent;
 }
 
-/// A packet whose payload is `ids` u32s and then `text`.
+/// Checks that the payload is `ids` (each a u32), and then `text`.
 static inline const Sent *expect_data(const Sent *sent, const uint32_t *ids, int count,
                                       const char *text) {
   Reader reader = reader_of(sent->packet.payload, sent->packet.length);

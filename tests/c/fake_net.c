@@ -44,7 +44,7 @@ typedef struct FakeConn {
 typedef struct FakeGroup {
   bool is_open;
   uint32_t tag;
-  Buf members;  // ConnIds
+  Buf members;  // list of ConnId
 } FakeGroup;
 
 struct Net {
@@ -90,7 +90,8 @@ void net_free(Net *net) {
 
 uint64_t net_now_ms(const Net *net) { return net->now_us / 1000; }
 uint64_t net_clock_us(const Net *net) { return net->now_us; }
-bool net_is_simulated(const Net *net) { return net == NULL; }  // classes of events hold
+// False, so that the classes of events apply.
+bool net_is_simulated(const Net *net) { return net == NULL; }
 uint64_t net_unix_us(const Net *net) { return 1700000000000000 + net->now_us; }
 
 void net_random(Net *net, void *bytes, size_t size) {
@@ -115,9 +116,9 @@ static FakeConn *find(Net *net, ConnId id) {
   return id && !net->conns[id].is_stale ? &net->conns[id] : NULL;
 }
 
-// --- Writing ---
+// --- Written messages ---
 
-// The first packet of `bytes`, or the line that they are. Returns its size.
+// Returns the size of the first packet in `bytes`, or of the line.
 static size_t record(FakeConn *conn, const Out *out, GroupId group,
                      const uint8_t *bytes, size_t size) {
   SentNode *node = mem_zalloc(sizeof *node + size);
@@ -311,13 +312,13 @@ static void take(Net *net, ConnId id, const Packet *packet, const void *bytes,
   pump(net, conn);
 }
 
-// As in net, what waited is handed up in a later turn.
+// As in net, the waiting input is passed up in a later iteration.
 void net_unthrottle(Net *net, ConnId id) {
   FakeConn *conn = find(net, id);
   if (conn) conn->is_throttled = false;
 }
 
-bool net_resume(Net *net) { return net == NULL; }  // fake_read does
+bool net_resume(Net *net) { return net == NULL; }  // fake_read resumes connections
 
 void fake_read(Net *net, ConnId id) {
   FakeConn *conn = find(net, id);
@@ -340,7 +341,7 @@ NetSent net_queued(const Net *net, ConnId conn) {
   return (NetSent){0};
 }
 
-// As in net, what was sent counts for the session when the connection ends.
+// As in net, the session counts these sent bytes when the connection ends.
 NetSent net_sent(const Net *net, ConnId id) {
   const FakeConn *conn = find((Net *)net, id);
   return conn ? conn->total : (NetSent){0};
@@ -351,7 +352,7 @@ void net_set_counter(Net *net, ConnId id, NetCounter *counter) {
   if (!conn) return;
   conn->counter = counter;
   counter->endpoints =
-      (struct Endpoint *)conn;  // the last one; those before have ended
+      (struct Endpoint *)conn;  // the newest connection; earlier ones have ended
 }
 
 void net_close_counter(NetCounter *counter) {

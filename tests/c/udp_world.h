@@ -1,6 +1,6 @@
-// A network between links (src/wire/udp/link.h), with time of its own: lines that lose,
-// double, delay and reorder datagrams, and pass only so many bytes a second with a queue
-// before them. The same seed gives the same run.
+// A simulated network between links (src/wire/udp/link.h), with a clock of its own. Its
+// lines lose, double, delay and reorder datagrams, and may limit the bytes a second,
+// with a queue before the limit. The same seed gives the same run.
 #pragma once
 
 #include <setjmp.h>
@@ -21,36 +21,37 @@ enum { WORLD_ENDS = 4, WORLD_START_US = 1000000 };
 
 /// One direction of one or more connections.
 typedef struct Line {
-  double loss, duplicates, reordered;  // of 1
-  uint64_t delay_us;                   // each way,
-  uint64_t jitter_us;                  // give or take so much,
-  uint64_t late_us;                    // and so much more for those that are reordered
+  double loss, duplicates, reordered;  // shares of 1
+  uint64_t delay_us;                   // delay one way
+  uint64_t jitter_us;                  // largest random deviation of the delay
+  uint64_t late_us;                    // extra delay of reordered datagrams
   uint64_t rate;                       // bytes a second; 0: no limit
-  uint64_t queue_bytes;                // that wait for the rate
-  uint64_t free_us;                    // when all that was sent has passed the limit
+  uint64_t queue_bytes;                // most bytes that wait because of the rate
+  // Time at which the line has passed all its bytes.
+  uint64_t free_us;
   uint64_t sent, lost, passed_bytes;
 } Line;
 
 typedef struct Flight {
   uint64_t due_us;
   uint64_t order;
-  uint16_t end;  // to which it goes
+  uint16_t end;  // receiving end
   uint16_t size;
   uint8_t bytes[UDP_DATAGRAM_MAX];
 } Flight;
 
 typedef struct World World;
 
-/// One side of a connection; its other side is the end beside it.
+/// One side of a connection. Ends 0 and 1 are connected, and so are 2 and 3.
 typedef struct End {
   UdpLink *link;
-  Line *line;  // from it
-  Buf stream;  // what came
+  Line *line;  // line for its output
+  Buf stream;  // received bytes of the stream
   uint32_t packets;
-  uint64_t closed;  // times, and the last code
+  uint64_t closed;  // number of CLOSEs; `code` is that of the last one
   uint16_t code;
   uint32_t broken;
-  /// Called for each packet that came; may be NULL.
+  /// Called for each received packet; may be NULL.
   void (*on_packet)(World *world, int end, const Packet *packet);
 } End;
 
@@ -59,15 +60,15 @@ struct World {
   uint64_t seed;
   uint64_t order;
   End ends[WORLD_ENDS];
-  Flight **flights;  // heap, the next one first
+  Flight **flights;  // heap with the next due datagram first
   size_t count, capacity;
-  size_t live;  // allocations before it
-  /// Called for each datagram that is sent; false: it is lost. May be NULL.
+  size_t live;  // allocations before the world was made
+  /// Called for each sent datagram; false: the datagram is lost. May be NULL.
   bool (*on_sent)(World *world, int end, const uint8_t *bytes, size_t size);
   void *data;
 };
 
-// --- Chance ---
+// --- Random numbers ---
 
 static inline uint64_t world_random(World *world) {  // splitmix64
   uint64_t z = world->seed += UINT64_C(0x9e3779b97f4a7c15);
@@ -160,7 +161,7 @@ static inline void world_carry(World *world, Line *line, int end, const uint8_t 
 
 // --- Ends ---
 
-/// Sends what the end may send now.
+/// Sends all datagrams that the end may send now.
 static inline void world_flush(World *world, int end) {
   End *from = &world->ends[end];
   uint8_t out[UDP_DATAGRAM_MAX];
@@ -170,7 +171,7 @@ static inline void world_flush(World *world, int end) {
   }
 }
 
-/// Takes what the link has for its owner.
+/// Handles everything that the link has received for its owner.
 static inline void world_take(World *world, int end) {
   End *to = &world->ends[end];
   UdpArrival arrival;
@@ -202,7 +203,7 @@ static inline UdpTaken world_receive(World *world, int end, uint8_t *bytes,
   return taken;
 }
 
-/// When something happens next.
+/// Returns the time of the next arrival or deadline.
 static inline uint64_t world_next_us(const World *world) {
   uint64_t next_us = world->count ? world->flights[0]->due_us : UDP_NEVER;
   for (int i = 0; i < WORLD_ENDS; i++) {
@@ -230,7 +231,7 @@ static inline void world_run(World *world, uint64_t until_us) {
   world->now_us = until_us;
 }
 
-/// Keys that any two ends beside each other share.
+/// Returns the parameters of an end, whose keys match those of the other side.
 static inline UdpLinkParams world_params(int end) {
   uint8_t secret[UDP_KEY_SIZE] = {(uint8_t)(1 + end / 2)};
   uint8_t cookie[UDP_COOKIE_SIZE] = {2}, client_key[UDP_KEY_SIZE] = {3};
@@ -243,7 +244,7 @@ static inline UdpLinkParams world_params(int end) {
   return params;
 }
 
-/// Two ends of a connection, `end` and the next, with a line each way.
+/// Connects two ends, `end` and the next, with a line for each direction.
 static inline void world_connect(World *world, int end, Line *there, Line *back) {
   UdpLinkParams params = world_params(end);
   world->ends[end] = (End){.link = udp_link_new(&params, world->now_us), .line = there};
@@ -259,7 +260,7 @@ static inline World world_of(uint64_t seed, Line *there, Line *back) {
   return world;
 }
 
-/// Frees everything, and sees that nothing else is left.
+/// Frees everything, and checks that no other memory is left.
 static inline void world_end(World *world) {
   for (int i = 0; i < WORLD_ENDS; i++) {
     udp_link_free(world->ends[i].link);
@@ -270,14 +271,14 @@ static inline void world_end(World *world) {
   assert_int_equal(mem_live(), world->live);
 }
 
-// --- What is sent ---
+// --- Contents ---
 
-/// Byte `at` of any stream.
+/// Returns byte `at` of any stream.
 static inline uint8_t world_byte(uint64_t at) {
   return (uint8_t)((at * UINT64_C(0x9e3779b97f4a7c15)) >> 56);
 }
 
-/// Writes to the stream up to `total` bytes in all, as far as it takes them, and sends.
+/// Writes to the stream until it has `total` bytes or takes no more, and sends.
 static inline void world_write(World *world, int end, uint64_t *written,
                                uint64_t total) {
   uint8_t bytes[4096];
@@ -300,7 +301,7 @@ static inline void world_expect_stream(const World *world, int end, uint64_t siz
     if (stream->data[i] != world_byte(i)) fail_msg("the stream differs at %zu", i);
 }
 
-/// A packet of `size` bytes, header included, that tells when it was sent.
+/// Sends a packet of `size` bytes, header included, that contains the time of sending.
 static inline uint32_t world_packet(World *world, int end, size_t size, uint32_t key) {
   uint8_t bytes[UDP_PACKET_MAX] = {0};
   Packet packet = {.channel = 3000, .type = 1, .priority = PRIORITY_NORMAL};

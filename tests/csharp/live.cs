@@ -1,6 +1,5 @@
-// The C# client's side of tests/e2e/csharp_client_spec.lua: one story against a real server, told in
-// lines on stdout. "enums" and "sizes" print the
-// binding's numbers instead.
+// The C# client's side of tests/e2e/csharp_client_spec.lua: plays one story against a real server
+// and prints its steps. With "enums" or "sizes", prints the binding's numbers instead.
 using System;
 using System.IO;
 using System.Linq;
@@ -13,7 +12,8 @@ using Perigee;
 static class Live {
   static Client client;
 
-  // Waits for an event of this type; others before it are dropped. Fails where the client ends first.
+  // Waits for an event of this type; earlier events of other types are dropped. Fails if the client
+  // ends first.
   static Event Await(EventType type, uint request = 0) {
     while (true) {
       Event next = client.NextEvent();
@@ -51,7 +51,7 @@ static class Live {
     Say("Stats {0}", Marshal.SizeOf(typeof(Stats)));
   }
 
-  // In a thread of its own, whose stack does not keep the client.
+  // Runs in another thread, because the stack of this one would keep the client alive.
   static void Forget(string address) {
     int before = Directory.GetFiles("/proc/self/fd").Length, tries = 0;
     var thread = new Thread(() => new Client(address).Poll(0).Count());

@@ -1,5 +1,5 @@
---- Attacks on accounts: each row is a try to get in that must fail, with its code. Bytes of tokens and JWTs
---- that are wrong in every bit are in tests/c/account.
+--- Attacks on accounts: each row is an attempt to log in that must fail with its code. tests/c/account tests
+--- tokens and JWTs with each bit flipped.
 local cjson = require "cjson"
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
@@ -61,7 +61,7 @@ end
 local IN, UP = "sign_in", "sign_up"
 local GOOD = "difference"
 
--- Requests, as tables or bytes, and the codes that they get.
+-- Requests, as tables or bytes, and the codes of their answers.
 local REQUESTS = {
   { "a wrong password", { IN, name = "ada", password = "differenc" }, "Unauthorized" },
   { "another case of the password", { IN, name = "ada", password = "Difference" }, "Unauthorized" },
@@ -170,7 +170,7 @@ describe("attacks on accounts", function()
   for i, row in ipairs(REQUESTS) do
     it("fail by " .. row[1], function()
       local request = row[2]
-      -- A name of its own, because five failures lock one.
+      -- Another name, because five failures lock a name.
       if type(request) == "table" and request.name == "ada" and request[1] == IN then
         request.name = "ada." .. i
         sign { UP, name = request.name, password = GOOD }

@@ -1,4 +1,5 @@
---- The admin listener over TLS: the same answers as in the clear, and clients that break it.
+--- The admin listener over TLS: it gives the same answers as without TLS, also while clients break the rules
+--- of TLS.
 local cjson = require "cjson"
 local HttpClient = require "tests.e2e.http_client"
 local McpClient = require "tests.e2e.mcp_client"

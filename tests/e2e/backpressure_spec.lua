@@ -103,7 +103,7 @@ describe("a member that stops reading", function()
       game = GAME,
       flags = { rate_limit = 0, channel_capacity = 500, overflow = "disconnect" },
     }
-    local ann, slow = flood(perigee, 16 * BATCH) -- CLOSING waits for 2 s only
+    local ann, slow = flood(perigee, 16 * BATCH) -- it gives up CLOSING after 2 s
     perigee:wait_log "slow ended: SlowConsumer"
     ann:expect "PEER_LEFT"
     -- It may get CLOSING if it reads again in time.

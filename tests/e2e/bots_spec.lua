@@ -162,7 +162,8 @@ describe("perigee bots", function()
       server.binary(), address(perigee), folder)
     local process = server.spawn("/usr/bin/script", { "-qfec", command, "/dev/null" },
       { stdin = true, env = { TERM = "xterm", SHELL = "/bin/sh" } })
-    -- A status line on a terminal never ends, so the spec cannot read it yet. The server knows its clients.
+    -- The status line on a terminal has no end, so the spec cannot read it yet. It looks at the server's
+    -- clients instead.
     local watcher = perigee:client "watcher"
     watcher:join "lobby"
     local heard = 0

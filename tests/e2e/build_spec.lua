@@ -1,4 +1,4 @@
---- `cmake` on a machine without the dependencies of the tests: the server is built all the same.
+--- `cmake` still builds the server on a machine without the dependencies of the tests.
 local Process = require "tests.e2e.process"
 local server = require "tests.e2e.server"
 local shell = require "tests.e2e.shell"

@@ -1,5 +1,5 @@
---- Durable rooms: what a server that ends, by SIGKILL or in order, has again after the next start. With
---- PERIGEE_DURABLE_ROUNDS=N so many ends under load (`scripts/soak durable`).
+--- Durable rooms: the state that a server restores at its next start, after SIGKILL and after an orderly end.
+--- PERIGEE_DURABLE_ROUNDS=N sets the number of ends under load (`scripts/soak durable`).
 local client = require "perigee.client"
 local packet = require "tests.e2e.packet"
 local pages = require "tests.pages"

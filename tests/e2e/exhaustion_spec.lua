@@ -1,4 +1,5 @@
---- No more file descriptors, crowds, slow senders: the server still serves all connected clients.
+--- The server still serves all connected clients when file descriptors run out, when crowds come, and when
+--- senders are slow.
 local uv = require "luv"
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"

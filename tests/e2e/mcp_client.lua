@@ -108,7 +108,7 @@ function McpClient:status(method, o)
 end
 
 
---- Sends messages without an answer, or several messages.
+--- Sends a message that gets no answer, or several messages at once.
 function McpClient:post(value, o)
   o = o or {}
   o.body = type(value) == "string" and value or cjson.encode(value)

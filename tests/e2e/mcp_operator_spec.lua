@@ -1,5 +1,5 @@
---- Features for the operator: sees declared tools, chooses those that may be used, and reads the log through
---- tools.
+--- Features for operators: they see the declared tools, choose those that may be used, and read the log
+--- through tools.
 local cjson = require "cjson"
 local server = require "tests.e2e.server"
 local McpClient = require "tests.e2e.mcp_client"

@@ -108,7 +108,7 @@ describe("docs/operating.md", function()
     api.token = token
     local id = api:done("GET", "/api/peers").peers[1].id
     local section = pages.read("docs/operating.md"):match "\n## The control API\n(.-)\n## "
-    section = section:gsub(" \\\n +", " ") -- lines that go on
+    section = section:gsub(" \\\n +", " ") -- joins lines that are continued
     local count = 0
     for line in section:gmatch "\n    (curl [^\n]+)" do
       line = line:gsub("127%.0%.0%.1:7778", "127.0.0.1:" .. port):gsub("$PEER", tostring(id))

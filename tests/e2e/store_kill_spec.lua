@@ -5,7 +5,7 @@ local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"
 
 local ROUNDS = tonumber(os.getenv "PERIGEE_KILL_ROUNDS") or 3
-local PAIRS = 50 -- of a handler: 100 documents, 100 times a second
+local PAIRS = 50 -- pairs that a handler writes: 100 documents, 100 times a second
 
 local GAME = [[
   local perigee = require "perigee"
@@ -90,8 +90,8 @@ end)
 describe("the store after a loss of power", function()
   after_each(server.stop_all)
 
-  -- Puts what was synced in place of the files; of some, what was written stays, as an operating system may
-  -- have written it back by itself.
+  -- Replaces the files by their synced contents. Some files keep unsynced writes, because an operating system
+  -- may have written them to the disk without a sync.
   local function lose_power(data, round)
     os.remove(data .. "/game.db-shm")
     for i, name in ipairs { "game.db", "game.db-wal" } do

@@ -57,7 +57,7 @@ local GAME = [[
   end
   function DO.count(s) return docs:count(s.where) end
   function DO.fail() error "on purpose" end
-  -- Both count at once, so one of them runs again.
+  -- Both transactions count at once, so one of them conflicts and runs again.
   function DO.race(s)
     local ended = 0
     for _ = 1, 3 do

@@ -1,4 +1,4 @@
---- perigee.store: what a game keeps in documents.
+--- perigee.store: the documents of a game.
 local server = require "tests.e2e.server"
 
 local GAME = [[

@@ -1,4 +1,4 @@
---- TLS on the game's port: native packets, HTTP and WebSockets through it, beside plain ones.
+--- TLS on the game's port: native packets, HTTP and WebSockets through it, beside unencrypted connections.
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"

@@ -12,7 +12,7 @@ local RATE = os.getenv "PERIGEE_FLOOD_RATE" or "0"
 local SOURCES = 100000
 local IN_TIME_S = 2
 local MEMORY_KB = 1024
-local BETWEEN_S = 0.03 -- peers: those that have gone are remembered for 3 s, and that is memory, too
+local BETWEEN_S = 0.03 -- pause between peers, because the server remembers each for 3 s, which takes memory
 
 local function flood(perigee, requests)
   return server.spawn(wan.program "flood", { perigee.port, "--requests", requests,
@@ -63,7 +63,7 @@ describe("a flood of requests by UDP from very many addresses", function()
     assert.is_true(figures.answers > 0)
     assert.is_true(figures.answer_bytes <= figures.sent_bytes)
     assert.is_true(came >= 5, came)
-    assert.is_true(late <= math.max(1, came * 0.01), late) -- on a busy machine, one of few may be late
+    assert.is_true(late <= math.max(1, came * 0.01), late) -- on a busy machine, one peer may be late
     assert.is_true(grown <= MEMORY_KB, grown)
   end)
 end)

@@ -30,7 +30,8 @@ typedef struct Writes {
 static Writes files[FILES];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-// Returns the path of a file that is watched. SQLite's shared memory is made again.
+// Returns whether a file is watched, and its path. SQLite's shared memory is not
+// watched, because SQLite makes it again.
 static bool is_watched(int fd, char *path) {
   char link[64];
   const char *folder = getenv("PERIGEE_UNSYNCED");
@@ -105,7 +106,7 @@ static void keep(int fd) {
   close(to);
 }
 
-// The files are not synced in truth, because the machine keeps its power.
+// Does not sync the files, because the machine does not lose its power in a test.
 int fdatasync(int fd) {
   keep(fd);
   return 0;

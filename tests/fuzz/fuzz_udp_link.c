@@ -76,7 +76,7 @@ static void open_world(World *world, uint8_t options) {
   }
 }
 
-// --- What comes ---
+// --- Input ---
 
 static void take_packet(Side *side, const Side *other, const Packet *packet) {
   uint32_t number;
@@ -132,7 +132,7 @@ static void replay(const World *world, uint8_t how) {
   refuse(world, flight->end, flight->bytes, flight->size);
 }
 
-// One that is under way, as somebody on the way would have it.
+// Changes a datagram that is under way, as an attacker on the way could.
 static void tamper(const World *world, uint32_t index, uint8_t how) {
   Flight changed = world->flights[world->order[index]];
   const uint32_t size = changed.size;
@@ -153,7 +153,7 @@ static void tamper(const World *world, uint32_t index, uint8_t how) {
   refuse(world, changed.end, changed.bytes, changed.size);
 }
 
-// A datagram of nothing but a number that might be right.
+// Forges a datagram that has only a plausible number.
 static void forge(const World *world, int end, uint8_t how) {
   uint8_t bytes[UDP_DATAGRAM_MAX] = {7};
   const uint64_t next = world->sides[end].link->window.next;
@@ -183,7 +183,7 @@ static void deliver(World *world, uint32_t index, Fate fate) {
   check_link(link);
 }
 
-// --- What goes ---
+// --- Output ---
 
 static void flush(World *world, int end) {
   uint8_t out[UDP_DATAGRAM_MAX];

@@ -33,8 +33,8 @@ static void take(UdpLink *link) {
   }
 }
 
-// A datagram of what the input has: a number near the next one, an acknowledgement near the last
-// one sent, and a body.
+// Makes a datagram as the fuzzer's input says: a number near the next one, an
+// acknowledgement near the last one sent, and a body.
 static void receive(UdpLink *link, Reader *input, uint64_t now_us) {
   uint8_t bytes[UDP_DATAGRAM_MAX] = {9, 9, 9};
   const uint8_t how = reader_u8(input);
@@ -56,7 +56,7 @@ static void receive(UdpLink *link, Reader *input, uint64_t now_us) {
   assert(udp_link_receive(link, now_us, bytes, size) == UDP_REFUSED);
 }
 
-// An action of the owner between two datagrams.
+// Calls one function of the link between two datagrams, as its owner would.
 static void act(UdpLink *link, uint8_t how, uint64_t now_us) {
   uint8_t out[UDP_DATAGRAM_MAX];
   switch (how % 8) {

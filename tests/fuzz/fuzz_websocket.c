@@ -1,5 +1,5 @@
-// Any stream of bytes, cut at any place: what is read does not depend on the cuts, keeps
-// the limit, and holds no more memory than it was given.
+// Any stream of bytes, cut at any place. The result does not depend on the cuts, obeys
+// the limit of a message's size, and the reader keeps no more memory than its limit.
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-// Stands in for libFuzzer: runs a fuzz target once on each file that is named on the
-// command line or lies in a folder that is, so that any compiler can replay the corpus
-// in the normal test run. Options are libFuzzer's and are passed over.
+// Replaces libFuzzer in the normal test run, so that any compiler can replay the
+// corpus: runs a fuzz target once on each file that is named on the command line or
+// lies in a named folder. Ignores libFuzzer's options.
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,7 +22,8 @@ static int replay_file(const char *path) {
   size_t size = data ? fread(data, 1, INPUT_MAX, file) : 0;
   if (!data || ferror(file)) fail(path);
   fclose(file);
-  // In memory of exactly its size, so that ASan sees the first byte read past the end.
+  // Copies the input into memory of exactly its size, so that ASan sees each read past
+  // the end.
   uint8_t *input = realloc(data, size ? size : 1);
   if (!input) fail(path);
   LLVMFuzzerTestOneInput(input, size);

@@ -2,11 +2,11 @@
 
 local ffi = require "ffi"
 
-jit.off() -- hooks see no compiled code
+jit.off() -- because debug hooks do not see compiled code
 
 -- Memory --------------------------------------------------------------------------------------
 
--- Stands in for the bytes that generated code reads and writes: { bytes, size, is_constant }.
+-- Replaces the bytes that generated code reads and writes, as { bytes, size, is_constant }.
 local Memory = {}
 Memory.__index = Memory
 
@@ -23,7 +23,7 @@ local function point(to, at, class)
   return setmetatable({ memory = to, at = at, class = class }, Pointer)
 end
 
--- The real bytes at a pointer, where there are so many.
+-- Returns the real bytes at a pointer. Raises an error if the memory ends before.
 local function reach(pointer, offset, size)
   local to, at = rawget(pointer, "memory"), rawget(pointer, "at") + offset
   if at < 0 or at + size > to.size then
@@ -81,7 +81,7 @@ package.loaded.ffi = {
   end,
 }
 
--- Generated code is one line; in more the fuzzer sees how far it came.
+-- Generated code is one line. This splits it into several, so that the fuzzer sees which of them run.
 local load_text, BREAKS = load, {}
 for word in ("and do else for if local or return then"):gmatch "%l+" do BREAKS[word] = true end
 
@@ -101,7 +101,7 @@ local to_js = require "perigee.schema.to_js"
 local to_ts = require "perigee.schema.to_ts"
 local types = require "perigee.schema.types"
 
-local MESSAGES_MAX = 4 -- of one schema
+local MESSAGES_MAX = 4 -- of the messages of a schema, this many are tested
 
 local function check_bytes(encode, decode, bytes)
   local ok, value = decode(bytes)

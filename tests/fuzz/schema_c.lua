@@ -1,4 +1,5 @@
---- Writes what fuzz_schema_c.c includes: the C of the arena's schema and of one that has all types.
+--- Writes the file that fuzz_schema_c.c includes: the C code of the arena's schema, and of a schema with all
+--- types.
 ---   luajit tests/fuzz/schema_c.lua FOLDER
 
 package.path = "./lua/?.lua;./?.lua;" .. package.path

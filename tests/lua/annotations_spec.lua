@@ -1,5 +1,5 @@
---- lua/perigee/meta against the code: what editors say of the API is what there is, in both
---- directions, with the right parameters, defaults and words.
+--- Compares lua/perigee/meta with the code. What editors show of the API must exist, and all of the API must
+--- be annotated, with the right parameters, defaults and words.
 local fake_core = require "tests.lua.fake_core"
 local luacats = require "tests.lua.luacats"
 local pages = require "tests.pages"
@@ -24,7 +24,7 @@ local function set_of(list)
   return set
 end
 
--- The local variable of that name that a function uses, found through what it calls.
+-- Finds a local variable by its name: in the upvalues of a function, and of the functions that it uses.
 local function upvalue(fn, wanted, seen)
   seen = seen or {}
   seen[fn] = true
@@ -60,7 +60,7 @@ local function annotated_parameters(annotation)
   return list
 end
 
--- Functions by name against those that are annotated.
+-- Compares functions by name with their annotations.
 local function same_functions(what, real, annotated)
   assert.same(keys(real), keys(annotated), what)
   for name, fn in pairs(real) do
@@ -68,7 +68,7 @@ local function same_functions(what, real, annotated)
   end
 end
 
--- Splits a table of the API as annotations do.
+-- Splits a table of the API into functions and fields, as annotations do.
 local function split(source)
   local functions, fields = {}, {}
   for name, value in pairs(source) do
@@ -144,7 +144,7 @@ describe("the annotations", function()
 
   it("have all of the library", function()
     local functions, fields = split(perigee)
-    fields.state = {} -- which each version is given
+    fields.state = {} -- each version of a game gets a table of its own
     same_functions("perigee.", functions, API.classes["perigee"].methods)
     assert.same(keys(fields), keys(API.classes["perigee"].fields))
     same_functions("perigee.rooms.", perigee.rooms, API.classes["perigee.Rooms"].methods)
@@ -159,7 +159,8 @@ describe("the annotations", function()
 
   it("have all of peers and rooms", function()
     local registry = require "perigee.host.registry"
-    local plain = { peer = { "id" }, room = { "id", "name", "kind" } } -- set when the object is made
+    -- Fields that are set when the object is made.
+    local plain = { peer = { "id" }, room = { "id", "name", "kind" } }
     for name, own in pairs(plain) do
       local meta = registry[name .. "_class"]
       local methods, getters = {}, set_of(own)
@@ -312,7 +313,7 @@ describe("the annotations", function()
       annotated[word] = true
     end
     assert.same(keys(priorities), keys(annotated))
-    local codes = set_of { "Exists", "Invalid" } -- of rooms.create and set_name alone
+    local codes = set_of { "Exists", "Invalid" } -- codes of rooms.create and set_name alone
     for code in read("src/wire/code.h"):gmatch 'X%(CODE_[%u_]+, %d+, "(%w+)"%)' do
       codes[code] = true
     end
@@ -323,7 +324,7 @@ end)
 describe("the annotations of the sandbox", function()
   after_each(fake_core.clean)
 
-  -- The names in a table of LuaJIT's own. Not of this process, where busted has added some.
+  -- Returns the names in a table of LuaJIT. Runs another process, because busted has added names to this one.
   local function names_in(of)
     local program = ("for name in pairs(%s) do print(name) end"):format(of)
     local names, pipe = {}, assert(io.popen(("luajit -e '%s'"):format(program)))
@@ -335,7 +336,7 @@ describe("the annotations of the sandbox", function()
     return names
   end
 
-  -- Which of them a script has too.
+  -- Returns those of these names that scripts have.
   local function in_a_script(of)
     local core, names = fake_core.new(), {}
     for _, name in ipairs(names_in(of)) do
@@ -362,7 +363,7 @@ describe("the annotations of the sandbox", function()
     local absent = {}
     for _, library in ipairs { "bit", "coroutine", "math", "string", "table" } do
       assert.is_true(globals[library], library)
-      globals[library] = nil -- an editor knows these
+      globals[library] = nil -- editors know these libraries
       local there = in_a_script(library)
       for _, name in ipairs(names_in(library)) do
         absent[#absent + 1] = not there[name] and library .. "." .. name or nil
@@ -395,10 +396,10 @@ end)
 
 describe("the annotations of specs", function()
   local DOCUMENTED = luacats.of_specs()
-  local found = {} -- classes of perigee.testing by what holds them
+  local found = {} -- classes of perigee.testing, by the names of their annotations
 
   setup(function()
-    package.loaded["perigee.sim"] = {} -- is in the binary; nothing of it is called here
+    package.loaded["perigee.sim"] = {} -- exists only in the binary; nothing here calls it
     found.testing = require "perigee.testing"
     found.Server = upvalue(require("perigee.testing.server").open, "Server")
     found.BinaryClient = upvalue(require("perigee.testing.binary_client").connect, "BinaryClient")
@@ -418,13 +419,14 @@ describe("the annotations of specs", function()
     end
   end)
 
-  -- The method that perigee.client.methods looks after.
+  -- Returns the method itself, if perigee.client.methods has wrapped it.
   local function inner(fn)
     local is_checked = debug.getinfo(fn, "S").source:find "client/methods%.lua$"
     return is_checked and upvalue(fn, "method") or fn
   end
 
-  -- Functions that are not private; those of the first class count.
+  -- Returns the public functions of classes. If several classes have a function, that of the first one
+  -- counts.
   local function methods_of(...)
     local methods = {}
     for _, class in ipairs { ... } do
@@ -434,7 +436,7 @@ describe("the annotations of specs", function()
         end
       end
     end
-    methods.init, methods.sign_in_text = nil, nil -- of the part that clients of both kinds share
+    methods.init, methods.sign_in_text = nil, nil -- internal methods that clients of both kinds share
     return methods
   end
 
@@ -445,7 +447,7 @@ describe("the annotations of specs", function()
     same_functions("client:", methods_of(found.BinaryClient, found.TextClient, found.Client),
       DOCUMENTED.classes["perigee.testing.Client"].methods)
     local of_rooms = methods_of(found.Room)
-    of_rooms.on = nil -- which raises an error that names the client's
+    of_rooms.on = nil -- this one only raises an error, which names the client's `on`
     same_functions("room:", of_rooms, DOCUMENTED.classes["perigee.testing.Room"].methods)
     same_functions("channel:", methods_of(found.Channel),
       DOCUMENTED.classes["perigee.testing.Channel"].methods)
@@ -456,7 +458,8 @@ describe("the annotations of specs", function()
     assert.same(keys(upvalue(open, "OPTIONS")),
       keys(DOCUMENTED.classes["perigee.testing.ServerOptions"].fields))
     local of_clients = {}
-    for _, class in ipairs { "ClientOptions", "Conditions" } do -- the former is the latter, too
+    -- The options of clients contain the conditions.
+    for _, class in ipairs { "ClientOptions", "Conditions" } do
       for name in pairs(DOCUMENTED.classes["perigee.testing." .. class].fields) do
         of_clients[name] = true
       end

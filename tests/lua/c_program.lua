@@ -1,5 +1,5 @@
---- A program in C for the messages of schemas, out of their headers: it decodes what it is given and encodes
---- it again, and encodes values that are written into it.
+--- A C program for the messages of schemas, made from their headers. It decodes given bytes and encodes them
+--- again, and it encodes values that are written into its source.
 
 local c_dialect = require "perigee.schema.c_dialect"
 local c_names = require "perigee.schema.c_names"
@@ -164,15 +164,15 @@ local function save(path, text)
 end
 
 
---- Writes the headers of schemas into a folder, and returns the text of what includes them: a table
---- `recoders` of functions that decode bytes and encode the value again, one for each part. `values` of a
---- part are values that there is a function for, too. Sets each part's `number`, and `first`, that of its
---- first value.
----@param folder string
----@param list { schema: table, prefix: string, parts: table[] }[] parts: { message, name, values, count },
----  name "value" or "answer"
----@return string text
----@return string writers what encodes the values, as C11
+--- Writes the headers of schemas into a folder, and returns C code that includes them. The code has a table
+--- `recoders` with a function for each part, which decodes bytes and encodes the value again, and functions
+--- that encode the `values` of the parts. Sets each part's `number` in `recoders`, and `first`, the number of
+--- the function for its first value.
+--- @param folder string
+--- @param list { schema: table, prefix: string, parts: table[] }[] parts: { message, name, values, count },
+---   name "value" or "answer"
+--- @return string text
+--- @return string writers the functions that encode the values, as C11
 function c_program.coders(folder, list)
   local text, recoders, writers, names_of_writers = { "#include <stdlib.h>\n" }, {}, {}, {}
   for _, one in ipairs(list) do

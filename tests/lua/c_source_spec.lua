@@ -65,7 +65,7 @@ void f(Thing *thing) {
 end)
 
 describe("what is measured", function()
-  -- The output of a script over a tree of its own.
+  -- Returns the output of a script over a tree of these files.
   local function run(files, script)
     local folder = os.tmpname()
     os.remove(folder)
@@ -83,7 +83,7 @@ describe("what is measured", function()
     return out
   end
 
-  -- As little as the scripts look for.
+  -- Returns the smallest tree that the scripts accept.
   local function tree(more)
     local files = {
       ["tests/CMakeLists.txt"] = "", ["lua/perigee/init.lua"] = "return 1\n",

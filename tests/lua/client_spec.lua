@@ -21,7 +21,7 @@ local function with(behaviour)
 end
 
 
---- Runs the loop until the server got a packet of that name.
+--- Runs the loop until the server has got a packet of that name.
 local function server_gets(server, name)
   local deadline = loop.now() + 2
   while loop.now() < deadline do
@@ -300,7 +300,7 @@ end)
 
 
 describe("channels", function()
-  -- A client that serves channel 1000, and what it sends on it.
+  -- Returns a client that serves channel 1000, and the packets that it sends on it.
   local function serving()
     local c, server = with { open_channel = function(self, request)
       self:answer(request, 138, "\232\3\2ai")

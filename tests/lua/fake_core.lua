@@ -1,6 +1,5 @@
---- Stands in for perigee.core, and for the C that calls the Lua half: records commands, forgets
---- those of a handler that fails, resumes coroutines, and keeps time by hand. Each `new` loads the
---- host's modules afresh.
+--- Replaces perigee.core, and the C code that calls the Lua half: records commands, drops those of a handler
+--- that fails, resumes coroutines, and has a clock that specs set. Each `new` loads the host's modules again.
 
 local fake = {}
 
@@ -56,7 +55,7 @@ local function constants(core)
   end
 end
 
--- How many letters to change, add or take away.
+-- Returns how many letters to change, add or remove.
 local function distance(a, b)
   local row = {}
   for j = 0, #b do
@@ -84,7 +83,7 @@ local function nearest(word, words)
   return best
 end
 
--- The world: rooms and peers by id, what was done, what was logged.
+-- The state of the fake: rooms and peers by id, executed commands, logged lines.
 local function world(core)
   core.rooms_by_id, core.peers_by_id = {}, {}
   core.done, core.pending = {}, {} -- commands: { name, ... }
@@ -135,7 +134,7 @@ end
 local function queries(core)
   function core.now() return core.clock end
   function core.read_clock() return core.clock end
-  -- Any text that is the same for the same texts.
+  -- Returns a text that depends on these texts alone.
   function core.hash(texts)
     local hash = 0
     for i = 1, #table.concat(texts, "\n") do
@@ -146,7 +145,7 @@ local function queries(core)
   function core.file_signature() return "" end
   function core.env() return nil end
   function core.file_is_being_written() return false end
-  -- Of the schema: what the host set, and what a test says of clients and settings.
+  -- The schema that the host has set, and answers about clients and settings that specs choose.
   function core.set_schema(hashes, module) core.schema = { hashes = hashes, module = module } end
   function core.needs_json() return core.has_plain or false end
   function core.knows_schema(hash) return (core.schema_clients or {})[hash] or false end
@@ -161,7 +160,7 @@ local function queries(core)
   function core.time() return 1700000000 end
   function core.seed() return 1 end
   function core.transaction() return core.transactions end
-  -- Enough of it for tests: two-byte lead bytes and up want something behind them.
+  -- Recognises enough of UTF-8 for the specs: continuation bytes after each leading byte.
   function core.is_utf8(text)
     return text:gsub("[%z\1-\127]", ""):gsub("[\194-\244][\128-\191]+", "") == ""
   end
@@ -195,7 +194,7 @@ local function queries(core)
     file:close()
     return text, problem
   end
-  -- A file is parsed where it is asked for, or once it was asked for ahead.
+  -- With `parses_slowly`, texts count as parsed at the second request for them.
   function core.parse_ahead(texts)
     local is_parsed = true
     for path, text in pairs(texts) do
@@ -302,10 +301,10 @@ local function calls(core)
   function core.config_protocol() return core.config.protocol or "" end
   function core.config_take() core.config_taken = true end
 
-  -- Nothing is durable.
+  -- No room of the fake is durable.
   function core.keep_settings() return 5, false, 0 end
   function core.keep_sessions(is_on) assert(not is_on) end
-  -- Of reloads: inputs that were given, by name; delays; how the last one ended.
+  -- Reloads: names of inputs, given inputs, delays, and the outcome of the last reload.
   core.reload_inputs = {
     [0] = "request", "force", "change", "checked", "again", "expire", "rollback", "ended", "failed",
   }
@@ -379,7 +378,8 @@ local function control(core)
     core.mark = core.mark and { pending = 0, reserved = 0 }
     core.transactions = core.transactions + 1
   end
-  -- Back to where the running handler began, which in a reload is not the start of everything.
+  -- Goes back to the state at the beginning of the running handler. In a reload, several handlers run in
+  -- turn.
   function core.rollback(mark)
     mark = mark or { pending = 0, reserved = 0 }
     for i = #core.reserved, mark.reserved + 1, -1 do
@@ -405,7 +405,7 @@ local function control(core)
   end
 end
 
--- Finds the modules of the host again under a core of their own.
+-- Loads the host's modules again, with this core.
 local function load_modules(core)
   for name in pairs(package.loaded) do
     if name:find "^perigee%." and not name:find "^perigee%.client" then
@@ -418,7 +418,7 @@ local function load_modules(core)
 end
 
 
---- A new core; modules that are required from now on use it.
+--- Returns a new core. Modules that are required from now on use it.
 function fake.new()
   local core = { nearest = nearest }
   constants(core)
@@ -451,7 +451,7 @@ local function resume(core, host, co, ...)
 end
 
 
--- A timer that fires once is gone when it has.
+-- Removes a timer that fires only once.
 local function take_timer(core, name, id)
   local timer = core.timers[id]
   if name == "timer" and timer and timer.interval == 0 then
@@ -494,7 +494,7 @@ local function number_of(core, input)
 end
 
 
--- Handles an input, and runs the game's code that it leads to, as C does.
+-- Gives an input to the state machine, and runs the game's code that it requests, as C does.
 local function give_input(core, host, input, text)
   local name, event = "reload", { b = number_of(core, input), data = text }
   while name do
@@ -515,10 +515,10 @@ local function give_input(core, host, input, text)
 end
 
 
---- Gives an input to the state machine of reloads: a request, if it is not given. Returns "ended", the
---- version and the report; or "failed" and what is wrong; or "waits" and the delay, if any; or "same".
----@param input string?
----@param text string? that comes with it
+--- Gives an input to the state machine of reloads; without an input, a request. Returns "ended", the version
+--- and the report; or "failed" and the reason; or "waits" and the delay, if any; or "same".
+--- @param input string?
+--- @param text string? text of the input
 function fake.reload(core, host, input, text)
   core.outcome, core.delays.again, core.is_parsing = nil, nil, false
   give_input(core, host, input or "request", text)
@@ -538,7 +538,7 @@ local function pack(...)
 end
 
 
---- As fake.call for an event that may wake a coroutine: a timer, a response.
+--- Does the same as fake.call for an event that may wake a coroutine: a timer, a response.
 function fake.wake(core, host, name, event)
   event = event or {}
   event.type = core.events[name]
@@ -564,7 +564,7 @@ function fake.wake(core, host, name, event)
 end
 
 
---- The commands done so far with this name, without it.
+--- Returns the arguments of the executed commands with this name.
 function fake.done(core, name)
   local found = {}
   for _, entry in ipairs(core.done) do
@@ -585,7 +585,7 @@ function fake.count_timers(core)
 end
 
 
---- The texts logged so far at a level, in one string.
+--- Returns the texts logged so far at a level, in one string.
 function fake.log_text(core)
   local lines = {}
   for _, line in ipairs(core.logged) do
@@ -597,7 +597,7 @@ end
 
 local folders = {}
 
---- Removes the games that were written. Specs that write some call it after each test.
+--- Removes all written games. Specs that write games call it after each test.
 function fake.clean()
   for i, folder in ipairs(folders) do
     os.execute("rm -r " .. folder)
@@ -622,7 +622,7 @@ function fake.game(files)
 end
 
 
---- Loads the host with a game. Returns the host, how the load went, and the game's folder.
+--- Loads the host with a game. Returns the host, the outcome of the load, and the game's folder.
 function fake.host(core, files)
   local host = require "perigee.host"
   local folder = fake.game(type(files) == "string" and { ["game.lua"] = files } or files)
@@ -631,7 +631,7 @@ function fake.host(core, files)
 end
 
 
---- The same with a game that has to load. Returns the host and the game's folder.
+--- Does the same with a game that must load. Returns the host and the game's folder.
 function fake.live(core, files)
   local host, outcome, text, folder = fake.host(core, files)
   assert(outcome == "ended", text)

@@ -1,5 +1,5 @@
---- A server of one's own making for client_spec: it lives in the same loop as the client, answers
---- HELLO with WELCOME and everything else as the test says.
+--- A fake server for client_spec, in the same loop as the client. It answers HELLO with WELCOME, and
+--- everything else as the test says.
 
 local uv = require "perigee.tools.uv" -- runs while a client waits
 local packet = require "tests.e2e.packet"
@@ -14,14 +14,14 @@ local started = {}
 
 local u16, u32, str8, str16 = packet.u16, packet.u32, packet.str8, packet.str16
 
---- Names of control packets. Methods of these names, `message` and `packet` answer them.
+--- Names of control packets. The methods of these names answer them; `message` and `packet` answer others.
 local NAMES = {
   "hello", "join", "leave", "broadcast", "ping", "pong", "ack", "open_channel", "close_channel",
   "list_rooms", "bye",
 }
 
 
--- The packet at the beginning of `data`, and what follows it; nil where it is not whole.
+-- Returns the packet at the beginning of `data` and the rest; nil if the packet is incomplete.
 local function read(data)
   if #data < packet.HEADER_SIZE then return nil, data end
   local c1, c2, n1, n2, _, flags, r1, r2, l1, l2, l3 = data:byte(1, packet.HEADER_SIZE)
@@ -47,7 +47,7 @@ local function take(connection, data)
 end
 
 
---- A connection is the server with a peer of its own.
+--- A connection inherits from the server, and has a peer of its own.
 local function accept(server)
   local peer = uv.new_tcp()
   server._listener:accept(peer)
@@ -63,7 +63,8 @@ local function accept(server)
 end
 
 
---- Starts one; `behaviour` adds or replaces the methods that answer packets. `got` lists what came.
+--- Starts a server. `behaviour` adds or replaces methods that answer packets. `got` lists the received
+--- packets.
 function fake_server.start(behaviour)
   local self = setmetatable({ got = {}, peers = {} }, FakeServer)
   for name, fn in pairs(behaviour or {}) do self[name] = fn end
@@ -89,7 +90,7 @@ function fake_server.stop_all()
 end
 
 
---- Sends a packet to the connection, or to the newest one; on the control channel unless told otherwise.
+--- Sends a packet to the connection, or to the newest one. The default channel is the control channel.
 function FakeServer:send(number, payload, fields)
   fields = fields or {}
   fields.type, fields.payload = number, payload
@@ -103,7 +104,7 @@ function FakeServer:answer(request, number, payload)
 end
 
 
---- A message or, with a ref, a question.
+--- Sends a message or, with a ref, a request.
 function FakeServer:say(body, ref, room_id)
   self:send(0, u32(room_id or 0) .. body, { channel = 2, flags = ref and 2 or 0, ref = ref })
 end
@@ -150,7 +151,7 @@ function FakeServer:drop()
 end
 
 
--- How packets are answered unless a test says otherwise.
+-- The answers to packets, which tests may replace.
 
 function FakeServer:hello() self:welcome() end
 

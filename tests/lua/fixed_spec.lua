@@ -1,5 +1,5 @@
---- perigee.fixed: right, and the same as `fixed` in clients/js/lockstep.js: the sum over a hundred thousand
---- results is that of clients/js/test/fixed.test.js.
+--- perigee.fixed has the right results, and the same as `fixed` in clients/js/lockstep.js: the sum over a
+--- hundred thousand results equals that in clients/js/test/fixed.test.js.
 local bit = require "bit"
 local fixed = require "perigee.fixed"
 

@@ -1,13 +1,13 @@
---- How much garbage a function makes.
+--- Measures the garbage that a function makes.
 
-local WARM_UP, ROUNDS = 200, 1000 -- calls: until the JIT has made what it wants to, and then
+local WARM_UP, ROUNDS = 200, 1000 -- calls that let the JIT compile everything, and calls that are measured
 
 local garbage = {}
 
 
---- KB that so many calls make. Some are the JIT's own.
----@param fn function
----@return number
+--- Returns the KB that ROUNDS calls of a function make. The JIT itself may make some of them.
+--- @param fn function
+--- @return number
 function garbage.of(fn)
   for _ = 1, WARM_UP do fn() end
   collectgarbage()

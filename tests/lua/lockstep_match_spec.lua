@@ -1,4 +1,4 @@
---- The server's state of a match: lua/perigee/lockstep/match.lua with a world of the spec's own.
+--- The server's state of a match: lua/perigee/lockstep/match.lua with a fake world.
 local fake_core = require "tests.lua.fake_core"
 
 package.loaded["perigee.core"] = package.loaded["perigee.core"] or fake_core
@@ -46,7 +46,7 @@ local function find(world, peer, kind)
   end
 end
 
--- Turns of `bytes` bytes each, up to `last`, given by peer 1; returns the time.
+-- Makes peer 1 give turns of `bytes` bytes each, up to `last`; returns the time.
 local function play(match, world, last, bytes, now)
   local start = client_wire.read_start(find(world, 1, wire.START))
   while match.closed < last do
@@ -117,16 +117,17 @@ describe("a match", function()
     assert.truthy(find(world, 2, wire.SNAPSHOT))
     assert.is_true(match:held_bytes() > 20000)
     now = play(match, world, 300, 10, now)
-    assert.is_true(match:held_bytes() < 300 * 60) -- of the turns
+    assert.is_true(match:held_bytes() < 300 * 60) -- without the state, only bytes of the turns
     match:leave(2, now)
     world.is_scarce = true
     give(3)
     assert.is_nil(find(world, 3, wire.SNAPSHOT))
-    assert.equal(wire.FRESH, client_wire.read_start(find(world, 3, wire.START)).how) -- all turns exist
+    -- The new member needs no state, because all turns are kept.
+    assert.equal(wire.FRESH, client_wire.read_start(find(world, 3, wire.START)).how)
   end)
 
-  -- The turns of 20 seconds with a player who gives all inputs, and another for whom `come(now)`, called once
-  -- a second, gives the peer that gives one input and then none.
+  -- Plays for 20 seconds, and returns the number of closed turns. One player gives all inputs. Once a second,
+  -- `come` returns another peer in the match, which gives one input and then none.
   local function play_beside(come)
     local match, world = new_match()
     enter(match, 1, 0)
@@ -173,7 +174,8 @@ describe("a match", function()
       return id
     end)
     for _, turns in ipairs { stays, leaves, another, with_its_seat } do
-      assert.is_true(turns > 20 * 20 * 0.8, turns) -- wait_limit, and a tenth of the time
+      -- Waiting stops the match for wait_limit, and then for a tenth of the time.
+      assert.is_true(turns > 20 * 20 * 0.8, turns)
     end
   end)
 
@@ -181,7 +183,7 @@ describe("a match", function()
     local STATE = "the state"
     local match, world, now
 
-    -- The number of the request that a member was sent since; nil: none.
+    -- Returns the number of the newest request for a state to this member; nil: none.
     local function asked(peer)
       local bytes = find(world, peer, wire.SNAPSHOT_ASK)
       return bytes and wire.read_number(bytes)
@@ -197,7 +199,7 @@ describe("a match", function()
       match:piece(peer, wire.read_piece(wire.piece(7, asked(peer), match.closed, STATE, 0)), now)
     end
 
-    -- Peer 1 has played so long that the first turns are gone, and peer 2 watches.
+    -- Peer 1 has played so long that the server has dropped the first turns. Peer 2 watches.
     before_each(function()
       match, world = new_match()
       enter(match, 1, 0)
@@ -211,7 +213,7 @@ describe("a match", function()
       world.sent, now = {
         { peer = 1, kind = wire.START, bytes = find(world, 1, wire.START) },
         { peer = 2, kind = wire.START, bytes = find(world, 2, wire.START) },
-      }, now + 20 -- and the state that was given has been forgotten
+      }, now + 20 -- the server has dropped the state that peer 1 gave
     end)
 
     it("asks somebody again who was too busy once", function()
@@ -221,7 +223,7 @@ describe("a match", function()
       assert.is_number(asked(1))
       now = now + 6
       match:tick(now)
-      assert.truthy(find(world, 3, wire.END)) -- it plays on, and does not say what with
+      assert.truthy(find(world, 3, wire.END)) -- the match goes on without a new member, which gets END
       now = now + 1
       speaks(1)
       assert.is_true(enter(match, 4, now))

@@ -1,4 +1,4 @@
---- Recordings of matches as they are read and written: what was edited, and disks that are full.
+--- Reading and writing recordings of matches: edited files, and full disks.
 local fake_core = require "tests.lua.fake_core"
 
 package.loaded["perigee.core"] = package.loaded["perigee.core"] or fake_core
@@ -64,7 +64,7 @@ describe("a recording", function()
     finally(function()
       core.make_folder, core.now = had_make, had_now
       ignored:close()
-      uv.run "nowait" -- luv crashes when the program ends while one is closing
+      uv.run "nowait" -- luv crashes if the program ends while a handle is closing
     end)
     -- Each of these names leads to a pipe. When its reader has gone, a write fails as on a full disk.
     local pipe = assert(uv.pipe())
@@ -88,7 +88,8 @@ describe("a recording", function()
     uv.fs_close(pipe.write)
     assert.equal(1, #warnings)
     assert.truthy(warnings[1]:find("ends here: [Bb]roken pipe"))
-    for id = 6, 100 do open(id):close() end -- not for a while
+    -- The recorder opens none of these files, because it waits a minute after a failure.
+    for id = 6, 100 do open(id):close() end
     now = now + 60
     local another = open(101)
     assert.truthy(uv.fs_stat(another.path))

@@ -1,5 +1,5 @@
---- Reads LuaCATS annotations strictly: what an editor would pass over is an error here. Knows the tags
---- that lua/perigee/meta uses and no others.
+--- Reads LuaCATS annotations strictly: what an editor would ignore is an error here. Knows only the tags that
+--- lua/perigee/meta uses.
 local lpeg = require "lpeg"
 
 local P, R, S, V, C = lpeg.P, lpeg.R, lpeg.S, lpeg.V, lpeg.C
@@ -17,7 +17,7 @@ local function token(pattern)
   return space * pattern * space
 end
 
--- Captures the names of all types that are used.
+-- Collects the names of all used types.
 local TYPE = P {
   "union",
   union = V "postfix" * (token "|" * V "postfix") ^ 0,
@@ -40,7 +40,7 @@ for built_in in ("any nil unknown string number integer boolean table function t
   BUILT_IN[built_in] = true
 end
 
--- The type at the beginning of `text`: as it is written, the names in it, and what follows.
+-- Reads the type at the beginning of `text`: returns it as it is written, the names in it, and the rest.
 local function read_type(text, where)
   local names = { lpeg.match(TYPE * lpeg.Cp(), text) }
   local stop = table.remove(names)

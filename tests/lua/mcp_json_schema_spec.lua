@@ -1,4 +1,4 @@
---- JSON Schema: what is wrong with a value, and where; what is wrong with a schema.
+--- JSON Schema: faults of values with their places, and faults of schemas.
 local fake_core = require "tests.lua.fake_core"
 
 describe("a schema", function()
@@ -16,7 +16,7 @@ describe("a schema", function()
     return (json_schema.compile(schema, "input"))((assert(json.decode(text))))
   end
 
-  -- Pairs of a value, as JSON, and what is wrong with it; true: nothing is.
+  -- Pairs of a value, as JSON, and its fault; true: it has none.
   local function judges(schema, cases)
     for text, problem in pairs(cases) do
       assert.equal(problem ~= true and problem or nil, problem_of(schema, text), text)

@@ -1,4 +1,4 @@
---- Sessions of MCP clients and their streams: numbers, ends, and what is kept.
+--- Sessions of MCP clients and their streams: numbers of events, ends, and kept events.
 local fake_core = require "tests.lua.fake_core"
 
 describe("an MCP session", function()

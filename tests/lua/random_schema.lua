@@ -1,4 +1,4 @@
---- Schemas and values by chance, from a seed: the same everywhere.
+--- Random schemas and values. A seed gives the same ones on each machine.
 
 local bit = require "bit"
 
@@ -26,7 +26,7 @@ function random_schema.random(seed)
 end
 
 
---- A whole number from 1 to n, or from a to b.
+--- Returns a whole number from 1 to n, or from a to b.
 function Random:pick(a, b)
   if not b then a, b = 1, a end
   return a + math.floor(next_word(self) / 2 ^ 32 * (b - a + 1))
@@ -94,9 +94,9 @@ local function enum(random, name)
 end
 
 
---- The text of a schema, and its declarations.
----@return string
----@return string[]
+--- Returns the text of a schema, and its declarations.
+--- @return string
+--- @return string[]
 function random_schema.text(random)
   local lines, named = {}, {}
   for i = 1, random:pick(0, 4) do
@@ -223,19 +223,19 @@ function value_of(random, of)
 end
 
 
---- A value of a type (as perigee.schema has them); nil for a message without one.
---- With `is_rough` set in the random numbers, some are not as they come back: they are rounded.
----@param of table?
----@return any
+--- Returns a value of a type (as perigee.schema has them); nil for a message without a type. If the random
+--- numbers have `is_rough` set, some values are not exact: the encoder rounds them.
+--- @param of table?
+--- @return any
 function random_schema.value(random, of)
   if of then return value_of(random, of) end
   return nil
 end
 
 
---- Some bytes of a text changed, put in or taken out.
----@param text string
----@return string
+--- Returns a text with some bytes changed, inserted or removed.
+--- @param text string
+--- @return string
 function random_schema.damage(random, text)
   for _ = 1, random:pick(3) do
     local at = random:pick(0, #text)

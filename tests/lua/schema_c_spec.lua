@@ -1,6 +1,5 @@
--- The C that is made of schemas: it compiles without a warning, as C and as C++, and its coders write and
--- read what those in Lua do, to the byte. `SCHEMAS=1000 SEED=7 busted tests/lua/schema_c_spec.lua` goes on
--- for longer.
+-- The C code of schemas compiles without a warning, as C and as C++, and its encoders and decoders agree with
+-- those in Lua to the byte. `SCHEMAS=1000 SEED=7 busted tests/lua/schema_c_spec.lua` tries more of them.
 local c_program = require "tests.lua.c_program"
 local random_schema = require "tests.lua.random_schema"
 local schema = require "perigee.schema"
@@ -17,7 +16,7 @@ local C11, CPP17 = "gcc -std=c11 " .. STRICT, "g++ -std=c++17 -x c++ " .. STRICT
 
 local folder
 
--- Runs a command; gives what it printed, or fails with that.
+-- Runs a command; returns its output, or fails with it.
 local function run(command)
   local pipe = assert(io.popen("timeout 100 " .. command .. " 2>&1; echo \"=$?\""))
   local out, code = pipe:read("*a"):match "^(.*)=(%d+)%s*$"
@@ -50,7 +49,7 @@ local function hex(bytes)
   return (bytes:gsub(".", function(char) return ("%02x"):format(char:byte()) end))
 end
 
--- The parts of a schema's messages with values by chance, and the bytes that Lua makes of them.
+-- Returns the parts of a schema's messages with random values, and the bytes that Lua makes of them.
 local function parts_of(found, random)
   local parts = {}
   for _, message in ipairs(found.messages) do

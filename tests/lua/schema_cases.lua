@@ -1,7 +1,7 @@
---- Prints schemas for clients/js/test/schema.test.js, each a line of JSON: the JavaScript module that
---- was made of it, and bytes of its messages with whether they are right, and of what value they are. With
---- `c` the bytes and the verdicts are those of the C that was made of it, which has decoded and encoded them.
----   luajit tests/lua/schema_cases.lua SEED COUNT [c]
+--- Prints schemas for clients/js/test/schema.test.js, each as a line of JSON: its JavaScript module, and
+--- bytes with their verdict (valid or not) and their value. With `c`, the bytes and verdicts come from the
+--- schema's C code, which has decoded and encoded them.
+--- luajit tests/lua/schema_cases.lua SEED COUNT [c]
 
 package.path = "./lua/?.lua;./?.lua;" .. package.path
 
@@ -17,7 +17,7 @@ local function hex(bytes)
   return (bytes:gsub(".", function(char) return ("%02x"):format(char:byte()) end))
 end
 
--- JSON with all digits; bytes are { "$hex": ... }, and -0 is a number of its own.
+-- Writes JSON with all digits. Bytes are { "$hex": ... }, and -0 differs from 0.
 local function exact(of, value)
   if value == nil then
     return "null"
@@ -54,7 +54,7 @@ local function run(command)
   assert(os.execute(command) == 0, command)
 end
 
--- Has C decode and encode all that has a type.
+-- Replaces the bytes and verdicts of all parts that have a type by those of the C code.
 local function by_way_of_c(folder, list)
   for _, one in ipairs(list) do one.prefix = "s" .. one.seed end
   local program = c_program.write(folder, list)

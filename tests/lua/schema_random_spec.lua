@@ -1,5 +1,5 @@
--- Schemas, values and bytes by chance. `SCHEMAS=100000 SEED=7 busted tests/lua/schema_random_spec.lua`
--- goes on for longer, and prints the seed of what it finds.
+-- Random schemas, values and bytes. `SCHEMAS=100000 SEED=7 busted tests/lua/schema_random_spec.lua` tries
+-- more of them, and prints the seed of each fault.
 local random_schema = require "tests.lua.random_schema"
 local schema = require "perigee.schema"
 
@@ -38,7 +38,7 @@ describe("by chance", function()
     end)
   end)
 
-  -- There is one way to write each value: what is taken is what would have been written.
+  -- Each value has one encoding: if bytes are accepted, encoding their value gives the same bytes.
   it("bytes that are damaged are refused, or are another value", function()
     local taken, refused = 0, 0
     each_schema(function(random, found)

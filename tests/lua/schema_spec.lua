@@ -13,7 +13,7 @@ local function raw(text)
   return (text:gsub("%s", ""):gsub("%x%x", function(digits) return string.char(tonumber(digits, 16)) end))
 end
 
--- The message `m` of a schema: its bytes for a value, and that they mean the value again.
+-- Encodes a value as the message `m` of a schema, and checks that the bytes decode to the same value.
 local function bytes_of(text, value)
   local m = parse(text).by_name.m
   local bytes = m.encode(value)
@@ -23,7 +23,7 @@ local function bytes_of(text, value)
   return hex(bytes)
 end
 
--- The error of a call, which has to name a line of this file; nil: it succeeds.
+-- Returns the error of a call, which must name a line of this file; nil: the call succeeds.
 local function problem_of(...)
   local ok, message = pcall(...)
   return not ok and (message:match "^tests/lua/schema_spec.lua:%d+: (.*)$" or "no place: " .. message) or nil
@@ -409,7 +409,7 @@ describe("invalid bytes", function()
     is_wrong("message m: f32(0..100, 1)", "7f", "m is not a number from 0 to 100")
     is_wrong("message m: f32", "0000c07f", "m is not a number that f32 holds")
     is_wrong("message m: f64", "000000000000f07f", "m is not a finite number")
-    -- For LuaJIT itself, these bits mean nil, a string, or a table.
+    -- In LuaJIT's own memory, these bits would mean nil, a string, or a table.
     for _, tag in ipairs { "ffffffffffffffff", "0000000000c0faff", "7856341200c0f9ff", "785634120000faff" } do
       is_wrong("message m: f64", tag, "m is not a finite number")
       is_wrong("message m: f64[2]", "0000000000000000" .. tag, "m[2] is not a finite number")

@@ -1,4 +1,4 @@
---- The TypeScript that is made of a schema: see also clients/js/test/types.ts.
+--- The TypeScript that is generated from a schema. See also clients/js/test/types.ts.
 local schema = require "perigee.schema"
 local to_ts = require "perigee.schema.to_ts"
 

@@ -1,12 +1,12 @@
---- The pages of the manual against the code: their games load, what they name exists, and no page
---- with Lua is left out. tests/e2e/scripting_doc_spec.lua plays the games.
+--- Compares the manual with the code: its games load, the names in it exist, and a test runs each page that
+--- contains Lua. tests/e2e/scripting_doc_spec.lua plays the games.
 local fake_core = require "tests.lua.fake_core"
 local luacats = require "tests.lua.luacats"
 local pages = require "tests.pages"
 
 local API = luacats.of_games()
 
--- Which test runs the Lua of a page.
+-- The test that runs the Lua of each page.
 local RUN_BY = {
   ["README.md"] = "this", ["docs/scripting.md"] = "this", ["docs/reload.md"] = "this",
   ["docs/schema.md"] = "this",
@@ -25,7 +25,7 @@ local RUN_BY = {
   ["docs/durable.md"] = "tests/e2e/durable_spec.lua",
 }
 
--- Names after a prefix, and the classes that have them.
+-- Prefixes of names, and the classes that have the names behind each prefix.
 local NAMES = {
   ["perigee%."] = { "perigee" },
   ["perigee%.rooms%."] = { "perigee.Rooms" }, ["perigee%.to%."] = { "perigee.To" },
@@ -47,7 +47,7 @@ local function knows(classes, name)
   return false
 end
 
--- The names in a piece of code that do not exist.
+-- Returns the names in a piece of code that do not exist.
 local function unknown_names(code, list)
   for prefix, classes in pairs(NAMES) do
     local start = prefix:match "on_$" or ""

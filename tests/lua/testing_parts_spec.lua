@@ -1,4 +1,4 @@
---- The parts of perigee.testing that need no server: comparing, virtual time, chance.
+--- The parts of perigee.testing that need no server: comparisons, virtual time, random numbers.
 local packet = require "tests.e2e.packet"
 local clocks = require "perigee.testing.clock"
 local inboxes = require "perigee.testing.inbox"

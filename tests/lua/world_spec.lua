@@ -1,4 +1,4 @@
---- perigee.world as scripts see it: what they declare, when it holds, and what is wrong.
+--- perigee.world for scripts: declarations, the times at which changes take effect, and errors.
 local fake_core = require "tests.lua.fake_core"
 local garbage = require "tests.lua.garbage"
 
@@ -41,7 +41,7 @@ describe("perigee.world", function()
     })
   end
 
-  -- As C does.
+  -- Runs a tick as C does: its event, and then one call for each system.
   local function tick(seconds)
     local outcomes = {}
     fake_core.call(core, host, "tick", { a = seconds * 1e6 })
@@ -427,7 +427,7 @@ describe("perigee.world", function()
           end,
           clear = function()
             for entity in world:query "a" do world:despawn(entity) end
-            for i = 1, 600 do world:despawn(world:spawn { a = {} }) end -- until it is tidied
+            for i = 1, 600 do world:despawn(world:spawn { a = {} }) end -- until the store tidies its lists
           end,
         } }
       ]]

@@ -1,5 +1,5 @@
---- Entities, components and queries (perigee.world.store, .query) against a model that keeps them in
---- the simplest way, and the garbage that queries make.
+--- Compares entities, components and queries (perigee.world.store, .query) with a simple model, and measures
+--- the garbage that queries make.
 local fake_core = require "tests.lua.fake_core"
 local garbage = require "tests.lua.garbage"
 local random_numbers = require "tests.random"
@@ -15,7 +15,7 @@ local function fresh()
   store, query = require "perigee.world.store", require "perigee.world.query"
 end
 
--- The end of a handler.
+-- Ends a handler, so that its changes take effect.
 local function end_handler()
   core.commit()
 end
@@ -28,7 +28,7 @@ local function plan(names)
   return query.plan(sets)
 end
 
--- The model: entities with their components, and nothing clever.
+-- The model: tables of entities and their components.
 local function new_model()
   return { values = {}, list = {}, ever = {} }
 end
@@ -88,7 +88,7 @@ function OPERATIONS.remove(model, random)
   end
 end
 
--- The more of a kind, the more often.
+-- A kind of change is more frequent if it is listed more often.
 local KINDS = { "spawn", "despawn", "set", "set", "set", "set", "remove", "remove" }
 
 local function change(model, random)
@@ -111,7 +111,7 @@ local function check_values(model, names, entity, ...)
   end
 end
 
--- A query in which nothing changes: all that match, each once.
+-- Checks a query during which the world does not change: it returns all matching entities, each once.
 local function check_query(model, names)
   local wanted, seen = matching(model, names), {}
   local step, walk = query.begin(plan(names))
@@ -142,7 +142,7 @@ local function check_changing_query(model, names, random)
     assert.is_true(matching(model, names)[entity], "an entity was met that has not got it any more")
     seen[entity] = true
     if random(20) == 1 then
-      check_query(model, names) -- the same one within
+      check_query(model, names) -- the same query again, within the loop
     end
     for _ = 1, changes < 200 and random(4) - 1 or 0 do
       changes = changes + 1
@@ -222,7 +222,7 @@ describe("the world's store", function()
     end
     assert.is_nil(store.create())
     store.destroy(first)
-    for _ = 1, 300 do -- until it is worth tidying
+    for _ = 1, 300 do -- until the store tidies its lists, which frees entities
       store.destroy(store.count())
     end
     end_handler()
@@ -319,7 +319,7 @@ describe("a query", function()
         for _, value in query.begin(plans[count]) do
           value.n = value.n + 1
         end
-        local step, walk = query.begin(plans[count]) -- as a loop that is left at once
+        local step, walk = query.begin(plans[count]) -- as in a loop that ends at once
         step(walk)
       end
     end

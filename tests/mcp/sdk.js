@@ -1,5 +1,5 @@
-// The official client of the Model Context Protocol, which scripts/npm tests/mcp installs. Where it
-// is missing the test program ends with SKIPPED, which CTest reports as such.
+// The official client of the Model Context Protocol, which scripts/npm tests/mcp installs. If it is
+// missing, the test program prints SKIPPED, which CTest reports as skipped.
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -17,7 +17,7 @@ if (!existsSync(path.join(path.dirname(PACKAGES), "node_modules", NAME))) {
 
 const { resolve } = createRequire(PACKAGES);
 
-/** A module of the SDK: "client/index.js". */
+/** Loads a module of the SDK, for example "client/index.js". */
 export function load(module) {
   const file = resolve(`${NAME}/${module}`).replace("/dist/cjs/", "/dist/esm/");
   return import(pathToFileURL(file));

@@ -1,5 +1,5 @@
-// The official TypeScript SDK's client against the binary: what the protocol's own people read into
-// the specification.
+// Tests the binary with the client of the official TypeScript SDK, which shows how the protocol's
+// authors read its specification.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { save } from "../../clients/js/test/files.js";
@@ -101,7 +101,7 @@ test("connects, lists, calls, reads", async (t) => {
 test("gets results that fit what the tool says of them", async (t) => {
   const server = await start(t);
   const { client } = await connect(t, server);
-  await client.listTools(); // from now on it checks them itself
+  await client.listTools(); // from now on, the client checks results itself
   const rank = (list) => client.callTool({ name: "rank", arguments: { list } });
   assert.deepEqual((await rank([3, 1])).structuredContent, { list: [3, 1] });
   assert.deepEqual((await rank([])).structuredContent, { list: [] });

@@ -1,4 +1,5 @@
-// The clock and the timers of the JavaScript driver, which take the place of Node's: a story lets time pass at once.
+// The clock and the timers of the JavaScript driver, which replace Node's, so that a story can let
+// time pass at once.
 const real = {
   now: performance.now.bind(performance), date: Date.now, set: globalThis.setTimeout, clear: globalThis.clearTimeout,
 };
@@ -38,14 +39,14 @@ globalThis.clearTimeout = globalThis.clearInterval = (timer) => {
   real.clear(timer?.handle);
 };
 
-/** Lets so many seconds pass: calls the timers that are due meanwhile, each at its time. */
+/** Lets that number of seconds pass: calls the timers that are due, each at its time. */
 export async function pass(seconds) {
   const end = performance.now() + seconds * 1000;
   const next = () => [...timers].reduce((first, timer) => (timer.due < (first?.due ?? end) ? timer : first), undefined);
   for (let timer = next(); timer; timer = next()) {
     passed += Math.max(0, timer.due - performance.now());
     fire(timer);
-    await new Promise(setImmediate); // so that code which awaits the timer runs
+    await new Promise(setImmediate); // lets the code run that awaits the timer
   }
   passed += Math.max(0, end - performance.now());
   timers.forEach(arm);

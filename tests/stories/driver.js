@@ -30,7 +30,7 @@ class App {
     process.stdout.write(JSON.stringify({ app: this.number, event, ...fields }) + "\n");
   }
 
-  /** Keeps an answer that is to come, of a few. */
+  /** Keeps a request for a later answer, but only the first few. */
   keep(reply) {
     if (this.replies.length < KEPT) this.replies.push(reply);
   }
@@ -80,7 +80,7 @@ class App {
     this.sees("connected", { id: game.id, name: game.name, session: game.session, max: game.maxPayload, tick: game.tickRate, time: game.serverTime });
   }
 
-  /** The room is joined: for the answer to `call`, or unasked. */
+  /** Reports a joined room: as the outcome of `call`, or without a request. */
   entered(room, call) {
     if (this.rooms.size < KEPT) this.rooms.set(room.name, room);
     this.sees("joined", { call, room: room.name, members: namesOf(room.members) });

@@ -11,11 +11,11 @@ import { Server } from "./server.js";
 import { DEADLINE, Driver } from "./run.js";
 import { encode, header, RELIABLE, REQUEST, RESPONSE } from "./wire.js";
 
-const LIMIT_MB = Number(process.env.PERIGEE_HOSTILE_LIMIT ?? 64); // over the memory before the attack
-const AT_ONCE = 3; // attacks, each with a driver of its own
+const LIMIT_MB = Number(process.env.PERIGEE_HOSTILE_LIMIT ?? 64); // MB above the memory before
+const AT_ONCE = 3; // attacks at a time, each with a driver of its own
 const SEEN = ["made", "connected", "closed", "failed", "pong", "joined"].join();
 
-/** Numbers by chance, below what is asked for, the same each time. */
+/** Returns a random number below a limit. Each run has the same numbers. */
 function chance(seed) {
   return (below) => {
     seed = (Math.imul(seed, 1103515245) + 12345) >>> 0;
@@ -69,16 +69,16 @@ const FLOODS = {
   "waits": (i) => lockstep("WAITING", { turn: i, slots: [1, 2, 3] }),
   "ends of matches": (i) => Buffer.concat([lockstep("START", { start: i }), lockstep("END", {})]),
 };
-/** How floods end that are not just taken. */
+/** The ends of floods that do not simply go on. */
 const ENDS = { "rooms": "Protocol" };
 const IS_LONG = process.argv.includes("--long");
-const BATCH = 512, BATCHES = IS_LONG ? 400 : 12; // of a flood's packets
+const BATCH = 512, BATCHES = IS_LONG ? 400 : 12; // packets in a batch, and batches in a flood
 
-/** Writes to a connection as fast as it takes. */
+/** Writes to a connection as fast as it accepts bytes. */
 async function pour(connection, bytes) {
   connection.send(bytes);
   const { socket } = connection;
-  await new Promise(setImmediate); // others have their turn
+  await new Promise(setImmediate); // lets other attacks run
   if (!socket.writableNeedDrain || socket.destroyed) return;
   const over = new AbortController();
   await Promise.race(["drain", "close"].map((name) => once(socket, name, over).catch(() => {})));
@@ -91,7 +91,7 @@ async function flood(connection, make, batches = BATCHES) {
   }
 }
 
-/** The same without reading anything, until 24 MB have been sent. */
+/** Does the same without reading, until 24 MB have been sent. */
 async function floodUnread(connection, make) {
   const bytes = Buffer.concat(Array.from({ length: 2 * BATCH }, (_, i) => make(i)));
   connection.socket.pause();
@@ -99,7 +99,7 @@ async function floodUnread(connection, make) {
   connection.socket.resume();
 }
 
-/** Control packets as they should be, which attacks falsify. */
+/** Valid control packets, which attacks falsify. */
 const RIGHT = [
   encode("WELCOME", {}), encode("JOINED", { members: { 9: "bob" } }), encode("LEFT", {}), encode("RELAYED", { room: 5, from: 9, data: "hi" }),
   encode("PEER_JOINED", { room: 5, id: 11, name: "dora" }), encode("PEER_LEFT", { room: 5, id: 9 }), encode("ERROR", { code: "Internal" }), encode("FAULT", { code: "No", value: 1 }),
@@ -116,10 +116,10 @@ const resized = (packet, size) => {
   bytes.writeUInt32LE(size, 8);
   return bytes;
 };
-/** Each of them with each length that is too short, and one that is too long. */
+/** Each valid packet with each length that is too short, and with one that is too long. */
 const LENGTHS = RIGHT.flatMap((packet) => Array.from({ length: Math.min(packet.length - 12, 30) + 2 }, (_, size) => [packet, size]));
 
-/** Attacks by name: what a server does to a client in a room, in a match; many connections each where that is said. */
+/** Attacks by name: what a server does to a client in a room and in a match, some over many connections. */
 const ATTACKS = {
   "noise in place of WELCOME": { early: true, times: 20, run: (connection, i) => connection.send(noise(chance(i + 1), 200)) },
   "noise": { times: 20, run: (connection, i) => connection.send(noise(chance(i + 1), 500)) },
@@ -207,7 +207,7 @@ function memoryOf({ pid }, field) {
   return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]) / 1024;
 }
 
-/** One connection of an attack; returns how it ended: "goes on", or the code. */
+/** Runs one connection of an attack; returns its end: "goes on", or the code. */
 async function strike(driver, client, { early, run }, i) {
   const server = new Server();
   const app = driver.app();
@@ -241,12 +241,12 @@ async function strike(driver, client, { early, run }, i) {
       await connection.packets.next("ENTER", DEADLINE);
       send("START", {});
     }
-    connection.packets.push = () => {}; // nobody looks at them
+    connection.packets.push = () => {}; // the attack does not look at packets
     await run(connection, i, sent);
     if (early) connection.finish();
     else await app.call("ping", { timeout: 4 });
     let seen = await next("the end");
-    // Half a packet is waited for, and ends with the connection.
+    // A client that waits for the rest of a packet ends with the connection.
     if (seen.event === "failed" && seen.call === "ping" && seen.code === "Timeout") {
       connection.finish();
       seen = await next("the end");
@@ -259,7 +259,7 @@ async function strike(driver, client, { early, run }, i) {
   }
 }
 
-/** All strikes of an attack; returns { ends, mb } or { problem }. */
+/** Runs all connections of an attack; returns { ends, mb } or { problem }. */
 async function attack(client, one) {
   const driver = await Driver.start(client);
   const ends = new Map();

@@ -12,9 +12,10 @@ import { Queue, Server } from "./server.js";
 import { encode, RELIABLE, REQUEST, RESPONSE } from "./wire.js";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
-export const DEADLINE = Number(process.env.PERIGEE_TEST_DEADLINE ?? 10); // seconds for what has to come
-const AT_ONCE = 8; // stories
-const HEAP = ["--max-old-space-size=48", "--max-semi-space-size=2"]; // MB: what a client keeps is seen, not what V8 likes
+export const DEADLINE = Number(process.env.PERIGEE_TEST_DEADLINE ?? 10); // seconds to wait for an expected event
+const AT_ONCE = 8; // stories that run at the same time
+// MB; a small heap, so that memory that a client keeps shows.
+const HEAP = ["--max-old-space-size=48", "--max-semi-space-size=2"];
 const DRIVERS = {
   c: [process.env.PERIGEE_STORY_DRIVER ?? "build/dev/tests/story_driver"],
   lua: [process.env.PERIGEE_STORY_LUA ?? "build/dev/tests/story_lua", path.join(HERE, "driver.lua")],
@@ -22,7 +23,7 @@ const DRIVERS = {
   ws: [process.execPath, ...HEAP, path.join(HERE, "driver.js"), "--websocket"],
 };
 
-/** The value of a text that a client in C hands on without reading it; undefined for what is no JSON. */
+/** Returns the value of a JSON text, which the client in C passes on unread; undefined if the text is not JSON. */
 function jsonOf(text) {
   try {
     return JSON.parse(text);
@@ -33,9 +34,9 @@ function jsonOf(text) {
 
 /** A client's driver: one process, for many applications at a time. */
 export class Driver {
-  #apps = new Map(); // number -> queue of what it sees
+  #apps = new Map(); // number -> queue of the application's events
   #count = 0;
-  #input; // a socket and no pipe, because programs in Wine cannot wait for a pipe and sockets at once
+  #input; // a socket instead of a pipe, because programs in Wine cannot wait for pipes and sockets at once
   errors = "";
 
   static async start(client) {
@@ -51,7 +52,7 @@ export class Driver {
 
   constructor(client, port) {
     const [program, ...args] = [...DRIVERS[client], port];
-    // A sanitizer's memory of what was freed is not the client's.
+    // Limits the freed memory that AddressSanitizer keeps, because it would count as the client's.
     const env = { ...process.env, ASAN_OPTIONS: `${process.env.ASAN_OPTIONS ?? ""}:quarantine_size_mb=4` };
     this.process = spawn(program, args, { env, stdio: ["ignore", "pipe", "pipe"] });
     this.process.stderr.on("data", (data) => { this.errors = (this.errors + data).slice(-4000); });
@@ -101,7 +102,7 @@ const hexOf = (data) => (/^0x/.test(data) ? data.slice(2) : Buffer.from(String(d
 const DATA = new Set(["data"]); // travels to and from drivers as hexadecimal digits
 const readable = { entries: (entries) => entries.map(([slot, kind, data]) => [slot, kind, hexOf(data ?? "")]) };
 
-/** One story, told to one client. */
+/** One story with one client. */
 class Telling {
   #requests = {};
   #calls = 0;
@@ -198,7 +199,7 @@ class Telling {
     await this.app.call("pass", { seconds: name });
   }
 
-  /** A ping and its answer: whatever was sent before has been taken by then. */
+  /** Sends a ping and waits for its answer. By then, the client has handled everything sent before. */
   async quiet() {
     await this.app.call("ping");
     compare({ event: "pong" }, await this.app.events.next("pong", DEADLINE));
@@ -255,7 +256,8 @@ async function tellAll(client, stories) {
   };
   const begun = performance.now();
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  waiting.push(...stories.filter((story) => story.letsTimePass)); // of all applications of a driver
+  // Because time passes for all applications of a driver.
+  waiting.push(...stories.filter((story) => story.letsTimePass));
   await worker();
   const code = await driver.end();
   if (code !== 0 || driver.errors) failures.push(`${client}: the driver ended with ${code}: ${driver.errors}`);

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import net from "node:net";
 import { encode, split } from "./wire.js";
 
-/** Values that are awaited one by one. */
+/** A queue of values that a reader awaits one by one. */
 export class Queue {
   values = [];
   waiting = null;
@@ -13,7 +13,7 @@ export class Queue {
     this.waiting?.();
   }
 
-  /** The next value; fails when none comes within `seconds`. */
+  /** Returns the next value; fails if none comes within `seconds`. */
   async next(what, seconds) {
     if (this.values.length === 0) {
       await new Promise((resolve, reject) => {
@@ -28,7 +28,7 @@ export class Queue {
 
 const WEBSOCKET_GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/** The bytes of a binary message of WebSockets. */
+/** Returns the bytes of a binary WebSocket message. */
 function messageOf(bytes) {
   const size = bytes.length;
   const head = size < 126 ? Buffer.of(0x82, size) : size < 65536 ? Buffer.of(0x82, 126, size >> 8, size & 255)
@@ -36,7 +36,7 @@ function messageOf(bytes) {
   return Buffer.concat([head, bytes]);
 }
 
-/** One connection, from the server's side. Pings are answered and ACKs counted by themselves. */
+/** One connection, from the server's side. Answers pings and counts ACKs by itself. */
 export class Connection {
   packets = new Queue(); // all but pings and ACKs; { packet: "end" } is the last
   acks = new Queue();
@@ -95,7 +95,7 @@ export class Connection {
     return true;
   }
 
-  /** The next whole frame of the client, unmasked. */
+  /** Returns the next whole frame of the client, unmasked. */
   #frame() {
     const bytes = this.#unread;
     if (bytes.length < 2) return null;
@@ -116,12 +116,12 @@ export class Connection {
     this.send(encode("PONG", { value: packet.value, priority: 0, extra: this.pongExtra }));
   }
 
-  /** Sends bytes: a message of their own where that is how bytes travel. */
+  /** Sends bytes; over a WebSocket, as one message. */
   send(bytes) {
     if (!this.socket.destroyed) this.socket.write(this.#isWebSocket ? messageOf(bytes) : bytes);
   }
 
-  /** Drops packets of this name, those that have come among them. */
+  /** Drops packets of this name, including those that have already come. */
   ignore(name) {
     this.#ignored = name;
     this.packets.values = this.packets.values.filter(({ packet }) => packet !== name);
@@ -159,7 +159,7 @@ export class Server {
     }));
   }
 
-  /** Connections that come from now on are refused, until it listens again. */
+  /** Refuses new connections until it listens again. */
   stop() { this.#server.close(); }
 
   listen() { return this.#listen(this.port); }

@@ -13,8 +13,9 @@
 //   differs js: the reason                 this client does something else; its own steps begin with its name:
 //   js: sees left room=arena               a step for these clients alone ("c lua: ..."; "-js: ...": for all others)
 //
-// The fields that a step names are compared, others are not. Values are JSON, or texts without quotes;
-// data are texts, or bytes as 0x00ff; x*300 is a text of 300 times x. `as=x` names a request for a later `answer=x`.
+// Only the fields that a step names are compared. Values are JSON, or texts without quotes; data
+// are texts, or bytes as 0x00ff; x*300 is a text of 300 times x. `as=x` names a request for a later
+// `answer=x`.
 import { readdirSync, readFileSync } from "node:fs";
 import { fieldsOf, valueOf } from "./wire.js";
 
@@ -30,7 +31,7 @@ const CALLS = {
 };
 const FLAGS = new Set(["reliable", "unreliable", "request", "response", "answer", "eventually"]);
 
-/** The words of a line: `[null, value]`, or `[key, value]`. */
+/** Returns the words of a line, each as `[null, value]`, or `[key, value]`. */
 function wordsOf(line) {
   const words = [];
   let rest = line;
@@ -52,7 +53,7 @@ function wordsOf(line) {
   return words;
 }
 
-/** { kind, name, fields } of a line. */
+/** Returns { kind, name, fields } of a line. */
 function stepOf(line, where) {
   const [kind, name = ""] = line.split(/\s+/, 2);
   const fields = {};
@@ -70,10 +71,10 @@ function stepOf(line, where) {
   return { kind, name, fields: rest, times, where, line };
 }
 
-/** Whether "c lua:" or "-js:" in front of a step names the client. */
+/** Returns whether a step is for the client: its prefix "c lua:" or "-js:" decides. */
 const isFor = (prefix, client) => (prefix[0] === "-" ? !prefix.slice(1).split(" ").includes(client) : prefix.split(" ").includes(client));
 
-/** All stories: { title, file, steps(client) }. */
+/** Returns all stories as { title, file, steps(client) }. */
 export function readStories(folder) {
   const macros = new Map(), stories = [];
   for (const file of readdirSync(folder).filter((name) => name.endsWith(".story")).sort()) {

@@ -1,4 +1,4 @@
-// Packets by name, written from docs/protocol.md: what stories send, and what they get.
+// Packets by name, written from docs/protocol.md: the packets that stories send and expect.
 
 export const RELIABLE = 1, REQUEST = 2, RESPONSE = 4;
 
@@ -78,7 +78,7 @@ const counted = (count) => ({
   write: (text) => { const bytes = bytesOf(text); return Buffer.concat([count.write(bytes.length), bytes]); },
   read: (r) => r.take(count.read(r)).toString(),
 });
-/** Bytes that are all the same are written as their number. */
+/** If all bytes are equal, a story writes them as one number. */
 const filled = (size) => ({
   write: (value) => (typeof value === "number" ? Buffer.alloc(size, value) : bytesOf(value)),
   read: (r) => { const bytes = r.take(size); return bytes.every((byte) => byte === bytes[0]) ? bytes[0] : bytes.toString("hex"); },
@@ -125,14 +125,14 @@ const LAYOUTS = new Map(Object.entries(PACKETS).map(([name, [channel, type, fiel
   }),
 }]));
 
-/** The names of a packet's fields, which words without a name stand for. */
+/** Returns the names of a packet's fields, in the order of words without a name. */
 export const fieldsOf = (name) => (name === "PACKET" ? ["channel", "number", "data"] : LAYOUTS.get(name).fields.map(({ key }) => key));
 
 export function header({ channel = 0, type, priority = 2, flags = 0, ref = 0, length = 0 }) {
   return Buffer.concat([u16.write(channel), u16.write(type), u8.write(priority), u8.write(flags), u16.write(ref), u32.write(length)]);
 }
 
-/** The bytes of a packet. `extra` follows the fields, `cut` is the length of what is left of the payload. */
+/** Returns the bytes of a packet. `extra` is appended to the fields, and `cut` shortens the payload to that length. */
 export function encode(name, given, { flags = 0, ref = 0 } = {}) {
   let channel, type, payload;
   if (name === "PACKET") {
@@ -158,7 +158,7 @@ export function encode(name, given, { flags = 0, ref = 0 } = {}) {
   return Buffer.concat([header({ channel, type, priority, flags, ref, length: payload.length }), payload]);
 }
 
-/** The whole packets of a stream's bytes, and the bytes that are left. */
+/** Returns the whole packets in a stream's bytes, and the remaining bytes. */
 export function split(bytes) {
   const packets = [];
   while (bytes.length >= 12 && bytes.length >= 12 + bytes.readUInt32LE(8)) {

@@ -1,16 +1,17 @@
-// A wide area network between two hosts on one machine, for tests: two network namespaces
-// with a TUN device each, and between the devices loss, duplication, delay, reordering
-// and a line of limited rate. The kernels that tests run on often have no netem.
+// A wide area network between two hosts on one machine, for tests: two network
+// namespaces with a TUN device each. Between the devices, it simulates loss,
+// duplication, delay, reordering and a limited rate. It replaces netem, which the
+// kernels of test machines often lack.
 //
 //   wan_emulator [--loss %] [--duplicate %] [--reorder %] [--delay MS] [--jitter MS]
 //                [--rate KBIT] [--queue BYTES] [--seed N]
 //
 // Prints the paths of the namespaces, for nsenter --net=..., and ends when its standard
-// input ends. Both directions are alike, and each packet is handled by itself:
+// input ends. Both directions have the same rules for each packet:
 // - the line sends `rate` kbit/s (0: no limit), and at most `queue` bytes wait for it;
-// - then a packet is lost, or is sent on once or twice;
-// - it takes `delay` one way, give or take a `jitter` that drifts from one end to the
-//   other, so that packets keep their order; but those `reorder` takes theirs at random.
+// - then a packet is lost, or sent once or twice;
+// - it arrives after `delay`, plus a deviation of at most `jitter`. The deviation
+//   changes slowly, so they keep their order; a share of `reorder` gets a random one.
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -69,7 +70,7 @@ static Line lines[SIDES];
 
 static void give_up(const char *what) { fail("%s: %s", what, strerror(errno)); }
 
-// --- Chance ---
+// --- Random numbers ---
 
 // splitmix64, by Sebastiano Vigna.
 static uint64_t random_bits(void) {
@@ -90,7 +91,7 @@ static int64_t random_span(uint64_t span) {
 
 static uint64_t clock_us(void) { return clock_ns() / 1000; }
 
-// --- The way ---
+// --- The network ---
 
 static bool is_before(const Waiting *a, const Waiting *b) {
   return a->due_us != b->due_us ? a->due_us < b->due_us : a->number < b->number;

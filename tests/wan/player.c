@@ -2,12 +2,13 @@
 //
 //   wan_player ADDRESS tcp|attached|udp NAME TURNS FILE [SEAT] [FLIP]
 //
-// Presses a key every fourth turn or so, at times that have nothing to do with the turns, and writes the
-// hash of its state after each turn to FILE. SEAT ("-": none) is that of a player before; in turn FLIP a
-// bit of the state flips. tests/wan/player.mjs is the same in JavaScript.
+// Presses a key every fourth turn or so, at random times within a turn, and writes the
+// hash of its state after each turn to FILE. SEAT ("-": none) is the seat of an earlier
+// player. In turn FLIP, a bit of the state flips. tests/wan/player.mjs is the same in
+// JavaScript.
 //
-// Prints `match HOW SLOT TURN SEAT` each time it begins, `pace SPEED`, `resumed`, `lost` and `ended`, and figures
-// (name=value) after turn TURNS.
+// Prints `match HOW SLOT TURN SEAT` at each beginning of a match, `pace SPEED`,
+// `resumed`, `lost` and `ended`, and figures (name=value) after turn TURNS.
 #include <inttypes.h>
 #include <perigee.h>
 #include <stdarg.h>
@@ -23,7 +24,7 @@ enum { PRESSES_MAX = 1 << 16, PATIENCE_S = 30, WARM_TURNS = 20 };
 
 typedef struct Press {
   uint64_t at_us;
-  uint32_t latency_us;  // time until its turn came; 0: its turn has not come
+  uint32_t latency_us;  // time until the turn of the input came; 0: it has not come
   uint8_t delay;        // input delay at that moment
 } Press;
 
@@ -63,7 +64,7 @@ static void take_own(const PerigeeEntry *entry) {
   if (entry->kind == PERIGEE_INPUT_MISSING) me.missing++;
   if (entry->kind != PERIGEE_INPUT || entry->size != sizeof number) return;
   memcpy(&number, entry->data, sizeof number);
-  // Inputs that an earlier player with this slot had under way are lost.
+  // Inputs of an earlier player with this slot that were under way are lost.
   if (number >= me.pressed || me.presses[number].latency_us != 0) return;
   me.presses[number].latency_us = (uint32_t)(now_us() - me.presses[number].at_us);
   me.landed++;

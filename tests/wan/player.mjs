@@ -16,7 +16,7 @@ function mix(bytes) {
 
 const u32 = (value) => new Uint8Array(Uint32Array.of(value).buffer);
 
-/** As the bytes of the entry are on the wire. */
+/** The same as the bytes of the entry on the wire. */
 function bytesOf({ kind, id, name: who, data }) {
   return kind === "joined" ? Buffer.concat([u32(id), Buffer.from(who)]) : data;
 }

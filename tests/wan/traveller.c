@@ -112,7 +112,7 @@ static void send_due(PerigeeClient *client, const Story *story) {
     if (!send_one(client, true, story->reliable_size)) break;
 }
 
-// --- Telling ---
+// --- Printing ---
 
 static int compare(const void *a, const void *b) {
   uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
@@ -136,7 +136,7 @@ static void print_tally(const char *name, Tally *tally, double seconds) {
          part_ms(tally, 0.99), name, part_ms(tally, 1));
 }
 
-// --- The way ---
+// --- Connecting ---
 
 static PerigeeClient *connect_to(const char *address, const char *transport,
                                  const char *name) {

@@ -1,4 +1,5 @@
-// As much of cmocka as the tests of the C client use: Debian has none for Windows.
+// The part of cmocka that the tests of the C client use, because Debian has no cmocka
+// for Windows.
 #pragma once
 
 #include <stddef.h>
@@ -31,7 +32,7 @@ struct CMUnitTest {
 /// Runs the tests one after the other; returns the number of those that fail.
 int run_tests(const struct CMUnitTest *tests, size_t count);
 
-/// Ends the test that runs.
+/// Ends the running test.
 __attribute__((noreturn, format(gnu_printf, 3, 4))) void end_test(const char *file,
                                                                   int line,
                                                                   const char *format,

@@ -2,7 +2,7 @@
 
 local ffi = require "ffi"
 
--- Lines end as they do elsewhere, because the tests compare them.
+-- Keeps the ends of lines as they are elsewhere, because the tests compare lines.
 ffi.cdef "int _setmode(int fd, int mode);"
 local BINARY = 0x8000
 for fd = 1, 2 do ffi.C._setmode(fd, BINARY) end

@@ -1,5 +1,5 @@
---- Replaces luv, which Debian does not have for Windows, for `perigee connect` in a pipe and
---- tests/stories/driver.lua. Like luv on Windows it has no descriptor of its loop.
+--- Replaces luv, which Debian does not have for Windows, for `perigee connect` in a pipe and for
+--- tests/stories/driver.lua. Like luv on Windows, it has no descriptor of its loop.
 
 local ffi = require "ffi"
 
@@ -19,8 +19,8 @@ local buffer = ffi.new("uint8_t[?]", SIZE)
 
 local uv = { constants = {} }
 
-local reader -- what takes the input, called with an error and bytes, or nil at the end
-local take -- returns the bytes that have come, and whether no more will
+local reader -- callback for input: an error and bytes, or nil at the end
+local take -- function that returns the received bytes, and whether the input has ended
 local signal = { unref = function() end, close = function() end }
 
 local pipe = {
@@ -32,7 +32,7 @@ local pipe = {
 }
 
 
---- Connects to a port of this machine; the bytes that come from there are the input.
+--- Connects to a port of this machine, and reads the input from there.
 function pipe.connect(_, _, port, fn)
   winsock.WSAStartup(VERSION, ffi.new "uint8_t[512]")
   local address = ffi.new("uint8_t[16]", { INET, 0, math.floor(port / 256), port % 256, 127, 0, 0, 1 })

@@ -1,5 +1,5 @@
-// As much of POSIX sockets as the tests of the C client use, on those of Windows. All sockets of the
-// tests are such as never wait.
+// The part of POSIX sockets that the tests of the C client use, implemented with
+// Windows sockets. The tests' sockets never block.
 #pragma once
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-// Five failures a minute for a name and for an address; tries that run at the same time
-// count as well; a success counts for nothing.
+// At most five failures a minute are allowed, for a name and for an address. Attempts
+// that have not ended yet count as failures, and a success does not count.
 #include "account/guesses.h"
 
 #include <setjmp.h>
@@ -49,7 +49,7 @@ static void test_a_success_does_not_count(void **state) {
     assert_int_equal(guesses_begin(guesses, text_from("ada"), address(1), i), 0);
     guesses_forgive(guesses, text_from("ada"), address(1), i);
   }
-  // A success of one's own account does not clear the failures with others.
+  // A success with the attacker's own account does not clear its failures with others.
   for (uint64_t i = 0; i < GUESSES_MAX - 1; i++)
     assert_int_equal(guesses_begin(guesses, text_from("bob"), address(1), i), 0);
   assert_int_equal(guesses_begin(guesses, text_from("ada"), address(1), 9), 0);

@@ -23,7 +23,7 @@ enum { NOW = 1700000000, TEXT_SIZE = 16384 };
 #define GOOD "\"iss\":\"https://id\",\"aud\":\"game\",\"sub\":\"ada\""
 #define GOOD_TIME ",\"exp\":1700000100"
 
-// One key of each type, its PEM, and the set of all.
+// One key of each type, its PEM, and the set of all keys.
 typedef struct World {
   EVP_PKEY *ed, *ec, *rsa;
   char ed_pem[1024], ec_pem[1024], rsa_pem[1024], all_pem[4096];
@@ -131,7 +131,8 @@ static size_t sign_with(EVP_PKEY *key, const char *input, uint8_t *bytes,
   return 64;
 }
 
-// Makes a token. Without a key, HMAC with `secret` signs it; without either, nothing.
+// Makes a token that `key` signs. If `key` is NULL, HMAC with `secret` signs it. If
+// both are NULL, the signature is empty.
 static const char *make(EVP_PKEY *key, const char *secret, const char *header,
                         const char *payload) {
   static char token[TEXT_SIZE];
@@ -375,7 +376,8 @@ static void test_es256_signatures_have_64_bytes(void **state) {
   char *signature = strrchr(token, '.') + 1;
   char zeros[128];
   uint8_t bytes[64] = {0};
-  put64(zeros, sizeof zeros, bytes, sizeof bytes);  // r = s = 0
+  // Both halves of the signature are 0.
+  put64(zeros, sizeof zeros, bytes, sizeof bytes);
   strcpy(signature, zeros);
   assert_refused(check(world, token), "is not signed");
   signature[0] = '\0';

@@ -1,5 +1,5 @@
-// Passwords are hashed beside the loop, two at a time; unknown names cost what known ones
-// do; the queue is bounded.
+// Threads hash passwords, two at a time, beside the loop. A check takes the same time
+// for known and for unknown names. The queue is bounded.
 #include "account/password.h"
 
 #include "../os/loop_world.h"
@@ -112,7 +112,7 @@ static void test_the_queue_is_bounded(void **state) {
   assert_false(passwords_check(world.passwords, 99, text_from(PASSWORD), (Text){0}));
   assert_false(passwords_hash(world.passwords, 99, text_from(PASSWORD)));
   await(&world, 3);
-  close_passwords(&world);  // the others are dropped
+  close_passwords(&world);  // drops the others
 }
 
 static void test_a_simulation_has_no_threads(void **state) {

@@ -1,5 +1,5 @@
-// A token gives back its claims, and any other text is no token: with a bit flipped, cut,
-// longer, in another encoding, or signed by another key.
+// A valid token returns its claims. A text is no token if a bit is flipped, if it is
+// cut or longer, if its encoding is another one, or if another key has signed it.
 #include "account/token.h"
 
 #include <setjmp.h>

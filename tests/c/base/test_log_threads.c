@@ -110,7 +110,7 @@ static void lines_are_whole_and_in_each_threads_order(void **state) {
   for (int i = 0; i < WRITERS; i++) assert_int_equal(next[i], LINES);
 }
 
-// --- What is set ---
+// --- Kept lines and versions ---
 
 static void *write_and_read_kept(void *data) {
   LogLine line;
@@ -170,7 +170,7 @@ static void what_is_set_meanwhile_belongs_together(void **state) {
   log_ring_deinit(&ring);
 }
 
-// --- A reader who does not read ---
+// --- A reader that does not read ---
 
 static void *write_unheard(void *data) {
   (void)data;

@@ -1,4 +1,4 @@
-// UTF-8, names and slips of the fingers.
+// UTF-8, names, and suggestions for misspelt words.
 #include "base/text.h"
 
 #include <setjmp.h>

@@ -95,7 +95,7 @@ static void receive(FakePeer *peer) {
   }
 }
 
-// --- Driving both ---
+// --- Driving the server and the client ---
 
 // Drives the client once. Waits for the descriptors of both the server and the client.
 static void turn(FakeServer *server) {

@@ -17,7 +17,7 @@
 
 #include "client/live.h"
 
-// --- What the server is for ---
+// --- Connections and messages ---
 
 static void connects_joins_talks_and_leaves(void **state) {
   (void)state;

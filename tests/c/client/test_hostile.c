@@ -12,7 +12,7 @@
 
 static FakeServer server;
 
-// --- Broken ---
+// --- Broken servers ---
 
 static void a_host_that_cannot_be_found_is_named(void **state) {
   (void)state;
@@ -27,7 +27,7 @@ static void a_host_that_cannot_be_found_is_named(void **state) {
   assert_memory_equal("cannot find the host xxx", event->text, 24);
 }
 
-// --- Ill-meaning: nothing grows without end ---
+// --- Hostile servers: no memory grows without limit ---
 
 static int send_much(void) {
   static const uint8_t MUCH[60000];
@@ -86,7 +86,7 @@ static void expect_end(const char *text) {
   assert_string_equal(text, event->text);
 }
 
-// --- Matches that cannot be ---
+// --- Impossible matches ---
 
 static const char NO_MATCH[] =
     "the server sent a packet of lockstep that cannot be read";

@@ -12,7 +12,7 @@
 
 static FakeServer server;
 
-// --- Messages and questions ---
+// --- Messages and requests ---
 
 static void sends_messages(void **state) {
   (void)state;

@@ -113,7 +113,7 @@ static void slow_client_that_is_closed_is_gone_when_it_has_read_all(void **state
   Out out = {.parts = {bytes}, .sizes = {NET_OUTBUF_BYTES}};
   for (int i = 0; i < 64; i++) net_write(world.net, world.ids[index], &out);
   net_close(world.net, world.ids[index]);
-  assert_int_equal(world.dropped, 0);  // and none will be reported later
+  assert_int_equal(world.dropped, 0);  // nor reported later
   while (hear(&world, world.sockets[index], bytes, NET_OUTBUF_BYTES) > 0) continue;
   close(world.sockets[index]);
   world.sockets[index] = -1;

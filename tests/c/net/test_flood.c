@@ -133,7 +133,7 @@ static void many_stalled_readers_are_held_to_little(void **state) {
   fill(&world, one, NET_BACKLOG_BYTES / 2);
   size_t waiting = conn_of(&world, one)->out.backlog->bytes;
   assert_int_equal(world.net->totals->backlog_bytes, waiting);
-  // As if many more bytes waited.
+  // Adds to the total, as if other connections had many more waiting bytes.
   world.net->totals->backlog_bytes += NET_BACKLOG_TOTAL;
   fill(&world, other, NET_BACKLOG_BYTES);
   assert_in_range(conn_of(&world, other)->out.backlog->bytes, 1, NET_BACKLOG_SHARE);
@@ -189,7 +189,7 @@ static void the_refused_do_not_use_up_the_descriptors(void **state) {
 }
 
 int main(void) {
-  signal(SIGPIPE, SIG_IGN);  // because the program ignores it, too
+  signal(SIGPIPE, SIG_IGN);  // as the program does
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_flood_is_taken_in_shares),
       cmocka_unit_test(requests_wait_for_the_turn_when_their_answers_are_large),

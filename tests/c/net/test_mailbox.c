@@ -49,7 +49,7 @@ static int tear_down(void **state) {
   return 0;
 }
 
-// The calls of these tests use Ends as their Net, and carry text.
+// In these tests, each call gets Ends as its Net, and its body is text.
 static void run_text(Net *net, const void *body) {
   Ends *ends = (Ends *)net;
   assert_int_equal((uintptr_t)body % 8, 0);

@@ -79,7 +79,7 @@ static int count_write(Transport *transport, uint8_t *bytes, size_t size) {
     const uint8_t *found = memmem(bytes, size, "critical", 8);
     if (found) {
       watch.bytes_of_critical = 8;
-      // Comes before everything that waits.
+      // The critical message comes before all waiting messages.
       assert_in_range(found - bytes, 0,
                       conn->protocol == &WEBSOCKET ? WS_HEADER_MAX : 0);
     } else {
@@ -325,7 +325,7 @@ static void flood_delays_by_one_write(Kind kind) {
     turn(&world);
   }
   assert_int_equal(watch.bytes_of_critical, 8);
-  // Only the piece that was already being written.
+  // Only the piece whose write had already begun comes before it.
   assert_int_equal(watch.chunks_before, 0);
   unwatch_all(&world);
   struct linger now = {1, 0};
@@ -342,7 +342,7 @@ static void a_flood_delays_a_critical_message_by_one_write(void **state) {
 }
 
 int main(void) {
-  signal(SIGPIPE, SIG_IGN);  // because the program ignores it, too
+  signal(SIGPIPE, SIG_IGN);  // as the program does
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_flush_is_one_write_for_each_member),
       cmocka_unit_test(iterations_between_flushes_share_a_write),

@@ -30,7 +30,7 @@ static inline bool loop_world_on_end(void *data) {
   return false;
 }
 
-/// Handles on this loop do not keep it running.
+/// Makes the loop, whose open handles do not keep it running, and the folder.
 static inline void loop_world_init(LoopWorld *world) {
   *world = (LoopWorld){0};
   world->loop = &world->own;
@@ -59,15 +59,15 @@ static inline void loop_world_turn_once(LoopWorld *world) {
   Loop *loop = world->loop;
   uv_update_time(&loop->uv);
   loop_set_timer(loop, &wake, TURN_MS, loop_world_on_wake, NULL);
-  uv_run(&loop->uv, UV_RUN_NOWAIT);  // arms the clock
-  // On a busy machine, the timer may have been due already. Then nothing else might end
-  // the wait.
+  uv_run(&loop->uv, UV_RUN_NOWAIT);  // starts the loop's timer
+  // On a busy machine, this call may already have handled the timer. Then nothing might
+  // end another wait.
   if (timers_is_set(&wake)) uv_run(&loop->uv, UV_RUN_ONCE);
   timers_stop(&loop->timers, &wake);
 }
 
-// The environment variable that the build also sets for specs: how much longer things
-// may take.
+// Returns the deadline of a wait. The environment variable is also set for specs: the
+// seconds that a slow build may need.
 static inline uint64_t loop_world_deadline_us(void) {
   const char *seconds = getenv("PERIGEE_TEST_DEADLINE");
   return uv_hrtime() / 1000 +

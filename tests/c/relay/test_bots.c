@@ -172,7 +172,7 @@ static void bots_end_with_a_room_without_players(void **state) {
   expect_no_events(world);
   assert_null(relay_room(world->relay, duel));
   uint32_t lobby = create(world, "lobby");
-  // Max_bots counts the bots that exist now.
+  // The setting max_bots limits the bots that exist now.
   for (int i = 0; i < 4; i++) add(world, lobby, 0);
 }
 

@@ -198,7 +198,7 @@ static void reload(Storm *storm) {
   script(storm->world, choose(storm, 1 << 12), &duel);
 }
 
-// --- What has to hold ---
+// --- Checks ---
 
 static void check_room(World *world, const Room *room) {
   uint32_t members = 0;

@@ -13,8 +13,9 @@ typedef struct World {
   Relay *relay;
   SessionLimits session_limits;
   RelayLimits limits;
-  bool is_stale;                        // whether own events are outdated
-  uint32_t taken, executed, discarded;  // id (or `a`) of the last own event or command
+  // Whether the relay should drop own events as outdated.
+  bool is_stale;
+  uint32_t taken, executed, discarded;  // ids (or `a`) of the last own event or command
   size_t live;                          // allocations before the world was made
 } World;
 

@@ -133,7 +133,7 @@ static void a_full_window_ends_in_slow_consumer(void **state) {
     assert_int_equal(world->disconnects, suspended);
     send_reliable(world, ticket.peer, "x");
     send_reliable(world, ticket.peer, "x");
-    // Not while the sender still sends.
+    // No disconnect happens within the call that sends.
     assert_int_equal(world->disconnects, suspended);
     fake_advance(world->net, 1);
     assert_int_equal(world->disconnects, 1 + suspended);
@@ -150,7 +150,7 @@ static void who_is_about_to_end_is_not_resumed(void **state) {
   fake_end(world->net, enter(world, &ticket), CODE_RESET);
   for (int i = 0; i <= RELIABLE_WINDOW; i++) send_reliable(world, ticket.peer, "x");
   expect_stranger(world, &ticket);
-  // The stranger's BYE is the other disconnect.
+  // The other disconnect is that of the stranger, by its BYE.
   assert_int_equal(world->disconnects, 2);
 }
 

@@ -1,4 +1,4 @@
-// A proxy before PostgreSQL's socket, which can become silent and cut connections.
+// A proxy before PostgreSQL's socket, which can stop passing bytes and cut connections.
 #pragma once
 
 #include <errno.h>
@@ -15,13 +15,14 @@ enum { PROXY_LINES = 16, PROXY_TURN_MS = 2, PROXY_BYTES = 65536 };
 
 typedef enum ProxyMode {
   PROXY_PASS,
-  PROXY_NO_ANSWERS,  // what PostgreSQL answers is lost
-  PROXY_SILENT,      // nothing passes
-  PROXY_CUT,         // all connections end, and new ones too
+  PROXY_NO_ANSWERS,  // loses PostgreSQL's answers
+  PROXY_SILENT,      // passes no bytes
+  PROXY_CUT,         // ends all connections, new ones too
 } ProxyMode;
 
 typedef struct CuttingProxy {
-  char folder[POSTGRES_PLACE_SIZE];  // the place's `host`
+  // Folder of the proxy's socket, the `host` of the place.
+  char folder[POSTGRES_PLACE_SIZE];
   struct sockaddr_un server;
   int fd;
   int lines[PROXY_LINES][2];  // client and server; 0: free
@@ -55,7 +56,7 @@ static inline void cutting_proxy_cut(int *line) {
   line[0] = line[1] = 0;
 }
 
-// Passes what has come from one side. Returns false at the end of the connection.
+// Passes the bytes that one side has sent. Returns false at the end of the connection.
 static inline bool cutting_proxy_pass(CuttingProxy *proxy, const int *line, int side) {
   char bytes[PROXY_BYTES];
   ssize_t size = recv(line[side], bytes, sizeof bytes, MSG_DONTWAIT);

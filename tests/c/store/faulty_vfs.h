@@ -9,7 +9,7 @@ typedef struct FaultyVfs {
   bool is_full;         // writes fail
   int failing_syncs;    // number of syncs that fail; negative: all
   int syncs;            // number of syncs that have succeeded
-  sqlite3_vfs *system;  // what does the work
+  sqlite3_vfs *system;  // file system that does the work
   sqlite3_vfs own;
   sqlite3_io_methods methods;
 } FaultyVfs;
@@ -18,7 +18,7 @@ static FaultyVfs faulty;
 
 typedef struct FaultyFile {
   sqlite3_file base;
-  sqlite3_file *real;  // behind this struct
+  sqlite3_file *real;  // its memory follows this struct
 } FaultyFile;
 
 static inline sqlite3_file *real_of(sqlite3_file *file) {

@@ -1,4 +1,4 @@
-// All back ends do these alike: units, versions, finds and scans.
+// All back ends behave alike: units, versions, finds and scans.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,9 +32,9 @@ typedef struct World {
   const BackendOps *ops;
   Backend *backend;
   StoreFault fault;
-  char names[NAMES_SIZE];  // ids that a find gave, with spaces
+  char names[NAMES_SIZE];  // ids that a find returned, with spaces between them
   Buf cursor;
-  uint32_t most;  // rows that on_row takes
+  uint32_t most;  // number of rows after which on_row stops
   uint32_t rows;
 } World;
 

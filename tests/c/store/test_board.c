@@ -1,4 +1,4 @@
-// Leaderboards: random scores, beside a plain sorted list that does the same.
+// Leaderboards get random scores and must agree with a plain sorted list.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,8 +16,8 @@
 enum {
   STEPS = 10000 / SLOWNESS,
   STEPS_OF_A_COMMIT = 100,
-  IDS = 3000,    // several blocks of a board
-  SCORES = 400,  // so that many are tied
+  IDS = 3000,    // enough for several blocks of a board
+  SCORES = 400,  // so few that many entries are tied
   PERIODS = 2,
   ID_SIZE = 16,
 };
@@ -52,7 +52,7 @@ static Text id_text(char *room, uint32_t id) {
   return text_from(room);
 }
 
-// --- The plain list ---
+// --- The plain sorted list ---
 
 static bool is_before(const Board *board, const Row *a, const Row *b) {
   if (a->score != b->score)

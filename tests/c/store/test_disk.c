@@ -1,5 +1,6 @@
-// SQLite on a disk that fails: nothing acknowledged is lost, the rest is reported, and the
-// store works again when the disk does. A crash is played by a copy of the files.
+// SQLite on a disk that fails: no acknowledged write is lost, other failures are
+// reported, and the store works again when the disk does. A copy of the files simulates
+// a crash.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -165,7 +166,7 @@ static void test_a_unit_is_written_after_a_failed_sync(void **state) {
   World *world = *state;
   put(world, 1, "ada", "1");
   after(world, 0);
-  faulty.failing_syncs = 2;  // of the commit, and of the first attempt to settle it
+  faulty.failing_syncs = 2;  // one of the commit, one of the first attempt to settle it
   put(world, 0, "bob", "2");
   put(world, 2, "cid", "3");
   assert_string_equal(after(world, 0), "");
@@ -220,7 +221,7 @@ static void test_every_commit_is_synced(void **state) {
   }
 }
 
-// Overwrites a page that has documents; others stay.
+// Overwrites one page that contains documents; other pages stay as they are.
 static void damage(const char *path) {
   FILE *file = fopen(path, "r+");
   fseek(file, 0, SEEK_END);

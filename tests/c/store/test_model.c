@@ -1,4 +1,5 @@
-// SQLite and memory agree: random units, finds, counts and pages give the same on both.
+// SQLite and memory agree: random units, finds, counts and pages have the same results
+// on both.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +32,7 @@ static const char *const VALUES[] = {
 typedef struct World {
   const BackendOps *ops[BACK_ENDS];
   Backend *backends[BACK_ENDS];
-  int64_t versions[BACK_ENDS][IDS];  // versions that the units have given
+  int64_t versions[BACK_ENDS][IDS];  // versions of the applied units
 } World;
 
 static uint32_t below(uint32_t limit) { return (uint32_t)rand() % limit; }
@@ -40,7 +41,7 @@ static const char *any_value(void) {
   return VALUES[below(sizeof VALUES / sizeof *VALUES)];
 }
 
-// A unit of up to three steps, whose checks are sometimes wrong.
+// Applies a random unit of up to three steps; its checks are sometimes wrong.
 static void apply_unit(World *world) {
   char texts[3][TEXT_SIZE], ids[3][8];
   StoreCode codes[BACK_ENDS];
@@ -84,7 +85,7 @@ static StoreValue any_bound(Buf *text) {
   return value;
 }
 
-// Compares what both give; returns the cursor of the page.
+// Compares a page of both back ends; returns its cursor.
 static Text find(World *world, const StoreQuery *query, Request *requests[BACK_ENDS]) {
   for (int k = 0; k < BACK_ENDS; k++) {
     requests[k] = mem_zalloc(sizeof **requests);

@@ -1,5 +1,6 @@
-// PostgreSQL as it fails: it refuses, starts late, restarts, falls silent, and loses answers.
-// Nothing that was acknowledged is missing, and nothing is written twice.
+// Failures of PostgreSQL: it refuses connections, starts late, restarts, stops
+// answering, and its answers are lost. No acknowledged write is missing, and none is
+// written twice.
 #include "../os/loop_world.h"
 #include "cutting_proxy.h"
 #include "os/worker.h"
@@ -264,7 +265,8 @@ static void test_goes_on_after_a_restart(void **state) {
   tear_down(&world);
 }
 
-// The answer to COMMIT is lost: a second attempt would write another version.
+// The answer to COMMIT is lost. If the store wrote the document again, it would have
+// another version.
 static void test_a_commit_whose_answer_is_lost_counts_once(void **state) {
   (void)state;
   World world;
@@ -315,7 +317,7 @@ static void test_a_transaction_that_is_cut_off_is_repeated(void **state) {
   tear_down(&world);
 }
 
-// Each document is created once: a second time would be a conflict.
+// The test creates each document once, so a second write of it would be a conflict.
 static void test_a_line_that_is_cut_often_loses_nothing(void **state) {
   (void)state;
   enum { ROUNDS = 8, CREATED = 20, ID_SIZE = 16 };
@@ -343,7 +345,7 @@ static void test_a_line_that_is_cut_often_loses_nothing(void **state) {
   tear_down(&world);
 }
 
-// PostgreSQL reports the failure of a write only when somebody waits.
+// PostgreSQL reports the failure of a write only to a connection that waits for it.
 static void test_a_write_that_fails_takes_no_other_with_it(void **state) {
   (void)state;
   World world;
@@ -351,7 +353,8 @@ static void test_a_write_that_fails_takes_no_other_with_it(void **state) {
   uint64_t random = 1;
   for (size_t at = strlen(text); at < sizeof text - 3; at++) {
     random = random * 6364136223846793005u + 1442695040888963407u;
-    text[at] = (char)('a' + (random >> 33) % 26);  // that cannot be compressed enough
+    // Random, so that it does not compress well.
+    text[at] = (char)('a' + (random >> 33) % 26);
   }
   memcpy(text + sizeof text - 3, "\"}", 3);
   set_up(&world, TIMEOUT_MS);

@@ -1,5 +1,5 @@
-// The store's thread: answers come in order and after the commit, a failed handler leaves
-// nothing, and a failure of the disk ends what it must end, and no more.
+// The store's thread: answers come in order and after the commit, a failed handler
+// leaves no changes, and a failure of the disk ends only the affected requests.
 #include "store/store.h"
 
 #include "../os/loop_world.h"
@@ -173,7 +173,7 @@ static void test_of_two_writes_with_a_version_one_wins(void **state) {
     store_end_unit(world.store, token);
   }
   store_get(world.store, 3, 0, text_from("ada"));
-  await(&world, 3);  // the get is not held until the commit
+  await(&world, 3);  // the get does not wait for the commit
   assert_int_equal(world.answers[0].token, 3);
   assert_string_equal(world.answers[0].value, "1");
   assert_int_equal(world.answers[1].code, STORE_OK);

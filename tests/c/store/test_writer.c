@@ -1,5 +1,5 @@
-// A store without a thread, on the back end in memory, with failures on request: when it
-// commits, what it repeats, what it answers, and what its cache knows.
+// A store without a thread, on the back end in memory, with failures on request: its
+// commits, repetitions, answers and cache.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static void on_end(void *data, const StoreAnswer *answer, const StoreUnit *unit)
 static void on_log(void *data, LogLevel level, const char *text, size_t size) {
   (void)level;
   World *world = data;
-  const char *end = memchr(text, ' ', size);  // the text ends without a zero
+  const char *end = memchr(text, ' ', size);  // the text has no NUL at its end
   strncat(world->log, text, end ? (size_t)(end - text) : size);
   strcat(world->log, " ");
 }
@@ -176,7 +176,8 @@ static void test_a_lock_that_stays_ends_the_wait(void **state) {
 
 static void test_a_full_disk_repeats_units_alone(void **state) {
   World *world = *state;
-  break_disk(world, STORE_FULL, MEMORY_COMMITS, 2);  // the batch, then ada
+  // The commit of both units, then that of ada.
+  break_disk(world, STORE_FULL, MEMORY_COMMITS, 2);
   put(world, 0, "ada", "1");
   put(world, 5, "bob", "2");
   store_flush(world->store, 6);
@@ -216,7 +217,7 @@ static void test_a_unit_that_the_disk_refuses_leaves_the_others(void **state) {
 static void test_a_commit_that_may_come_back_is_settled(void **state) {
   World *world = *state;
   break_disk(world, STORE_UNKNOWN, MEMORY_COMMITS,
-             3);  // the commit, and two attempts to settle
+             3);  // the commit, and two attempts to settle it
   put(world, 0, "ada", "1");
   put(world, 5, "bob", "2");
   assert_string_equal(after(world, 0), "");

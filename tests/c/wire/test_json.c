@@ -7,7 +7,7 @@
 #include "leaks.h"
 
 static bool is_value(const char *text, size_t size) {
-  // One byte more than its size; that byte is not read.
+  // Makes the copy one byte longer, because its size may be 0. Nothing reads that byte.
   char *copy = mem_alloc(size + 1);
   memcpy(copy, text, size);
   bool is = json_is_value((Text){copy, (uint32_t)size});

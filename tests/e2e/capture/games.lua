@@ -97,7 +97,7 @@ stories["lockstep"] = function(threads)
   ann:expect_error "Unsupported"
   send(ann, 1, enter(9), { flags = REQUEST, ref = 3 })
   ann:expect_error("VersionMismatch", 3)
-  -- Turns close once both have entered; the first one ends in a pause.
+  -- The server closes turns after both have entered. After the first turn, it pauses the match (PACE).
   send(ann, 1, enter(1))
   ann.start = ann:expect("PACKET", { type = START }).payload:sub(5, 8)
   bob:join "match:1"
@@ -135,7 +135,7 @@ stories["lockstep"] = function(threads)
   send(cid, 1, enter(1, 1), { flags = REQUEST, ref = 4 })
   cid:expect_error("RateLimited", 4)
 
-  -- Hashes that differ, and then a turn that waits.
+  -- Hashes that differ, and then a turn for which the server waits.
   ann:send(room, "resume")
   turn_closes(2, ann, bob)
   input(ann, 2, 6)

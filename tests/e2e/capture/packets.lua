@@ -182,7 +182,7 @@ local function endings(story)
     client:expect "END"
   end
   closed("a bad priority", packet.encode { type = 1, priority = 4 }, "Protocol")
-  if story.transport == "tls" then return end -- TLS connections take that long
+  if story.transport == "tls" then return end -- each of these connections takes too long over TLS
   closed("no HELLO", packet.encode { type = 10 }, "Protocol")
   closed("HELLO that is too short", packet.encode { type = 1, payload = "\1" }, "Protocol")
   closed("a second HELLO", hello .. hello, "Protocol")

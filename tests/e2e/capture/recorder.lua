@@ -63,7 +63,7 @@ function Line:take(size)
 end
 
 
--- The folder of the game differs in each run, and its hash is not that of the protocol.
+-- The path of the game's folder and the hash in "version N.HASH" differ in each run, so names replace them.
 function Line:put_text(size)
   local text, folder = self:take(size), self.capture.perigee.folder
   local from, to = text:find(folder, 1, true)
@@ -238,7 +238,7 @@ end
 
 -- --- Connections ---
 
--- Ids get their names before the line that contains them first is written.
+-- Names the ids of an event before its line is written, so that the line already has the names.
 function Recorder:learn(label, event)
   if event.name == "WELCOME" then self:name("peer", event.peer, label) end
   if event.name == "JOINED" then self:name("room", event.room, event.room_name) end
@@ -280,8 +280,8 @@ end
 
 
 --- Records the packets of a binary client.
----@param label string names it, and its peer
----@param o? table { only: the name of the packets that count; without: the name of those that do not;
+--- @param label string the name of the client and of its peer
+--- @param o? table { only: name of the only packets that are recorded; without: name of packets that are not;
 --- serves: channels that it serves, on which payloads begin with a peer id }
 function Recorder:packets(client, label, o)
   o = o or {}

@@ -20,7 +20,7 @@ describe("asking whoever serves a plugin channel", function()
 
   after_each(fake_core.clean)
 
-  -- In a handler of the game.
+  -- Runs code in a handler of the game.
   local function ask(...)
     local arguments = { ... }
     require("perigee.host.live").game.on_start = function()

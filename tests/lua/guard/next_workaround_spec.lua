@@ -1,6 +1,5 @@
---- Hot loops over pairs, each program in a new LuaJIT, because the compiler's result depends on everything
---- that ran before. Without perigee.guard.next_workaround, Debian's LuaJIT gets over half of these loops
---- wrong.
+--- Hot loops over pairs, each program in a new LuaJIT, because the JIT's result depends on everything that
+--- ran before. Without perigee.guard.next_workaround, Debian's LuaJIT gets over half of these loops wrong.
 local PROGRAM = [[
   dofile "lua/perigee/guard/next_workaround.lua"
   local five = { 1, 2, 3, 4, 5 }

@@ -1,5 +1,5 @@
---- lpeg and re with counters do the same as without: random patterns and grammars give the same captures,
---- positions and errors. LPEG_PATTERNS=100000 SEED=7 tries more of them.
+--- lpeg and re with counters of steps have the same results as without: random patterns and grammars give the
+--- same captures, positions and errors. LPEG_PATTERNS=100000 SEED=7 tries more of them.
 local fake_core = require "tests.lua.fake_core"
 
 local PATTERNS = tonumber(os.getenv "LPEG_PATTERNS" or 3000)
@@ -109,7 +109,7 @@ local function library_of(operators, functions)
   return setmetatable(library, { __index = functions })
 end
 
--- Errors name a place, and the operators' a name; those of Perigee also name a cure.
+-- Removes the parts of errors that differ: the place, an operator's name, and the remedy in Perigee's errors.
 local function outcome(library, node, subject)
   local made, pattern = pcall(build, library, node)
   if not made then
@@ -145,7 +145,7 @@ describe("patterns with counters", function()
         local subject = text(12)
         local expected = outcome(theirs, node, subject)
         local actual = outcome(ours, node, subject)
-        -- Without counters lpeg drops alternatives behind `p^0`, which it takes for recursive otherwise.
+        -- Without counters, lpeg takes alternatives behind `p^0` for recursive, and drops them.
         if not (actual[2] == "rule ? may be left recursive" and expected[1] == "match") then
           assert.same(expected, actual, ("SEED=%d, pattern %d"):format(SEED, i))
         end

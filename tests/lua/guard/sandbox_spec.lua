@@ -89,7 +89,7 @@ describe("the sandbox", function()
   end)
 
   describe("with pcall, xpcall and coroutines of its own", function()
-    -- The same code with Lua's.
+    -- Runs the same code with Lua's own functions.
     local function run_plain(code)
       local plain = { string = string, coroutine = coroutine, table = table, math = math }
       for _, name in ipairs { "pcall", "xpcall", "error", "select", "tostring", "type", "unpack",

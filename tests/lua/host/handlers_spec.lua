@@ -9,7 +9,7 @@ describe("handlers", function()
 
   after_each(fake_core.clean)
 
-  -- Loads a game and returns how that went.
+  -- Loads a game and returns the outcome.
   local function load(source)
     local _, outcome, text, folder = fake_core.host(core, source)
     return outcome, type(text) == "string" and text:gsub(folder .. "/", "", 1) or text

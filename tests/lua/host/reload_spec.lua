@@ -25,7 +25,7 @@ describe("a reload", function()
     return fake_core.reload(core, host)
   end
 
-  -- The report's middle, between version and pause, with short paths.
+  -- Returns the middle of the report, between the version and the pause, with short paths.
   local function what(report)
     local text = report:gsub(folder:gsub("%p", "%%%0") .. "/", ""):gsub("\n", "; ")
     return text:match "^version %d+%.%x+; (.*); paused [%d.]+ ms %([%d.]+ loading%)$"
@@ -65,7 +65,7 @@ describe("a reload", function()
     write("print 'one' return require 'two'", "one.lua")
     write("print 'two' return {}", "two.lua")
     assert.same({ "waits" }, { fake_core.reload(core, host, "change") })
-    for _ = 1, 2 do -- one.lua, two.lua
+    for _ = 1, 2 do -- once for one.lua, once for two.lua
       assert.same({ "waits" }, { fake_core.reload(core, host, "again") })
     end
     assert.equal("ended", (fake_core.reload(core, host, "again")))

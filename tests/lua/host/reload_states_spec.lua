@@ -1,4 +1,4 @@
---- The states of a reload: inputs that come while it is under way.
+--- The states of a reload: inputs that come during the reload.
 local fake_core = require "tests.lua.fake_core"
 
 describe("a reload that is under way", function()
@@ -21,7 +21,7 @@ describe("a reload that is under way", function()
     return (fake_core.reload(core, host, input, text))
   end
 
-  -- Starts a check of a new version. Returns what it prints when it finds a fault.
+  -- Starts a check of a new version. Returns the findings that a check can report.
   local function start_check()
     write "return {}"
     core.checks = 0
@@ -57,7 +57,7 @@ describe("a reload that is under way", function()
     assert.equal("same", give "force")
     assert.equal("ended", give("checked", findings))
     write "return { on_stop = print }"
-    assert.equal("same", give "change") -- is checked: nobody forces this one
+    assert.equal("same", give "change") -- it is checked, because nobody forces this reload
     assert.equal(2, core.checks)
   end)
 

@@ -1,5 +1,5 @@
---- on_upgrade: all rooms in one step, on a state that comes back when it fails; and the
---- rollback of a version that fails too often.
+--- on_upgrade runs for all rooms in one step. If it fails, each state is as before. A version that fails too
+--- often is rolled back.
 local fake_core = require "tests.lua.fake_core"
 
 local WHO = "on_message = { who = function() print '%s' end }"
@@ -53,7 +53,7 @@ describe("on_upgrade", function()
     return fake_core.log_text(core):match "[^\n]*$"
   end
 
-  -- A first version whose messages make and show the state of a room.
+  -- The first version. Its messages make and show the state of a room.
   local FIRST = [[
     local perigee = require "perigee"
     return { on_message = {

@@ -19,7 +19,7 @@ describe("looking at states after a handler", function()
     ]])
   end
 
-  -- Runs the handler and looks once; returns what was logged of it.
+  -- Runs the handler, and one check of its state afterwards; returns the log's warnings.
   local function run(value)
     local event = { peer = 1, room = 7, data = ('["run",%d]'):format(value or 0) }
     core.logged = {}

@@ -20,7 +20,7 @@ describe("timers and tasks", function()
     })
   end
 
-  -- The ids of the timers that are set.
+  -- Returns the ids of the timers that are set.
   local function timers()
     local ids = {}
     for id in pairs(core.timers) do

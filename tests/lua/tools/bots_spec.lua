@@ -1,4 +1,4 @@
---- The pieces of `perigee bots` that need no server: the line that loses, the figures, and the arguments.
+--- The parts of `perigee bots` that need no server: the simulated lossy line, the figures, and the arguments.
 
 local client = require "perigee.client"
 local arguments = require "perigee.tools.arguments"

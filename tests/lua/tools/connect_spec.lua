@@ -1,5 +1,5 @@
---- The pieces of `perigee connect` that need no terminal: the line editor, safe text, events as
---- lines, the command line.
+--- The parts of `perigee connect` that need no terminal: the line editor, safe text, events as lines, the
+--- command line.
 
 local editor = require "perigee.tools.connect.editor"
 local options = require "perigee.tools.connect.options"

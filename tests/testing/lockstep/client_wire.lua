@@ -1,5 +1,5 @@
---- The packets of lockstep as a client has them, for specs that play a client by hand; the rest of them is in
---- perigee.lockstep.wire.
+--- The packets of lockstep that a client sends and reads, for specs that play a client by hand.
+--- perigee.lockstep.wire has the other packets.
 
 local wire = require "perigee.lockstep.wire"
 
@@ -9,10 +9,10 @@ local u16, u32, read_u16, read_u32 = wire.u16, wire.u32, wire.read_u16, wire.rea
 local client_wire = {}
 
 
---- ENTER. `watches`: takes no slot; `gives`: has snapshots to give.
----@param room integer
----@param options table watches, gives, seat, match, turn
----@return string
+--- Returns an ENTER. `watches`: takes no slot; `gives`: can give snapshots.
+--- @param room integer
+--- @param options table watches, gives, seat, match, turn
+--- @return string
 function client_wire.enter(room, options)
   local flags = (options.watches and 1 or 0) + (options.gives and 2 or 0)
   return u32(room) .. char(wire.VERSION, flags) .. (options.seat or wire.NO_SEAT)
@@ -20,15 +20,15 @@ function client_wire.enter(room, options)
 end
 
 
---- INPUT. `hashes` are of `hash_turn` and those before it.
----@param room integer
----@param start integer the last START's
----@param turn integer
----@param hash_turn integer
----@param hashes integer[]
----@param first integer
----@param inputs string[]
----@return string
+--- Returns an INPUT. `hashes` are those of `hash_turn` and of the turns before it.
+--- @param room integer
+--- @param start integer the last START's
+--- @param turn integer
+--- @param hash_turn integer
+--- @param hashes integer[]
+--- @param first integer
+--- @param inputs string[]
+--- @return string
 function client_wire.input(room, start, turn, hash_turn, hashes, first, inputs)
   local out = { u32(room) .. u32(start) .. u32(turn) .. u32(hash_turn) .. char(#hashes) }
   for i = 1, #hashes do out[#out + 1] = u32(hashes[i]) end

@@ -1,4 +1,4 @@
--- A game for the specs beside it: matches in lockstep, and the reports that the script gets of them.
+-- A game for the specs beside it: matches in lockstep, and reports about them for the script.
 local perigee = require "perigee"
 
 local match = {

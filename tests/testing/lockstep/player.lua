@@ -1,5 +1,5 @@
---- A simulated player with a small game of its own: what it does follows from chance, and its state from
---- what all have done. Notes when it gave its inputs and when their turns came.
+--- A simulated player with a small game of its own: its inputs are random, and its state depends on the
+--- inputs of all. Records the times of its inputs and of their turns.
 local bit = require "bit"
 
 local player = {}
@@ -70,7 +70,7 @@ function Player:_hash()
 end
 
 
---- Joins and takes part.
+--- Joins a room and enters its match.
 function Player:play(room_name)
   self.turn = 0
   local room = self.client:room(room_name) or self.client:join(room_name)
@@ -104,7 +104,7 @@ function Player:play(room_name)
 end
 
 
---- The middle one of the seconds from an input to its turn.
+--- Returns the median of the seconds from an input to its turn.
 function Player:median_latency()
   table.sort(self.latencies)
   return self.latencies[math.ceil(#self.latencies / 2)] or 0

@@ -42,7 +42,7 @@ describe("a simulated server", function()
     assert.is_true(ann:ask "port" >= 49152)
     ann:ask("ban", "10.1.2.3", 0.1)
     local _, _, code = server:try_client { name = "bob", address = "10.1.2.3" }
-    assert.matches("^Connection", code) -- reset, or closed, as the network has it
+    assert.matches("^Connection", code) -- reset or closed, depending on the network
     assert.is_true(server:client({ name = "bob", address = "10.1.2.4" }).connected)
   end)
 

@@ -1,4 +1,4 @@
--- Simulated clients do what perigee.client's do.
+-- Simulated clients have the same features as those of perigee.client.
 local testing = require "perigee.testing"
 
 describe("a simulated client", function()
@@ -26,7 +26,7 @@ describe("a simulated client", function()
   end)
 
   describe("that gets Unavailable", function()
-    -- Accepts a client after as many refusals as its token says.
+    -- Accepts a client after the number of refusals in its token.
     before_each(function()
       server = testing.server {
         source = [[
@@ -111,7 +111,7 @@ describe("a simulated client", function()
     end)
     assert.equal("yes", channel:ask(ann.id, 1, "there?"))
     channel:close()
-    server:advance(0.1) -- or the question is quicker, and nobody answers it
+    server:advance(0.1) -- otherwise the request could arrive before the close, and get no answer
     assert.equal("ChannelNotFound", select(3, ann:ask_packet(channel.id, 1, "hello")))
   end)
 
@@ -289,7 +289,7 @@ describe("names that the game gives", function()
     ann:expect_event "peer_joined"
     ann:vanish()
     assert.equal("rob", bob:ask("name", "rob"))
-    assert.is_nil((server:try_client "ann")) -- it keeps its name
+    assert.is_nil((server:try_client "ann")) -- the suspended peer keeps its name
     assert.is_true(ann:reconnect())
     ann:expect_event("peer_renamed", { id = bob.id, name = "rob", before = "bob" })
     assert.equal("rob", ann:room("hall").members[bob.id])

@@ -1,7 +1,7 @@
--- Mistakes in specs: errors at the line of the spec that say what to write.
+-- Mistakes in specs: the errors name the line of the spec and the remedy.
 local testing = require "perigee.testing"
 
--- The error of a call, which has to name this file.
+-- Returns the error of a call, which must name this file.
 local function problem_of(fn, ...)
   local ok, problem = pcall(fn, ...)
   assert.is_false(ok)
@@ -12,7 +12,7 @@ end
 describe("testing.server", function()
   it("takes the path of a game", function()
     assert.is_table(testing.server("tests/testing/game.lua"):state().told)
-    assert.is_table(testing.server("game.lua"):state().told) -- counted from the game's folder
+    assert.is_table(testing.server("game.lua"):state().told) -- relative to the game's folder
     assert.is_table(testing.server("tests/testing"):state().told)
   end)
 
@@ -106,7 +106,7 @@ describe("the library without a server", function()
   end)
 
   it("says of all else that it needs a server", function()
-    local send, create = perigee.send, perigee.rooms.create -- modules keep functions in locals
+    local send, create = perigee.send, perigee.rooms.create -- as modules do, which keep functions in locals
     local needs = " needs a server: testing.server() starts one with the game"
     assert.equal("perigee.send" .. needs, problem_of(function() send(perigee.to.all, "x") end))
     assert.equal("perigee.rooms.create" .. needs, problem_of(function() create "x" end))

@@ -158,7 +158,7 @@ describe("a client that", function()
     bob:room("hall"):send("move", { x = 1 })
     ann:expect("left", { name = "bob", reason = "PingTimeout" }, 60)
     assert.near(39, server:now(), 0.5)
-    assert.is_false(bob.connected) -- it pings as well
+    assert.is_false(bob.connected) -- the client also misses the server's pongs
     ann:expect_nothing "moved"
   end)
 

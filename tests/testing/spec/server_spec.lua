@@ -1,4 +1,4 @@
--- The server of a spec: its time, its inside, its log, its reloads.
+-- The server of a spec: its time, its rooms and peers, its log, its reloads.
 local testing = require "perigee.testing"
 
 describe("time", function()

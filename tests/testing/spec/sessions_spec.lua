@@ -1,5 +1,5 @@
---- Sessions that outlive their connections, on a simulated network: what the game hears, what
---- clients get, and many lines cut at random places.
+--- Sessions that outlive their connections, on a simulated network: the game's handlers, the clients' events,
+--- and many connections that are cut at random bytes.
 
 local testing = require "perigee.testing"
 

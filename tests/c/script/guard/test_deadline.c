@@ -147,7 +147,7 @@ static int pass_deadline(lua_State *L) {
   return 0;
 }
 
-// Code with other globals than the host's own code counts as a script.
+// Code counts as a script if its globals are not those of the host's own code.
 static void the_hosts_own_code_goes_on_to_its_end(void **state) {
   (void)state;
   lua_State *L = host.L;

@@ -41,8 +41,10 @@ static const char GAME[] =
     "end\n"
     "return game\n";
 
-// `leave` has LuaJIT take a function far up the stack for the running one, and `clear` writes
-// zeros there; `fill` has it take itself for the one that it calls.
+// Each function needs the right stack base when an error is raised. `leave` makes
+// LuaJIT take a function far up the stack for the running one, and `clear` writes zeros
+// to that place. `fill` makes LuaJIT take the running function for the one that it
+// calls.
 static const char COMPILED[] =
     "local game, calls = {}, 0\n"
     "local function leave(n)\n"

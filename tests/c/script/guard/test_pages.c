@@ -66,7 +66,7 @@ static void settle(World *world) {
                world->now_us);
 }
 
-// Returns the number of calls that it takes.
+// Runs until a round ends; returns the number of calls that it took.
 static int run_round(World *world) {
   int slices = 0;
   for (settle(world); world->pages.is_running; settle(world)) slices++;

@@ -237,13 +237,13 @@ static World world_of_stranger(void) {
   return w;
 }
 
-// One byte far ahead is all that it takes to have a ring as large as the window.
+// One byte far ahead would be enough to make the ring as large as the window.
 static void a_stranger_may_not_reach_far_ahead(void **state) {
   (void)state;
   World w = world_of_stranger();
   const uint64_t total = 100 << 10;
   uint64_t written = 0;
-  there.loss = 1;  // of the first piece
+  there.loss = 1;  // loses the first piece
   world_write(&w, 0, &written, 1000);
   there.loss = 0;
   world_write(&w, 0, &written, total);
@@ -251,7 +251,7 @@ static void a_stranger_may_not_reach_far_ahead(void **state) {
   assert_in_range(w.ends[1].link->in.kept.capacity, 1, UDP_STREAM_STRANGER);
   assert_true(udp_link_stats(w.ends[1].link).refused > 0);
   world_write(&w, 0, &written, total);
-  world_run(&w, w.now_us + 10 * SECOND);  // refused bytes are sent again
+  world_run(&w, w.now_us + 10 * SECOND);  // the refused bytes are sent again
   world_write(&w, 0, &written, total);
   world_run(&w, w.now_us + 10 * SECOND);
   world_expect_stream(&w, 1, total);
@@ -267,7 +267,8 @@ static void a_stranger_may_not_reach_far_ahead(void **state) {
   world_end(&w);
 }
 
-// Even if small packets are sent all the time, each probe has room for the stream.
+// Even if small packets are sent all the time, each probe has room for bytes of the
+// stream.
 static void probes_bring_a_stranger_what_is_missing(void **state) {
   (void)state;
   World w = world_of_stranger();

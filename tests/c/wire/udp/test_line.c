@@ -85,7 +85,7 @@ static void small_writes_are_whole_too(void **state) {
   world_end(&world);
 }
 
-// More than 64 others may overtake a datagram on a fast line.
+// On a fast line, more than 64 later datagrams may overtake a delayed one.
 static void what_comes_very_late_is_acknowledged(void **state) {
   (void)state;
   Line there = {.delay_us = 50000, .reordered = .05, .late_us = 60000}, back = there;
@@ -137,13 +137,15 @@ static void a_narrow_line_is_full(void **state) {
     uint64_t written = 0;
     pour(&world, &written, 2 * SECOND);
     const size_t begun = world.ends[1].stream.size;
-    for (int second = 0; second < 20; second += 4) {  // the figures stay like that
+    // The throughput does not change over time.
+    for (int second = 0; second < 20; second += 4) {
       size_t before = world.ends[1].stream.size;
       pour(&world, &written, 4 * SECOND);
       size_t got = world.ends[1].stream.size - before;
       assert_true(got > 4 * NARROW * 70 / 100);
     }
-    // Share of the line, without the headers and the tenth that is lost.
+    // Compares with the line's rate, less the headers and the tenth of datagrams that
+    // is lost.
     size_t got = world.ends[1].stream.size - begun;
     assert_true(got > 20 * NARROW * (i == 0 ? 90 : 80) / UINT64_C(100));
     // The queue of the line stays short.

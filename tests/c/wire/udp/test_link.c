@@ -173,7 +173,7 @@ static void what_was_never_sent_is_not_acknowledged(void **state) {
   }
 }
 
-// --- What is wrong ---
+// --- Broken and forged datagrams ---
 
 static bool keep_last(World *w, int end, const uint8_t *bytes, size_t size) {
   if (end != 0) return true;
@@ -313,7 +313,7 @@ static void what_lies_beyond_the_window_counts_as_lost(void **state) {
   world_end(&w);
 }
 
-// --- Once and no more ---
+// --- Repeated datagrams ---
 
 typedef struct Capture {
   Forgery *items;
@@ -346,7 +346,7 @@ static void each_datagram_ten_times_is_taken_once(void **state) {
     world_packet(&w, 0, 200, 0);
     world_write(&w, 0, &written, written + 150);
     world_run(&w, w.now_us + 10 * MS);
-    // The ones that have arrived: the newest, and one of long ago.
+    // Repeats datagrams that have arrived: the newest ones, and an old one.
     for (; replayed + 10 < captured.count; replayed++)
       for (int times = 0; times < 10; times++)
         assert_int_equal(receive(&w, 1, &captured.items[replayed]), UDP_REFUSED);

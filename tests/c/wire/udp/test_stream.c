@@ -1,4 +1,5 @@
-// The stream: pieces in any order, twice and not at all; windows and memory.
+// The stream: pieces that arrive in any order, twice or not at all; its windows and
+// memory.
 #include "wire/udp/stream.h"
 
 #include <setjmp.h>
@@ -22,7 +23,7 @@ static void write_bytes(UdpStreamOut *out, size_t size) {
   }
 }
 
-// Takes a piece and looks at its bytes.
+// Takes a piece and checks its bytes.
 static UdpRange take(UdpStreamOut *out, size_t max) {
   uint8_t bytes[2000];
   UdpRange piece = udp_stream_out_take(out, max, bytes);
@@ -45,18 +46,18 @@ static void what_is_lost_goes_again_first(void **state) {
   udp_stream_out_ack(&out, 0, 100);
   udp_stream_out_ack(&out, 300, 400);
   udp_stream_out_lose(&out, 100, 200);
-  udp_stream_out_lose(&out, 200, 400);  // of which a part has arrived
+  udp_stream_out_lose(&out, 200, 400);  // a part of these bytes has arrived
   expect_piece(take(&out, 150), 100, 250);
   expect_piece(take(&out, 150), 250, 300);
   expect_piece(take(&out, 150), 800, 950);
   udp_stream_out_lose(&out, 400, 500);
-  udp_stream_out_ack(&out, 400, 500);  // it was not lost after all
+  udp_stream_out_ack(&out, 400, 500);  // an acknowledgement shows that it was not lost
   expect_piece(take(&out, 150), 950, 1000);
   assert_false(udp_stream_out_is_waiting(&out));
   udp_stream_out_ack(&out, 100, 1000);
   assert_int_equal(out.base, 1000);
   assert_int_equal(out.acked.count + out.lost.count, 0);
-  udp_stream_out_lose(&out, 100, 1000);  // late
+  udp_stream_out_lose(&out, 100, 1000);  // reported too late
   assert_false(udp_stream_out_is_waiting(&out));
   udp_stream_out_deinit(&out);
   assert_int_equal(mem_live(), 0);
@@ -78,7 +79,7 @@ static void the_window_limits_what_is_written(void **state) {
   udp_stream_out_deinit(&out);
 }
 
-// Takes all that is in order.
+// Appends all bytes that are in order.
 static void drain(UdpStreamIn *in, Buf *got) {
   size_t size;
   for (const uint8_t *bytes; (bytes = udp_stream_in_next(in, &size));)
@@ -142,13 +143,14 @@ static void the_window_limits_what_is_kept(void **state) {
   assert_true(udp_stream_in_fits(&in, 100 + UDP_STREAM_WINDOW - 10, 10));
   assert_false(udp_stream_in_fits(&in, 100 + UDP_STREAM_WINDOW - 10, 11));
   assert_false(udp_stream_in_fits(&in, 100u + 0x7fffffff, 1));
-  assert_true(udp_stream_in_fits(&in, 0, 10));  // old
+  assert_true(udp_stream_in_fits(&in, 0, 10));  // old bytes
   const uint8_t value = 0;
   uint32_t offset = 101;
   for (; udp_stream_in_fits(&in, offset, 1); offset += 2)
     udp_stream_in_keep(&in, offset, &value, 1);
   assert_int_equal(in.held.count, 1024);
-  assert_true(udp_stream_in_fits(&in, 100, 1));  // what closes a gap always does
+  // A piece that closes a gap always fits.
+  assert_true(udp_stream_in_fits(&in, 100, 1));
   udp_stream_in_deinit(&in);
 }
 
@@ -163,7 +165,7 @@ static void streams_keep_little_where_all_keep_much(void **state) {
   udp_stream_in_keep(&in, UDP_STREAM_WINDOW - 1, &value, 1);
   assert_int_equal(total, UDP_STREAM_WINDOW);
   total += UDP_STREAM_TOTAL - UDP_STREAM_WINDOW;
-  assert_true(udp_stream_in_fits(&in, 100000, 1));  // in memory that it has
+  assert_true(udp_stream_in_fits(&in, 100000, 1));  // it needs no new memory
   assert_false(udp_stream_in_fits(&other, 100000, 1));
   udp_stream_in_deinit(&in);
   assert_true(udp_stream_in_fits(&other, 100000, 1));

@@ -1,4 +1,5 @@
-// Numbers of datagrams: extended from 16 bits, taken once each, and told of.
+// Numbers of datagrams: they are extended from 16 bits, each is accepted once, and
+// acknowledgements report them.
 #include "wire/udp/window.h"
 
 #include <setjmp.h>
@@ -26,7 +27,7 @@ static void each_number_is_taken_once(void **state) {
   UdpWindow window;
   udp_window_init(&window, 65000);
   for (uint64_t number = 65000; number < 70000; number++) {
-    uint64_t mixed = number ^ 7;  // not quite in order
+    uint64_t mixed = number ^ 7;  // slightly out of order
     assert_true(udp_window_is_fresh(&window, mixed));
     udp_window_take(&window, mixed);
     assert_false(udp_window_is_fresh(&window, mixed));

@@ -87,7 +87,7 @@ end, {
   type = "object", properties = { prompt = { type = "string" } }, required = { "prompt" },
 })
 
--- Asks for input and tells what became of it.
+-- Requests input from the user and returns the outcome as text.
 local function elicit(session, message, properties, required)
   local result, problem = session:ask("elicitation/create", {
     message = message,

@@ -1,4 +1,4 @@
--- Clients that do not keep to the rules: they hurt nobody else.
+-- Clients that break the rules do not harm other players.
 local client_wire = require "client_wire"
 local players = require "player"
 local testing = require "perigee.testing"
@@ -14,12 +14,12 @@ local function start(count, options)
   return server, list
 end
 
--- The client itself would refuse such packets.
+-- Goes around the client's own checks, which would refuse such packets.
 local function send(client, kind, bytes)
   client:write(string.char(wire.CHANNEL, 0, kind, 0, 2, 0, 0, 0) .. wire.u32(#bytes) .. bytes)
 end
 
--- As the protocol numbers it; clients have numbers of their own.
+-- The protocol's number of the room, which differs from the clients' number.
 local function id_of(room)
   return room.client.server:room(room.name).id
 end
@@ -38,7 +38,7 @@ local function assert_same(list)
   end
 end
 
--- The others play on, the same, at their rate.
+-- Checks that the other players go on with equal states, at the usual rate.
 local function plays_on(server, list)
   local turn = list[1].turn
   server:advance(5)
@@ -117,7 +117,7 @@ describe("a hostile client", function()
     local desyncs = server:room("match:1").state.desyncs
     assert.equal(1, #desyncs)
     assert.same({ "p3" }, desyncs[1].names)
-    -- Coming back all the time gets it a report a second at most.
+    -- If a player enters again and again, it gets at most one report a second.
     for _ = 1, 40 do
       list[3].match:enter()
       server:advance(0.25)
@@ -267,7 +267,8 @@ describe("a hostile client", function()
     local server, list = start(1, { garbage = true })
     for i = 2, 3 do list[i] = players.new(server:client("p" .. i)):play "match:1" end
     server:advance(1)
-    list[1].match.turn = list[1].match.turn -- the one that is asked first: the lowest id of the newest
+    -- The server asks this player first: it has the lowest id of the players with the newest turn.
+    list[1].match.turn = list[1].match.turn
     local late = players.new(server:client "late"):play "match:1"
     server:advance(8)
     assert_same { list[2], list[3], late }
@@ -296,7 +297,7 @@ describe("a hostile client", function()
       end
       local late = players.new(server:client "late"):play "match:1"
       server:advance(8)
-      assert.is_nil(late.restored) -- it has simulated all of it
+      assert.is_nil(late.restored) -- the player has simulated all turns
       assert_same { mallory, late }
       assert.near(mallory.turn, late.turn, 2)
     end

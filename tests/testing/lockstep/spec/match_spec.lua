@@ -6,7 +6,7 @@ local ROUGH = { latency = 0.06, jitter = 0.04, loss = 0.05 } -- 80 ms +- 20 ms e
 local TURN = 0.05 -- seconds
 local WAIT_LIMIT = 1
 
--- Without a network of its own the timing of a match is exact.
+-- Without a simulated network, the timing of a match is exact.
 local function start(count, options, network)
   local server = testing.server { trace = false, network = network, fuzz = network ~= nil }
   local list = {}
@@ -20,7 +20,7 @@ local function stats_of(one)
   return one.room:ask "stats"
 end
 
--- All hashes of all turns that two have both simulated.
+-- Compares all hashes of turns that two players have both simulated.
 local function assert_same(list, from)
   local compared = 0
   for i = 2, #list do
@@ -142,7 +142,7 @@ describe("a match in lockstep", function()
     local server, list = start(2)
     server:advance(1)
     local before = list[1].turn
-    for _ = 1, 60 do -- there for a moment, away for almost a second
+    for _ = 1, 60 do -- connected for a moment, then stalled for almost a second
       list[2].client:stall()
       server:advance(0.9)
       list[2].client:resume()
@@ -235,7 +235,7 @@ describe("a match in lockstep", function()
   it("lets who came too soon in a little later", function()
     local server, list = start(1)
     local match = list[1].match
-    for _ = 1, 3 do match:enter() end -- two are let in
+    for _ = 1, 3 do match:enter() end -- the server accepts two of them at once
     server:advance(2)
     local turn = match.turn
     server:advance(1)

@@ -250,7 +250,8 @@ describe("a fast match with a slow network", function()
     assert.is_true(stats.stalled - before.stalled < 0.3)
     assert.is_nil(counts.missing)
     assert.is_true(counts.input > 2.9 * (list[1].turn - turn))
-    -- When the delay grows by more than an INPUT has, what is new goes in several.
+    -- When the delay grows by more turns than an INPUT can carry, the client sends the new inputs in several
+    -- packets.
     for _, one in ipairs(list) do one.client:network { latency = 0.04, jitter = 0 } end
     server:advance(30)
     assert.is_true(list[1].match.delay < 15, "delay: " .. list[1].match.delay)

@@ -11,7 +11,7 @@ local function start(count, source, network, options)
   return server, list
 end
 
--- Simulates what players do: the state of tests/testing/lockstep/player.lua.
+-- Simulates the same game as tests/testing/lockstep/player.lua.
 local SIMULATES = [[
   local match = { auto_create = true, auto_delete = 60, lockstep = {}, on_message = {} }
   local function mix(hash, value)
