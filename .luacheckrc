@@ -1,4 +1,4 @@
--- Modules and tests see LuaJIT's globals, games what lua/perigee/guard/sandbox.lua gives them.
+-- Modules and tests have LuaJIT's globals; games have those of lua/perigee/guard/sandbox.lua.
 std = "luajit"
 max_line_length = 110
 
@@ -19,7 +19,7 @@ files["examples/love"].std = "luajit+love"
 files["tests"].std = "+busted"
 files["tests/**/games"].std = "game"
 
--- Annotations declare; nothing in them runs.
+-- Nothing in the annotations runs.
 files["lua/perigee/meta"] = { ignore = { "1", "2" }, max_line_length = 130 }
 files["lua/perigee/tools/new/game"].std = "game"
 files["lua/perigee/tools/new/game/spec"].std = "+busted"

@@ -1,13 +1,13 @@
 rockspec_format = "3.0"
 package = "perigee"
 version = "dev-1"
-source = { url = "git+file://." } -- scripts/rock fills in that of a release
+source = { url = "git+file://." } -- scripts/rock replaces it in a release
 description = {
   summary = "Client of the Perigee game relay server",
   detailed = "Connects games, bots and tools written in Lua to a Perigee server.",
   license = "MIT",
 }
-dependencies = { "lua >= 5.1, < 5.2", "lua-cjson", "lpeg" } -- lpeg reads schemas
+dependencies = { "lua >= 5.1, < 5.2", "lua-cjson", "lpeg" } -- for reading schemas
 external_dependencies = { SODIUM = { header = "sodium.h", library = "sodium" } }
 build = {
   type = "builtin",

@@ -1,6 +1,6 @@
--- Makes the API references of docs/ of the annotations in lua/perigee/meta. A comment `-- Title ---` there
--- begins a section, a block of `---` lines without a tag is prose, and a line `---` begins a paragraph.
---   luajit scripts/api.lua [--check]     --check fails where a page is stale, and writes nothing
+-- Generates the API references of docs/ from the annotations in lua/perigee/meta. A comment `-- Title ---`
+-- there begins a section, a block of `---` lines without a tag is prose, and a line `---` begins a paragraph.
+--   luajit scripts/api.lua [--check]     --check writes nothing, and fails if a page is out of date
 package.path = "scripts/?.lua;" .. package.path
 local generated = require "generated"
 
@@ -40,7 +40,7 @@ local NOTE = [[
 the same text: `scripts/api.lua` makes this page of `lua/perigee/meta/`.
 ]]
 local LEFT_OUT = { ["perigee.Config"] = "[settings.md](settings.md) lists them." }
--- How a function's owner is written, where it is not the owner's name in small letters.
+-- The names of functions' owners, where they are not the owner's name in small letters.
 local SHOWN = {
   perigee = "perigee", testing = "testing", assert = "assert", rooms = "perigee.rooms", to = "perigee.to",
   mcp = "perigee.mcp", store = "perigee.store", Accounts = "perigee.accounts", fixed = "perigee.fixed",
@@ -67,7 +67,7 @@ local function wrap(text, indent)
   return table.concat(lines, "\n") .. "\n"
 end
 
--- Paragraphs, lists, tables and indented code.
+-- Splits text into paragraphs, lists, tables and indented code.
 local function markdown(lines)
   local out, paragraph = {}, {}
   local function flush()
@@ -90,8 +90,8 @@ local function markdown(lines)
   return table.concat(out)
 end
 
--- The type that a text begins with, and the text behind it. White space ends a type, except in
--- brackets and behind a sign.
+-- Returns the type that a text begins with, and the rest. White space ends a type, except in brackets and
+-- behind a punctuation mark.
 local function split_type(text)
   local depth, at = 0, 1
   while at <= #text do
@@ -109,7 +109,7 @@ local function split_type(text)
   return text:sub(1, at - 1), (text:sub(at + 1))
 end
 
--- "`name?` type: text", as an item of a list.
+-- Returns "`name?` type: text", as an item of a list.
 local function item(name, written, text)
   return wrap(("- `%s` `%s`%s"):format(name, written, text ~= "" and ": " .. text or ""), "  ")
 end
@@ -215,7 +215,7 @@ local function add_file(page, path)
   end
 end
 
--- The page's sections with their classes, as links.
+-- Returns the page's sections with their classes, as links.
 local function contents(page)
   local out, items = {}, nil
   local function flush()

@@ -1,6 +1,5 @@
-# Writes every Lua file under LUA_DIR/perigee, and all that a new game is made of, into one C table,
-# the bundle_files of src/script/library.h, and beside it a depfile, so that a changed, new or removed
-# file counts.
+# Writes every Lua file under LUA_DIR/perigee, and the files of a new game, into one C table: bundle_files of
+# src/script/library.h. Also writes a depfile, so that the build notices changed, new and removed files.
 #   cmake -D LUA_DIR=/path/to/lua -D OUTPUT=bundle.c -P scripts/bundle.cmake
 file(GLOB_RECURSE names LIST_DIRECTORIES true RELATIVE ${LUA_DIR} ${LUA_DIR}/perigee/*)
 list(SORT names)
@@ -10,7 +9,7 @@ set(c "#include \"script/library.h\"\n\nconst BundleFile bundle_files[] = {\n")
 set(depfile "${OUTPUT}:")
 foreach(name IN LISTS names)
   if(name MATCHES "\\.lua$" OR name MATCHES "^perigee/tools/new/.*\\.(md|json|txt)$")
-    # By way of hex, so that no byte of the source means anything to CMake or to C.
+    # Reads the file as hex digits, because some bytes have a meaning in CMake or in C.
     file(READ ${LUA_DIR}/${name} hex HEX)
     string(REGEX REPLACE "(..)" "\\\\x\\1" text "${hex}")
     string(LENGTH "${hex}" digits)

@@ -1,10 +1,10 @@
--- Reads C without compiling it: which functions a file defines, which it mentions, and where. It goes by
--- tokens, so macros are neither expanded nor looked into; fields (`a.b`, `a->b`) and declarations are no
--- mentions. That is what the linker would see of the file, and the static functions besides.
+-- Reads C without compiling it: the functions that a file defines, the functions that it mentions, and where.
+-- It reads tokens, so it does not expand macros. Fields (`a.b`, `a->b`) and declarations are no mentions. The
+-- result is what a linker would see of the file, and its static functions.
 local c_source = {}
 
 
--- Comments, literals and preprocessor lines as blanks, line by line as before.
+-- Replaces comments, literals and preprocessor lines by blanks, without moving any line.
 local function strip(text)
   local out, at = {}, 1
   local function blank(to)
@@ -55,7 +55,7 @@ local function add_mention(mentions, name, is_call)
 end
 
 
--- A reader of one file: goes through its tokens and keeps what the declaration at hand has so far.
+-- A reader of one file. It goes through the tokens and stores the parts of the present declaration.
 local Reader = {}
 Reader.__index = Reader
 
@@ -65,7 +65,7 @@ function Reader:begin_declaration()
 end
 
 
--- Outside of functions: the name before the first parenthesis is that of a function.
+-- Outside of functions, the name before the first parenthesis is that of a function.
 function Reader:take_outside(token, is_word, next_char)
   self.first_line = self.first_line or self.line
   if is_word then
@@ -127,9 +127,9 @@ end
 
 
 --- Reads the text of a file.
----@param text string
----@return table file { functions: a list of { name, parameters, is_static, first, last, mentions };
---- mentions: those of initializers, by name { calls, others } }
+--- @param text string
+--- @return table file { functions: a list of { name, parameters, is_static, first, last, mentions };
+--- mentions: those in initializers, by name { calls, others } }
 function c_source.read(text)
   local self = setmetatable({
     file = { functions = {}, mentions = {} }, line = 1, depth = 0, parens = 0,
@@ -161,10 +161,10 @@ function c_source.read(text)
 end
 
 
---- The strongly connected parts of a graph that have more than one node, the largest first.
----@param nodes string[]
----@param uses table<string, table<string, any>>
----@return string[][]
+--- Returns the strongly connected parts of a graph that have more than one node, the largest first.
+--- @param nodes string[]
+--- @param uses table<string, table<string, any>>
+--- @return string[][]
 function c_source.cycles(nodes, uses)
   local index, low, on_stack, stack, found, count = {}, {}, {}, {}, {}, 0
   local function visit(node)

@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# Runs a command and shows it first.
+# Prints a command and runs it.
 run() {
   printf '> %s\n' "$*" >&2
   "$@"

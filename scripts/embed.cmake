@@ -1,4 +1,4 @@
-# Writes a file, or nothing when there is none, as a C table of bytes.
+# Writes a file as a C table of bytes; the table is empty if the file does not exist.
 #   cmake -D INPUT=clients/js/perigee.js -D NAME=web_script -D OUTPUT=web_script.c -P scripts/embed.cmake
 set(hex "")
 set(size 0)

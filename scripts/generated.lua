@@ -1,9 +1,9 @@
--- Files of which other files are the source: writes them, or checks that they are up to date.
+-- Generated files: writes them, or checks that they are up to date.
 local generated = {}
 
---- The text of a file.
----@param path string
----@return string
+--- Returns the text of a file.
+--- @param path string
+--- @return string
 function generated.read(path)
   local file = assert(io.open(path))
   local text = file:read "*a"
@@ -11,10 +11,10 @@ function generated.read(path)
   return text
 end
 
---- Writes a text to a file where it differs; with --check as the script's argument, fails instead.
----@param path string
----@param text string
----@param source string the file or folder that the text is made of
+--- Writes a text to a file if it differs. If the script's argument is --check, fails instead.
+--- @param path string
+--- @param text string
+--- @param source string the file or folder from which the text is generated
 function generated.write(path, text, source)
   local file = io.open(path)
   local before = file and file:read "*a"

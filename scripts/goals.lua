@@ -1,6 +1,6 @@
--- The goals of the measures of sources and docs, and their limits until then. `allowed` only goes down: it
--- is lowered with the change that makes it possible, and goes where the goal is reached. `before` is the
--- figure of the tree that the goals were set for, as far as it was measured then.
+-- The measures of sources and docs, with their goals and limits. `allowed` is the limit until the goal is
+-- reached: each improvement lowers it, and at the goal it is removed. `before` is the figure, if known, at
+-- the time when the goal was set.
 local goals = {
   -- scripts/layers.lua
   cycle_net = { what = "files of net in one call cycle", before = 30, goal = 3 },
@@ -34,7 +34,7 @@ local goals = {
   conn_fields = { what = "fields of Conn", before = 49, goal = 24 },
   conn_flags = { what = "flags of Conn", before = 13, goal = 5 },
   lua_root_files = { what = "files in the root of lua/perigee", before = 58, goal = 11 },
-  -- A figure to watch without a limit, because features add lines.
+  -- Has no limit, because features add lines.
   lines = { what = "lines of src and lua without embedding and the control API", before = 73096 },
   -- scripts/words.lua
   own_terms = { what = "terms that only this project uses", before = 25, goal = 0 },
@@ -59,10 +59,10 @@ for _, argument in ipairs(arg or {}) do is_report = is_report or argument == "--
 local ledger = { is_report = is_report }
 
 
---- Notes a figure, with what it consists of for the report.
----@param name string
----@param value integer
----@param details? string[]
+--- Records a figure, and the details of it for the report.
+--- @param name string
+--- @param value integer
+--- @param details? string[]
 function ledger.note(name, value, details)
   assert(goals[name], name)
   figures[name] = { value = value, details = details or {} }
@@ -70,7 +70,7 @@ function ledger.note(name, value, details)
 end
 
 
--- How a figure stands: a fault, something to lower, or nothing.
+-- Returns whether a figure is a fault, or allows a lower limit; nil: neither.
 local function judge(goal, value)
   if not goal.goal then return end
   local limit = math.max(goal.allowed or goal.goal, goal.goal)
@@ -90,8 +90,8 @@ local function print_report()
 end
 
 
---- Prints the report, or what is wrong.
----@return integer faults
+--- Prints the report, or the faults.
+--- @return integer faults
 function ledger.finish()
   if is_report then print_report() end
   local faults = 0
@@ -110,7 +110,7 @@ function ledger.finish()
 end
 
 
---- Prints the goals that no script measures, for the report.
+--- Prints the goals that no script measures, if a report is wanted.
 function ledger.print_elsewhere()
   if not is_report then return end
   print "not measured here:"

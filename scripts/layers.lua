@@ -1,7 +1,7 @@
--- Fails where an include points up, where libuv or Lua are used outside their layers, where the client's core
--- in clients/c includes what belongs to an operating system, where a source or
--- test is missing from the CMakeLists.txt, and where files call each other in more ways than
--- scripts/goals.lua allows. Run from the root: luajit scripts/layers.lua [--report]
+-- Fails if an include points up, if libuv or Lua are used outside their layers, if the client's core in
+-- clients/c includes a header of the operating system, if CMakeLists.txt does not list a source or test, or if
+-- files call each other in more ways than scripts/goals.lua allows.
+-- Run from the root: luajit scripts/layers.lua [--report]
 package.path = "scripts/?.lua;" .. package.path
 local c_source = require "c_source"
 local ledger = require "goals"
@@ -92,10 +92,10 @@ for _, path in ipairs(list "find tests/c -name 'test_*.c' | sort") do
 end
 
 -- Calls ---------------------------------------------------------------------------------------------
--- A file uses another where it mentions a function that the other defines, be it to call it or to pass it on.
--- Functions in a header count for the .c of its name. A call by a table is no use.
+-- A file uses another if it mentions a function that the other defines, whether it calls it or passes it on.
+-- Functions in a header count for the .c file of its name. A call through a table is no use.
 
-local definer = {}  -- of a function that others can see: its file
+local definer = {}  -- file of each function that is not static
 for _, file in ipairs(files) do
   file.source = file.path:gsub("%.h$", ".c")
   for name, value in pairs(c_source.read(file.text)) do file[name] = value end
@@ -104,7 +104,7 @@ for _, file in ipairs(files) do
   end
 end
 
-local uses = {}  -- by source: those that it uses, each with the names of the functions
+local uses = {}  -- by source: the sources that it uses, each with the names of the functions
 for _, file in ipairs(files) do
   local own = {}
   for _, fn in ipairs(file.functions) do own[fn.name] = true end
@@ -123,7 +123,7 @@ for _, file in ipairs(files) do
   for _, fn in ipairs(file.functions) do add(fn.mentions) end
 end
 
--- The part of `uses` among these files.
+-- Returns the part of `uses` among these files.
 local function among(is_in)
   local nodes, part = {}, {}
   for source, used in pairs(uses) do
@@ -148,10 +148,9 @@ for _, layer in ipairs(LAYERS) do
 end
 
 -- The inside of net ---------------------------------------------------------------------------------
--- From the bottom: the core (conn.c with what is beside it, and out/), what a connection is made of
--- (transport/, protocol/, udp/), io_threads/, and net.c, which puts all of it together. A use is against
--- this direction where it goes up, or to a file of the same level that uses the first in turn, be it by
--- others.
+-- The levels, from the bottom: the core (the files beside conn.c, and out/); the parts of a connection
+-- (transport/, protocol/, udp/); io_threads/; and net.c, which joins all of them. A use is against this
+-- direction if it goes up, or if it is in a cycle of files of the same level.
 
 local function level(source)
   if source == "src/net/net.c" then return 4 end
@@ -171,7 +170,7 @@ end
 
 local net_sources, net_uses = among(level)
 local upward, core_calls = {}, {}
-local in_cycle = {}  -- files that use each other on their level, by the cycle
+local in_cycle = {}  -- files in a cycle of their level -> that cycle
 for i = 1, 4 do
   local nodes, part = among(function(source) return level(source) == i end)
   for _, cycle in ipairs(c_source.cycles(nodes, part)) do
@@ -196,7 +195,7 @@ table.insert(upward, ("of %d pairs"):format(pair_count))
 ledger.note("upward_pairs", #upward - 1, upward)
 ledger.note("core_calls", #keys(core_calls), { table.concat(keys(core_calls), " ") })
 
--- Lines of files that a function accepts.
+-- Returns the lines that `is_found` accepts, of the files that `is_looked_at` accepts.
 local function find_lines(is_looked_at, is_found)
   local found = {}
   for _, file in ipairs(files) do
@@ -221,7 +220,7 @@ local branches = find_lines(function(file) return level(file.source) == 1 end, f
 end)
 ledger.note("core_branches", #branches, branches)
 
--- A table is in the folder of the file that includes its header, or beneath; net.c joins them.
+-- Only net.c and files in the header's own folder may include the header of a table.
 local function may_include(file, folder)
   return file.source == "src/net/net.c" or file.path:sub(1, #folder) == folder
 end
@@ -238,7 +237,7 @@ for _, file in ipairs(files) do
 end
 ledger.note("table_includes", #includes, includes)
 
--- Where threads are set up, and where the setting is, they may be named.
+-- Files that set up threads, and files of the setting, may mention them.
 local words = find_lines(function(file)
   local is_about_threads = file.path:find "^src/net/io_threads[/.]" or file.source == "src/net/net.c"
     or file.layer == "server" or file.layer == "app"
@@ -249,8 +248,8 @@ end, function(line)
 end)
 ledger.note("thread_words", #words, words)
 
--- Where a function of the core that takes bytes, be it not to write them, is called from outside of the core,
--- or handed out as an address.
+-- Counts the places outside of the core that call a function of the core which takes received bytes, or that
+-- take its address.
 local function is_core(file) return file.path:find "^src/net/[^/]+%.c$" and level(file.source) == 1 end
 
 local function count_places(fn, file)
@@ -279,7 +278,7 @@ end
 ledger.note("byte_entries", #places, places)
 
 -- The end of a connection ---------------------------------------------------------------------------
--- ARCHITECTURE.md follows conn_close: `file function ...; file function ...`, where # begins a remark.
+-- ARCHITECTURE.md follows conn_close, in lines of `file function ...; file function ...`. A # begins a remark.
 
 local defined = {}
 for _, file in ipairs(files) do

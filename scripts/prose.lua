@@ -1,7 +1,7 @@
 -- Reads the prose of a file: the comments of C, Lua and JavaScript, and the text of Markdown outside of code.
 local prose = {}
 
--- The beginnings of a comment's line, by the ending of a file's name.
+-- Patterns for the beginning of a comment's line, by the extension of the file.
 local COMMENTS = {
   lua = { "^%s*%-%-+(.*)", "%s%-%-%s(.*)" },
   slashes = { "^%s*///?(.*)", "%s///?%s(.*)", "^%s*/%*+(.*)", "^%s*%*%s(.*)", "%s/%* (.*)" },
@@ -15,7 +15,7 @@ local function comment_of(line, patterns)
   end
 end
 
--- The prose of one line of Markdown, or nil within code and tables.
+-- Returns the prose of one line of Markdown, or nil within code and tables.
 local function markdown_of(line, state)
   if line:find "^%s*```" then
     state.is_code = not state.is_code
@@ -25,10 +25,10 @@ local function markdown_of(line, state)
   return (line:gsub("^%s*[-*] ", "\n"):gsub("^%s*%d+%. ", "\n"))
 end
 
---- Calls `visit(text, line)` for each paragraph: lines that follow each other, joined by blanks; `line` is
---- the number of the first.
----@param path string
----@param visit fun(text: string, line: integer)
+--- Calls `visit(text, line)` for each paragraph: consecutive lines, joined by blanks. `line` is the number of
+--- the first line.
+--- @param path string
+--- @param visit fun(text: string, line: integer)
 function prose.paragraphs(path, visit)
   local ending, number, start, parts, state = path:match "%.(%w+)$", 0, 0, {}, {}
   local function flush()
@@ -55,10 +55,10 @@ function prose.paragraphs(path, visit)
 end
 
 
---- Calls `visit(sentence, line)` for each sentence of a file, without its code (`...`); `line` is the
---- first of the paragraph.
----@param path string
----@param visit fun(text: string, line: integer)
+--- Calls `visit(sentence, line)` for each sentence of a file, without its code (`...`). `line` is the first
+--- line of the paragraph.
+--- @param path string
+--- @param visit fun(text: string, line: integer)
 function prose.sentences(path, visit)
   prose.paragraphs(path, function(text, line)
     text = text:gsub("`[^`]*`", "x")

@@ -1,6 +1,6 @@
--- Makes of the rows of src/server/settings.h the table of docs/settings.md and the annotations of
--- `config` in lua/perigee/meta/game.lua.
---   luajit scripts/settings.lua [--check]     --check fails where one is stale, and writes nothing
+-- Generates the table of docs/settings.md and the annotations of `config` in lua/perigee/meta/game.lua from
+-- the rows of src/server/settings.h.
+--   luajit scripts/settings.lua [--check]     --check writes nothing, and fails if one is out of date
 package.path = "scripts/?.lua;" .. package.path
 local generated = require "generated"
 
@@ -11,11 +11,12 @@ local TYPES = {
 }
 local UNITS = { SECONDS = " In seconds.", BYTES = ' In bytes, or as "64 KiB".' }
 local IS_QUOTED = { TEXT = true, TEXTS = true, BYTES = true, CHOICE = true, ADDRESS = true, PLACE = true }
-local OLDER_NAMES = { admin_write = "mcp_write" } -- by which config_set_game and the rest know keys, too
+-- The names that C functions such as config_set_game also know.
+local OLDER_NAMES = { admin_write = "mcp_write" }
 local LINE_MAX = 110
 local SIZES = { { 2 ^ 40, "TiB" }, { 2 ^ 30, "GiB" }, { 2 ^ 20, "MiB" }, { 2 ^ 10, "KiB" }, { 0, "bytes" } }
 
--- A number as C has it: "31", "4 << 20", "1ull << 40", or a constant of net/io_threads.h.
+-- Returns the value of a number in C: "31", "4 << 20", "1ull << 40", or a constant of net/io_threads.h.
 local function number(text)
   local base, shift = text:match "^(%d+)u?l*%s*<<%s*(%d+)$"
   if base then return base * 2 ^ shift end
@@ -23,7 +24,7 @@ local function number(text)
   return tonumber(text) or tonumber(header:match("%f[%w_]" .. text .. " = (%d+)"))
 end
 
--- Strings make way for numbers, so that commas and brackets in them do not count.
+-- Replaces strings by numbers, because strings may contain commas and brackets.
 local function read_rows()
   local rows, strings = {}, {}
   local text = generated.read("src/server/settings.h"):match("#define SETTINGS%(X%)(.*)"):gsub("\\\n%s*", " ")
@@ -61,7 +62,7 @@ end
 
 local function capital(text) return (text:gsub("^%l", string.upper)) end
 
--- A row of the manual.
+-- Returns a row of the manual.
 local function to_markdown(row)
   local parts = { capital(row.help) }
   if row.words ~= "" then parts[1] = parts[1] .. ": `" .. row.words:gsub("|", "`, `") .. "`" end
@@ -85,7 +86,7 @@ local function to_annotation(row)
   return line .. ("\n---@field %s? %s The older name of %s.\n"):format(older, kind, row.name)
 end
 
--- Puts what `format` makes of the rows between the line with `first` and the next empty one.
+-- Replaces the text between the line with `first` and the next empty line by the formatted rows.
 local function replace(path, first, format)
   local before, after = generated.read(path), {}
   for _, row in ipairs(read_rows()) do

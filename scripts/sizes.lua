@@ -1,7 +1,7 @@
--- Fails for a file over 600 lines or a function over 80, in src/, clients/c/, clients/lua/ and
--- lua/, and prints the ten longest functions so that they are seen. Fails also where there is more
--- of something than scripts/goals.lua allows. Run from the root: luajit scripts/sizes.lua [--report]
--- Goes by layout: a function ends at the first `}` or `end` that is as deep as its first line.
+-- Fails if a file in src/, clients/c/, clients/lua/ or lua/ has over 600 lines, or a function over 80. Prints
+-- the ten longest functions. Also fails if a measure exceeds its limit in scripts/goals.lua. It reads the
+-- layout: a function ends at the first `}` or `end` that is as deep as its first line.
+-- Run from the root: luajit scripts/sizes.lua [--report]
 package.path = "scripts/?.lua;" .. package.path
 local c_source = require "c_source"
 local ledger = require "goals"
@@ -31,7 +31,7 @@ local function scan_c(path, lines)
 end
 
 local function scan_lua(path, lines)
-  local open = {}  -- functions not yet ended, the innermost last
+  local open = {}  -- functions that have not ended, the innermost last
   for i, line in ipairs(lines) do
     local indent = line:match("^%s*")
     local inner = open[#open]
@@ -69,8 +69,8 @@ for i = 1, math.min(10, #functions) do
   print(string.format("%4d  %s  %s", functions[i].size, functions[i].where, functions[i].name))
 end
 
--- Short static functions with one call. One that is passed on or stored cannot be inlined, so it does not
--- count.
+-- Counts short static functions with one call. A function whose address is taken cannot be inlined, so it
+-- does not count.
 local SHORT = 8
 
 local function count_mentions(source, fn)
@@ -107,7 +107,7 @@ local count = 0
 for _, folder_count in pairs(by_folder) do count = count + folder_count end
 ledger.note("short_statics", count, short)
 
--- The fields of a struct, in the order in which they are declared; flags are bools.
+-- Returns the fields of a struct, in the order of their declarations; flags are bools.
 local function read_struct(name)
   local fields, flags = {}, {}
   for _, source in ipairs(sources) do

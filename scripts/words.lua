@@ -1,4 +1,4 @@
--- Fails where there are more words that only this project uses, more sentences that a reader reads twice, or
+-- Fails if the code has more of this project's own terms, more sentences that readers have to read twice, or
 -- more long lines than scripts/goals.lua allows. Run from the root: luajit scripts/words.lua [--report]
 package.path = "scripts/?.lua;" .. package.path
 local ledger = require "goals"
@@ -11,7 +11,7 @@ local PROSE = "find src include lua clients tests examples scripts docs *.md "
   .. "-print | sort"
 local COLUMNS = 100
 
--- Ours, as words and as parts of names; the field's; and the paths in which it is ours.
+-- Each row: our own word (also as a part of names), the usual word, and a pattern of the paths that count.
 local TERMS = {
   { "servicer", "io thread" }, { "stand%-in", "proxy" }, { "stub", "proxy" },
   { "alarm", "interrupt" }, { "probation", "rollback window" }, { "the way back", "rollback" },
@@ -22,10 +22,10 @@ local TERMS = {
   { "announce", "notify" },
 }
 
--- Beginnings of sentences that are no questions.
+-- Words with which a sentence must not begin, unless it is a question.
 local HEADS = { "What", "Who", "Whoever", "Whatever", "Whichever", "Whose", "Whom" }
 
--- Anywhere in a sentence: a pattern, and what to write.
+-- Patterns that must not occur anywhere in a sentence, and their replacements.
 local PATTERNS = {
   { "%f[%a][iwab][sare]+e? told%f[%A]", "the subject that reports, logs or notifies" },
   { "%f[%a]is there%f[%A]", "exists" }, { "%f[%a]are there%f[%A]", "exist" },
@@ -76,10 +76,10 @@ local function fault_of(sentence)
   end
 end
 
--- The columns of a line of UTF-8.
+-- Returns the number of columns of a line of UTF-8.
 local function columns_of(line) return #line:gsub("[\128-\191]", "") end
 
--- Long lines of C's comments and of Markdown's prose, except where a line has no place to break.
+-- Finds long lines in C's comments and in the prose of Markdown, unless a line has no place to break.
 local function find_long(path)
   local is_page, is_code, line_number = path:find "%.md$", false, 0
   for line in io.lines(path) do

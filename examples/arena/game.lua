@@ -1,5 +1,5 @@
--- Arena: everybody against everybody, from above, in the browser. Bots fill the empty places.
--- `perigee run examples/arena`, open http://localhost:7777/ and leave this file open beside it.
+-- Arena: a game of all against all, seen from above, in the browser. Bots fill the empty places. Run `perigee
+-- run examples/arena`, open http://localhost:7777/, and keep this file open beside it.
 local rules = require "arena.rules"
 
 -- Try this: make it 1600, or 150, and save while you play. The match goes on, and the next shot
@@ -11,7 +11,7 @@ local arena = require "rooms.arena"
 
 local game = {
   config = {
-    -- For people with nothing but nc: they watch and talk. /join arena:1
+    -- For people who have only nc: they watch and chat. /join arena:1
     text_port = 4000,
     tick_rate = 20,
     -- A page sends 30 inputs a second, more while keys are pressed quickly; a flood ends the connection.
@@ -21,7 +21,7 @@ local game = {
   rooms = { arena = arena },
 }
 
--- The connection of somebody is lost, and may come back: until then nobody can hurt them.
+-- The connection of a player is lost, and may come back. Until then, nobody can hurt its fighter.
 function game.on_suspend(peer)
   for _, room in ipairs(peer:rooms()) do
     if room.kind == "arena" then arena.suspend(room, peer) end

@@ -1,10 +1,10 @@
--- A bot for `perigee bots`: it comes from outside, as a page does, and plays as a page could.
+-- A bot for `perigee bots`: it connects from outside, as a page does, and has no more knowledge than a page.
 --   perigee bots examples/arena -n 48 --script examples/arena/player.lua --seconds 30
 local PER_ROOM = 12
 local STEP = 0.05 -- seconds from input to input
 local NEAR, FAR = 150, 350
 
--- The fighter of a snapshot that is nearest to `me`, and how far that is.
+-- Returns the fighter of a snapshot that is nearest to `me`, and its distance.
 local function nearest(fighters, me)
   local found, least = nil, math.huge
   for _, other in ipairs(fighters) do
@@ -20,7 +20,7 @@ local function find(fighters, id)
   end
 end
 
--- Decides the input: towards a far fighter, back from a near one, round one in between.
+-- Decides the input: goes towards a distant fighter, away from a near one, and around one in between.
 local function decide(bot, fighters)
   local me = find(fighters, bot.id)
   local other, distance

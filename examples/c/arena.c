@@ -1,6 +1,4 @@
-// A player of the arena in C: it goes for whoever is nearest, and shoots.
-//   arena [HOST:PORT] [SHOTS]      ends after so many shots; without, when it is disconnected
-// Its messages are bytes: arena.h is made of the arena's schema.perigee, see README.md.
+// A player of the arena in C, which goes to the nearest fighter and shoots.
 #include <limits.h>
 #include <math.h>
 #include <perigee.h>
@@ -14,15 +12,15 @@
 #define NEAR_BY 150
 #define FAR_OFF 350
 
-enum { INPUT_US = 50000 };  // from input to input, in microseconds
+enum { INPUT_US = 50000 };  // microseconds between two inputs
 
 typedef struct Player {
   PerigeeClient *client;
-  uint32_t room;     // 0: not in it yet
-  uint64_t input;    // the number of the newest
-  uint64_t next_us;  // when the next is due
+  uint32_t room;     // room; 0: has not joined yet
+  uint64_t input;    // number of the newest input
+  uint64_t next_us;  // time of the next input
   unsigned snapshots, shots;
-  ArenaSnapshot snapshot;  // the newest; what it points to is in the memory
+  ArenaSnapshot snapshot;  // newest snapshot; its pointers point into `memory`
   PerigeeMemory memory;
 } Player;
 
@@ -55,7 +53,7 @@ static const ArenaFighter *find_nearest(const ArenaFighterList *list,
   return nearest;
 }
 
-// Towards whoever is far, back from whoever is near, round whoever is between.
+// Goes towards a distant fighter, away from a near one, and around one in between.
 static ArenaInput decide(const Player *player) {
   ArenaInput input = {0, 0, 0, 0, false, false};
   const ArenaFighterList *list = &player->snapshot.fighters;
@@ -85,13 +83,12 @@ static void steer(Player *player) {
                      PERIGEE_UNRELIABLE);
 }
 
-// Returns less than 0 for bytes that are not such a message. Other messages need not be
-// decoded.
+// Returns a negative value if the bytes are no such message. Ignores other messages.
 static int take_message(Player *player, const PerigeeEvent *event,
                         PerigeeFault *fault) {
   int code = 0;
   if (event->number == ARENA_SNAPSHOT) {
-    player->memory.used = 0;  // the one before is not needed any more
+    player->memory.used = 0;  // frees the previous snapshot
     code = arena_snapshot_decode(&player->snapshot, event->data, event->size,
                                  &player->memory, fault);
     player->snapshots++;

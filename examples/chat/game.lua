@@ -1,9 +1,9 @@
--- Chat: people with names talk in rooms, and `!shout` reaches everyone in all of them.
--- Shows handlers that decide (who may join, what a broadcast becomes), and commands.
+-- Chat: people with names talk in rooms, and `!shout` reaches the people in all rooms. Shows handlers that
+-- decide (who may join, how a broadcast changes), and commands.
 local perigee = require "perigee"
 
 local game = {
-  -- People in nc think longer than games do.
+  -- People in nc may be silent for longer than players.
   config = { text_port = 4000, idle_timeout = 24 * 60 * 60 },
 }
 
@@ -44,7 +44,7 @@ function commands.on.shout(peer, given)
   perigee.send(perigee.to.all, "shout", peer.name .. ": " .. given.words)
 end
 
--- Any line said in a room comes by here; false keeps it from being relayed.
+-- Gets each line that is sent to a room; false drops the line.
 function game.on_broadcast(room, peer, line)
   if line:sub(1, 1) ~= "!" then return end
   local ok, problem = commands:run(peer, line:sub(2), room)
@@ -54,7 +54,7 @@ end
 
 game.on_message = {}
 
--- The same as a message, which needs no room: /send shout "dinner is ready"
+-- Does the same for a message, which needs no room: /send shout "dinner is ready"
 function game.on_message.shout(peer, words)
   if type(words) == "string" then commands.on.shout(peer, { words = words }) end
 end

@@ -1,12 +1,12 @@
--- Snowballs, as an entity component system: players, flakes and balls are entities on a meadow of one
--- line. All that happens is drained by the first system and all that is seen is sent by the last; what
--- lies between knows nothing of the network.
+-- Snowballs, as an entity component system: players, flakes and balls are entities on a meadow of one line.
+-- The first system handles all events, and the last one sends all changes. The systems between them do not
+-- use the network.
 local perigee = require "perigee"
 local world = perigee.world
 
 local WIDTH = 40
 local BALL_SPEED = 12 -- places a second
-local SNOW_SECONDS = 1.5 -- between two flakes, with one more player each sooner
+local SNOW_SECONDS = 1.5 -- seconds between two flakes; each further player shortens them
 local FLAKES_MAX = 8
 local DIRECTIONS = { left = -1, right = 1 }
 
@@ -14,9 +14,9 @@ world:component("place", { x = 0 })
 world:component("player", { balls = 3, hits = 0 })
 world:component("flake")
 world:component("ball", { by = 0, direction = 1 })
-world:component("wish", { verb = "look" }) -- what a player has typed last
-world:component("snow", { wait = 0 }) -- a singleton
-world:component("scene", { text = "" }) -- another
+world:component("wish", { verb = "look" }) -- the last line that a player has typed
+world:component("snow", { wait = 0 }) -- one entity has this
+world:component("scene", { text = "" }) -- and one entity has this
 
 local function tell(name, value)
   perigee.send(perigee.to.all, name, value)
@@ -47,7 +47,7 @@ world:system("input", {}, function()
   end
 end)
 
--- The game: systems that only look at components.
+-- The game: these systems use components only.
 
 world:system("walking", { "wish", "place", "player" }, function(entity, wish, place, player)
   if wish.verb ~= "walk" then return end
@@ -82,7 +82,7 @@ world:system("flying", { "ball", "place" }, function(entity, ball, place, dt)
   local from = place.x
   place.x = from + ball.direction * BALL_SPEED * dt
   local name = find_hit(ball, from, place.x)
-  local thrower = world:get(ball.by, "player") -- nil when it has left
+  local thrower = world:get(ball.by, "player") -- nil if the player has left
   if name and thrower then
     thrower.hits = thrower.hits + 1
     tell("hit", { who = name, by = world:get(ball.by, "connection").peer.name, hits = thrower.hits })
@@ -100,7 +100,7 @@ world:system("snowing", {}, function(dt)
   world:spawn { flake = {}, place = { x = math.random(WIDTH) } }
 end)
 
--- Output: what has changed is sent.
+-- Output: sends all changes.
 
 local function draw()
   local row = {}
@@ -121,5 +121,5 @@ world:system("output", {}, function()
   end
 end, { after = { "flying", "snowing" } })
 
--- People in nc think for long.
+-- People in nc may be silent for long.
 return { config = { text_port = 4000, idle_timeout = 24 * 60 * 60, tick_rate = 10 } }

@@ -1,5 +1,5 @@
--- A tool beside the game: whoever has the editor paints tiles over a channel, and all see them at
--- once. Packets are bytes of the game's own; nothing of it is in the players' way.
+-- A tool beside the game: people with the editor paint tiles over a channel, and all of them see the change
+-- at once. The game chooses the bytes of the packets, and other players get none of them.
 local perigee = require "perigee"
 
 local game = { on_message = {} }
@@ -11,7 +11,7 @@ perigee.state.map = perigee.state.map or ("."):rep(WIDTH * HEIGHT)
 
 local editor = assert(perigee.channel "editor")
 
--- PAINT: x, y and a tile, a byte each. MAP: a question for all of it.
+-- PAINT: x, y and a tile, a byte each. MAP: a request for the whole map.
 editor:on_packet(function(peer, type, bytes)
   if type == MAP then
     return perigee.state.map
@@ -26,7 +26,7 @@ editor:on_packet(function(peer, type, bytes)
   return "painted"
 end)
 
--- Clients ask for the channel's number; it is the same as long as the server runs.
+-- Clients request the channel's number, which does not change while the server runs.
 function game.on_message.editor()
   return editor.id
 end

@@ -1,5 +1,5 @@
-// A Perigee server on the poll loop that a program has already: here one that waits for lines
-// on standard input, and broadcasts them to everybody in the lobby.
+// Runs a Perigee server on the poll loop of an existing program: this one waits for
+// lines on standard input, and broadcasts them to all members of the lobby.
 //
 //   ./poll 7777
 #include <perigee_server.h>

@@ -1,5 +1,5 @@
-// A program with a Perigee server in it: its rooms are for those whom a table of the program
-// lists. Run it with a port, and join from another terminal:
+// A program that contains a Perigee server. Only people in the program's own table may
+// join its rooms. Run it with a port, and join from another terminal:
 //
 //   ./rooms 7777
 //   perigee connect localhost --name ada --room castle
@@ -39,7 +39,7 @@ static int on_join(perigee_server *server, const perigee_server_event *event,
   return PERIGEE_REJECT;
 }
 
-// Tells all members of a room what one of them wants.
+// Sends the wish of one member to all members of a room.
 static void on_message(perigee_server *server, const perigee_server_event *event,
                        void *user_data) {
   (void)user_data;

@@ -1,4 +1,5 @@
--- An IDE whose plugins run code for an LLM: the tool's calls go to whoever serves the channel "ide".
+-- An IDE whose plugins run code for an LLM. The plugin that serves the channel "ide" gets the calls of the
+-- LLM's tool.
 local perigee = require "perigee"
 
 perigee.mcp.tool {
@@ -17,7 +18,7 @@ perigee.mcp.tool {
   timeout = 5,
 }
 
--- A plugin that is gone is gone at once: the next one may serve the channel.
+-- A lost plugin does not wait for a resume, so that the next one can serve the channel at once.
 local game = { config = { resume_timeout = 0 } }
 
 -- The client that serves the channel gets the LLM's calls, so it has to be a program on this machine. For

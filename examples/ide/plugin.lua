@@ -1,17 +1,17 @@
--- The plugin: a program of its own that serves the channel "ide". It runs what an LLM sends in a
--- sandbox, and answers with what that printed.
+-- The plugin: a separate program that serves the channel "ide". It runs the LLM's code in a sandbox, and
+-- answers with the printed text.
 --   LUA_PATH="lua/?.lua;;" LUA_CPATH="build/release/lua/?.so;;" luajit examples/ide/plugin.lua [ADDRESS]
 local cjson = require "cjson"
 local client = require "perigee.client"
 
-local STEPS_MAX = 1e7 -- of one piece of code
-local STEPS = 10 -- from one look at it to the next: texts that are doubled grow fast
-local MEMORY_MAX = 64 * 1024 -- KiB that this program may have meanwhile
+local STEPS_MAX = 1e7 -- steps of one piece of code
+local STEPS = 10 -- steps between two checks; few, because repeated concatenation makes memory grow fast
+local MEMORY_MAX = 64 * 1024 -- KiB that this program may use meanwhile
 local TEXT_MAX = 10000 -- bytes that it may print
 
-jit.off() -- compiled code would not hear the hook that counts
+jit.off() -- because compiled code would not call the counting hook
 
--- The globals of the code: none that reach a file, a process or this program.
+-- The globals of the code. None of them reaches a file, a process or this program.
 local function environment(print_line)
   return {
     print = print_line,
@@ -42,11 +42,11 @@ local function run(code)
   if not chunk then return nil, problem end
   local sandbox = environment(print_line)
   setfenv(chunk, sandbox)
-  -- Strings have the sandbox's methods meanwhile: their own would be the real library.
+  -- While the code runs, methods of strings are those of the sandbox, because Lua's own are the real library.
   local co, strings = coroutine.create(chunk), getmetatable ""
   local steps = 0
-  collectgarbage() -- what the code before this one has left
-  -- The hook is everybody's; the code alone is counted.
+  collectgarbage() -- frees the garbage of earlier code
+  -- All coroutines share the hook, but only this code counts.
   debug.sethook(function()
     if coroutine.running() ~= co then return end
     steps = steps + STEPS

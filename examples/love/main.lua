@@ -1,6 +1,6 @@
 -- The arena (examples/arena) in LÖVE: WASD or arrows move, the mouse aims and shoots, Space dashes.
 --   perigee run examples/arena        and beside it       love examples/love [ADDRESS]
--- perigee.client, its module in C and lua-cjson have to be there: see README.md.
+-- It needs perigee.client, its module in C, and lua-cjson: see README.md.
 local here = love.filesystem.getSource()
 package.path = here .. "/../../lua/?.lua;" .. here .. "/lua/?.lua;" .. package.path
 package.cpath = package.cpath .. ";" .. here .. "/../../build/release/lua/?.so"
@@ -8,15 +8,15 @@ local client = require "perigee.client"
 local match = require "match"
 local picture = require "picture"
 
-local INPUT_EVERY = 1 / 30 -- seconds
-local LONGEST = 0.25 -- seconds of a frame that count, where a machine is slow
+local INPUT_EVERY = 1 / 30 -- seconds between two inputs
+local LONGEST = 0.25 -- most seconds that a frame counts, for slow machines
 local WAYS = {
   w = { 0, -1 }, up = { 0, -1 }, s = { 0, 1 }, down = { 0, 1 },
   a = { -1, 0 }, left = { -1, 0 }, d = { 1, 0 }, right = { 1, 0 },
 }
 
 local address = "localhost:7777"
-local demo -- seconds to play by itself, once it is in the match, and then end: --demo SECONDS
+local demo -- --demo SECONDS: plays by itself for that time in the match, and then ends
 local game, room, problem
 local since_input, number, wants_dash = 0, 0, false
 
@@ -33,7 +33,7 @@ local function read_arguments(arguments)
   end
 end
 
--- Everything that waits for the server is here, in a coroutine; the picture goes on meanwhile.
+-- A coroutine does everything that waits for the server, so that the picture goes on meanwhile.
 local function play()
   local message
   game, message = client.connect(address, { name = "lover", udp = true })
@@ -57,7 +57,7 @@ local function play()
   room:ask("play", "lover")
 end
 
--- Nobody looks at LÖVE's own page of errors while it plays by itself.
+-- A demonstration ends at an error, because nobody would close LÖVE's error page.
 local function fail(text)
   io.stderr:write(debug.traceback(text, 2), "\n")
   os.exit(1)

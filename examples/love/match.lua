@@ -1,7 +1,7 @@
 -- The program's knowledge of the match: fighters and bullets, from the server's messages.
 local match = { fighters = {}, bullets = {}, map = nil, you = nil }
 
-local NEAR = 12 -- how fast what is drawn nears what is known, a second
+local NEAR = 12 -- how fast drawn places approach the known ones, a second
 
 -- Replaces everything by the answer to the request "state".
 function match.set(state, id)
@@ -70,7 +70,7 @@ function match.update(dt)
   end
 end
 
--- Prints who moved how far; whether this fighter and others did.
+-- Prints how far fighters have moved; returns whether this fighter and others did.
 function match.report()
   local mine, others = 0, 0
   for id, fighter in pairs(match.fighters) do

@@ -1,4 +1,4 @@
--- Draws the match: all of the arena, as large as the window lets it.
+-- Draws the match: the whole arena, as large as the window allows.
 local picture = {}
 
 local FIGHTERS = {
@@ -7,14 +7,14 @@ local FIGHTERS = {
 }
 local RADIUS, BARREL = 20, 30
 
--- Scale, and the place of the arena's corner in the window.
+-- Returns the scale, and the place of the arena's corner in the window.
 local function frame(map)
   local width, height = love.graphics.getDimensions()
   local scale = math.min(width / map.width, height / map.height)
   return scale, (width - scale * map.width) / 2, (height - scale * map.height) / 2
 end
 
--- Where in the arena a place in the window is.
+-- Converts a place in the window to one in the arena.
 function picture.to_arena(match, x, y)
   if not match.map then return 0, 0 end
   local scale, left, top = frame(match.map)
@@ -54,7 +54,7 @@ local function draw_arena(match)
   end
 end
 
--- `note`: what to say over it, if anything.
+-- `note`: text over the picture, or nil.
 function picture.draw(match, note)
   love.graphics.clear(0.04, 0.05, 0.08)
   if match.map then

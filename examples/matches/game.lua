@@ -14,7 +14,7 @@ function match.on_create(room)
 end
 
 function match.on_join(room)
-  -- The room as it was before: the one that joins is not counted yet.
+  -- `room` does not contain the joining peer yet.
   if room.count + 1 < match.capacity then return end
   room.state.phase = "countdown"
   room.state.left = COUNTDOWN_SECONDS
@@ -56,6 +56,6 @@ function match.on_message.hit(room, peer)
 end
 
 return {
-  config = { text_port = 4000, idle_timeout = 24 * 60 * 60 }, -- people in nc think for long
+  config = { text_port = 4000, idle_timeout = 24 * 60 * 60 }, -- people in nc may be silent for long
   rooms = { match = match },
 }

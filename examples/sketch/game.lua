@@ -1,13 +1,13 @@
--- Sketch: one draws a secret word, the others guess it. `perigee run examples/sketch`, open
--- http://localhost:7777/ in three tabs, and leave this file open beside them.
+-- Sketch: one player draws a secret word, and the others guess it. Run `perigee run examples/sketch`, open
+-- http://localhost:7777/ in three tabs, and keep this file open beside them.
 local perigee = require "perigee"
 local members = require "sketch.members"
 local players = require "sketch.players"
 local rules = require "sketch.rules"
 local sketch = require "rooms.sketch"
 
--- Try this: make it 6, and save while somebody draws. From the next word on, the hint shows nearly
--- all of it.
+-- Try this: make it 6, and save while somebody draws. From the next word on, the hint shows nearly all
+-- letters.
 rules.hints = 2
 
 -- All other numbers are in sketch/rules.lua, the words in sketch/words.lua.
@@ -24,7 +24,7 @@ local function clean(title, peer)
   return title ~= "" and title or peer.name .. "'s table"
 end
 
--- Four letters that nobody can guess, and that nobody confuses when read aloud.
+-- Returns a code of four letters that nobody can guess, and that nobody confuses when it is read aloud.
 local function new_code()
   local letters = "ABCDEFGHJKMNPQRSTUVWXYZ"
   return (perigee.random_bytes(4):gsub(".", function(byte)
@@ -40,8 +40,8 @@ function game.on_message.name(peer, name)
   return name
 end
 
--- A request: opens a table, seats its host there, and answers with the table's code. A table with a
--- password is in no list.
+-- A request: opens a table, seats its host there, and answers with the table's code. A table with a password
+-- appears in no list.
 function game.on_message.open(peer, what)
   if peer:rooms()[1] then error(perigee.fault "AlreadySeated") end
   local code = new_code()
@@ -53,8 +53,8 @@ function game.on_message.open(peer, what)
   return code
 end
 
--- A request: seats a player who is back, for example after the page was loaded again. The game joins
--- the room for the player, because clients cannot join a locked one, and need passwords.
+-- A request: seats a player who is back, for example because the page was loaded again. The game itself joins
+-- the player to the room, because clients cannot join a locked room, and need its password.
 function game.on_message.back(peer, code)
   local room = perigee.rooms.get("sketch:" .. code)
   if not room or not players.owned_by(room, peer.token) then return false end
@@ -62,7 +62,7 @@ function game.on_message.back(peer, code)
   return true
 end
 
--- The connection is lost, and the session waits: the others see who is away.
+-- The connection is lost, and the session waits: the others see that the player is away.
 function game.on_suspend(peer)
   for _, room in ipairs(peer:rooms()) do members.suspend(room, peer) end
 end

@@ -1,8 +1,8 @@
--- Targets: the four ways to say who gets a message: one, all, all but one, a group.
--- Everyone is put into the room `lobby`, where others are looked up by name.
+-- Targets: the four ways to choose the receivers of a message: one peer, all, all but one, a group. All peers
+-- join the room `lobby`, in which the game finds peers by name.
 local perigee = require "perigee"
 
--- People in nc think for long.
+-- People in nc may be silent for long.
 local game = { config = { text_port = 4000, idle_timeout = 24 * 60 * 60 } }
 
 function game.on_start()
@@ -13,10 +13,10 @@ function game.on_connect(peer)
   peer:join "lobby"
 end
 
--- Names are for looking one another up here, so everybody may choose one at any time, with /name.
+-- Names only serve to find one another here, so everybody may choose one at any time, with /name.
 function game.on_rename() end
 
--- The members of the lobby that have one of these names.
+-- Returns the members of the lobby that have one of these names.
 local function named(names)
   local wanted, found = {}, {}
   for _, name in ipairs(names) do wanted[name] = true end

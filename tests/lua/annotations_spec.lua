@@ -1,5 +1,5 @@
---- Compares lua/perigee/meta with the code. What editors show of the API must exist, and all of the API must
---- be annotated, with the right parameters, defaults and words.
+--- Compares lua/perigee/meta with the code. All annotated names must exist, and all of the API must be
+--- annotated, with the right parameters, defaults and words.
 local fake_core = require "tests.lua.fake_core"
 local luacats = require "tests.lua.luacats"
 local pages = require "tests.pages"

@@ -1,5 +1,5 @@
--- Data that outlive a round and the server: the names of those who have played, with the kills
--- of their best round, and the kills of this week.
+-- Data that outlive a round and the server: the names of all who have played, with the kills of their best
+-- round, and the kills of this week.
 local perigee = require "perigee"
 
 local SHOWN = 10
@@ -10,7 +10,7 @@ local weekly = perigee.leaderboard("weekly", { keep = "sum", resets = "monday 00
 
 local boards = {}
 
--- Somebody begins to play: the name is kept with the time.
+-- A player begins to play: stores the name and the time.
 function boards.remember(name)
   players:put(name, { seen = os.time() })
 end
@@ -25,7 +25,7 @@ function boards.keep(fighters)
   end
 end
 
--- Waits for the store.
+-- Returns the best entries. Waits for the store.
 function boards.top()
   return { best = best:top(SHOWN), weekly = weekly:top(SHOWN) }
 end

@@ -1,5 +1,5 @@
--- Bots: fighters that keep the arena alive while few people play. A bot sees as much as a player,
--- takes its time, misses, and acts through the same input as players.
+-- Bots: fighters that keep the arena alive while few people play. A bot sees only what a player could see,
+-- has a time of reaction, misses, and acts through the same input as players.
 local perigee = require "perigee"
 local fighters = require "arena.fighters"
 local map = require "arena.map"
@@ -10,10 +10,10 @@ local bots = {}
 
 local NAMES = { "Biscuit", "Nova", "Pixel", "Moss", "Tango", "Rook", "Fig", "Comet", "Dot", "Waffle", "Zip" }
 
-local TURN = 7 -- radians a second
-local NEAR, FAR = 170, 300 -- the distance that a bot likes
-local FEELER = 60 -- how far ahead it looks for walls
-local DODGE = 120 -- a bullet so near is worth a dash
+local TURN = 7 -- radians a second that a bot can turn
+local NEAR, FAR = 170, 300 -- the distance that a bot keeps to its enemy
+local FEELER = 60 -- how far ahead a bot looks for walls
+local DODGE = 120 -- a bot dashes away from a bullet that is nearer
 
 -- --- Joining and leaving ---
 
@@ -28,7 +28,7 @@ local function free_name(room)
   return "Bot"
 end
 
--- Their ids are negative, so that they are never those of peers.
+-- Ids of bots are negative, so that no peer has the same id.
 local function add(room)
   room.state.bot_id = room.state.bot_id - 1
   return fighters.add(room, room.state.bot_id, free_name(room), {
@@ -44,7 +44,7 @@ local function weakest(room)
   return worst
 end
 
--- As many as it takes to make the arena as full as the rules want it.
+-- Adds or removes bots until the arena is as full as the rules want it.
 function bots.fill(room)
   local people = fighters.people(room)
   local wanted = math.max(0, rules.fill_to - people)
@@ -53,7 +53,7 @@ function bots.fill(room)
   for _ = wanted + 1, there do fighters.remove(room, weakest(room).id) end
 end
 
--- --- Whom, and where to ---
+-- --- Choosing an enemy and a goal ---
 
 local function nearest_enemy(room, fighter)
   local best, best_distance
@@ -68,7 +68,7 @@ local function nearest_enemy(room, fighter)
   return best
 end
 
--- The nearest power-up that it has a use for, if there is one not too far.
+-- Returns the nearest power-up that is useful to the bot and not too far away.
 local function wanted_item(room, fighter)
   local best, best_distance = nil, fighter.health < 50 and 900 or 350
   for _, item in ipairs(room.state.items) do
@@ -79,7 +79,8 @@ local function wanted_item(room, fighter)
   return best
 end
 
--- From here to `goal`, which may be behind walls: the point in sight that makes the way shortest.
+-- Returns the point to walk to next: `goal`, or if walls hide it, the visible point with the shortest way to
+-- it.
 local function next_point(fighter, goal)
   if world.sees(fighter, goal, rules.radius) then return goal end
   local best, best_way
@@ -94,7 +95,7 @@ local function next_point(fighter, goal)
   return best or goal
 end
 
--- Thought about now and then only: what it wants until the next time.
+-- Decides what the bot wants until the next decision. Happens only a few times a second.
 local function think(room, fighter, now)
   local bot = fighter.bot
   bot.think_at = now + 0.25 + math.random() * 0.3
@@ -113,7 +114,7 @@ local function think(room, fighter, now)
   bot.is_hungry = item ~= nil and fighter.health < 50
 end
 
--- --- Keys ---
+-- --- Input ---
 
 local function direction(from, to)
   local distance = world.distance(from, to)
@@ -126,7 +127,7 @@ local function turned(x, y, angle)
   return x * cos - y * sin, x * sin + y * cos
 end
 
--- The direction that is nearest to the wanted one and does not end at a wall at once.
+-- Returns the direction that is nearest to the wanted one and does not lead into a wall at once.
 local function around_walls(fighter, x, y)
   for _, angle in ipairs { 0, 0.7, -0.7, 1.5, -1.5, 2.4, -2.4 } do
     local side_x, side_y = turned(x, y, angle * fighter.bot.side)
@@ -137,7 +138,7 @@ local function around_walls(fighter, x, y)
   return x, y
 end
 
--- Nearer or farther, and always to one side or the other.
+-- Goes nearer or farther, and always to one side or the other.
 local function circle(fighter, enemy)
   local bot, x, y = fighter.bot, direction(fighter, enemy)
   local distance = world.distance(fighter, enemy)
@@ -147,7 +148,7 @@ local function circle(fighter, enemy)
   return move_x / length, move_y / length
 end
 
--- Whether a bullet comes near that is worth a dash.
+-- Returns whether the bot should dash away from a bullet.
 local function is_in_danger(room, fighter)
   for _, bullet in ipairs(room.state.bullets) do
     local distance = bullet.owner ~= fighter.id and world.distance(bullet, fighter)
@@ -164,14 +165,14 @@ local function turn_towards(angle, wanted, most)
   return (angle + math.max(-most, math.min(most, by))) % (2 * math.pi), math.abs(by)
 end
 
--- The angle to the place where a bullet will meet the enemy.
+-- Returns the angle to the place where a bullet would hit the enemy.
 local function aim_at(fighter, enemy)
   local seconds = world.distance(fighter, enemy) / math.max(1, rules.bullet_speed) * fighter.bot.skill
   return math.atan2(enemy.y + enemy.vy * seconds - fighter.y, enemy.x + enemy.vx * seconds - fighter.x)
     + fighter.bot.error
 end
 
--- In bursts: held for a while, then let go for a while.
+-- Fires in bursts: for a while, and then not for a while.
 local function wants_to_fire(bot, now)
   if now > bot.burst_until + 0.35 then bot.burst_until = now + 0.4 + math.random() * 0.5 end
   return now < bot.burst_until and now > (bot.react_at or now)

@@ -1,4 +1,4 @@
--- Shots. The server alone says who is hit; pages draw what it says.
+-- Shots. The server alone decides about hits; pages only draw them.
 local perigee = require "perigee"
 local fighters = require "arena.fighters"
 local rules = require "arena.rules"
@@ -7,7 +7,7 @@ local world = require "arena.world"
 
 local bullets = {}
 
-local LATE = 0.06 -- seconds: a shot that was due between two ticks does not push back the next one
+local LATE = 0.06 -- seconds; a shot that was due between two ticks does not delay the next one
 
 local function shoot(room, fighter, angle)
   local state = room.state
@@ -20,7 +20,7 @@ local function shoot(room, fighter, angle)
   tell.shot(room, bullet)
 end
 
--- Shoots if the fighter wants to and may. The server's clock counts, not how often a page asks.
+-- Shoots if the fighter wants to and may. Only the server's clock counts, so a page cannot shoot more often.
 function bullets.fire(room, fighter)
   local now = perigee.now()
   if not fighter.is_firing or fighter.is_dead or fighter.is_away or now < fighter.fire_at then return end
@@ -34,7 +34,7 @@ function bullets.fire(room, fighter)
   end
 end
 
--- Returns the first fighter on the way of a bullet, and how far along.
+-- Returns the first fighter on the way of a bullet, and how far along the way it is.
 local function first_hit(room, bullet, dx, dy, way)
   local victim
   for _, fighter in ipairs(room.state.fighters) do
@@ -46,7 +46,7 @@ local function first_hit(room, bullet, dx, dy, way)
   return victim, way
 end
 
--- Lets a bullet fly to where it is now. Returns whether it flies on.
+-- Moves a bullet to its present place. Returns whether it flies on.
 local function fly(room, bullet, now)
   local dt = math.min(now - bullet.at, bullet.left)
   bullet.at, bullet.left = now, bullet.left - dt

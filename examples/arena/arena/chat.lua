@@ -1,10 +1,10 @@
--- Words. The room has limits of its own, so that one talker does not fill everybody's screen.
+-- Chat. The room has limits of its own, so that one player cannot fill the screens of all others.
 local perigee = require "perigee"
 local rules = require "arena.rules"
 
 local chat = {}
 
--- One line without control characters, of at most so many characters; nil if nothing is left.
+-- Returns a line without control characters and of limited length; nil if nothing is left.
 function chat.clean(text, length)
   if type(text) ~= "string" then return nil end
   text = text:gsub("%c+", " "):gsub("^%s+", ""):gsub("%s+$", "")
@@ -17,7 +17,7 @@ function chat.clean(text, length)
   return count > 0 and table.concat(kept) or nil
 end
 
--- Whether somebody may talk now. `state` is peer.state: a new name or room gives nobody more lines.
+-- Returns whether a player may chat now. `state` is peer.state, so a new name or room allows no more lines.
 function chat.may_talk(state)
   local now = perigee.now()
   local lines = state.chat_lines or rules.chat_lines

@@ -1,5 +1,5 @@
--- Fighters, people and bots alike: they appear, move, are hit and come back. A fighter is plain
--- data in room.state, so that it outlives every change of this code.
+-- Fighters, both people and bots: they appear, move, are hit and come back. A fighter is plain data in
+-- room.state, so that it outlives every change of this code.
 local perigee = require "perigee"
 local map = require "arena.map"
 local rules = require "arena.rules"
@@ -8,9 +8,10 @@ local world = require "arena.world"
 
 local fighters = {}
 
-local COLORS = 12 -- that pages have
+local COLORS = 12 -- number of colours that pages have
 local STALE = 1.5 -- seconds without an input after which all keys count as released
-local CATCH_UP = 0.25 -- seconds: a fighter catches up with no longer pause of the server
+-- Seconds; after a longer pause of the server, a fighter moves no farther than in this time.
+local CATCH_UP = 0.25
 
 function fighters.find(room, id)
   for _, fighter in ipairs(room.state.fighters) do
@@ -52,7 +53,7 @@ local function free_color(room)
   return math.random(COLORS)
 end
 
--- How far from the nearest that is alive.
+-- Returns the distance to the nearest living fighter.
 local function loneliness(room, place)
   local nearest = math.huge
   for _, other in ipairs(room.state.fighters) do
@@ -65,7 +66,7 @@ local function spawn_place(room)
   local best, best_far
   for _, spawn in ipairs(map.spawns) do
     local place = { x = spawn[1], y = spawn[2] }
-    -- Some chance, or everybody would know where the next one comes.
+    -- Adds a random number. Otherwise all could predict where the next fighter appears.
     local far = math.min(loneliness(room, place), 600) + math.random() * 250
     if not best or far > best_far then best, best_far = place, far end
   end
@@ -74,7 +75,7 @@ end
 
 function fighters.spawn(room, fighter)
   local now, place = perigee.now(), spawn_place(room)
-  fighter.is_dead = true -- so that it does not keep away from itself
+  fighter.is_dead = true -- so that its old place does not count
   fighter.x, fighter.y, fighter.vx, fighter.vy = place.x, place.y, 0, 0
   fighter.moved_at, fighter.is_dead, fighter.health = now, false, rules.health
   fighter.safe_until = now + rules.safe_after_spawn
@@ -113,8 +114,8 @@ function fighters.rest(fighter)
   fighter.move_x, fighter.move_y, fighter.is_firing = 0, 0, false
 end
 
--- Brings a fighter to where it is now. A page says which keys are down and never where it is: the
--- way is as long as the server's clock says, so nobody can be faster than the rules.
+-- Moves a fighter to its present place. A page sends which keys are down and never its place. The server's
+-- clock decides how far a fighter moves, so nobody can be faster than the rules.
 function fighters.advance(fighter)
   local now = perigee.now()
   local dt = math.min(now - fighter.moved_at, CATCH_UP)
@@ -132,7 +133,7 @@ local function dash(fighter, now)
   fighter.vy = fighter.move_y / length * rules.dash_speed
 end
 
--- `input` comes from arena/input.lua, or from a bot.
+-- `input` comes from arena/input.lua or from a bot.
 function fighters.steer(fighter, input)
   local now = perigee.now()
   fighters.advance(fighter)
@@ -142,7 +143,7 @@ function fighters.steer(fighter, input)
   if input.dash and not fighter.is_dead then dash(fighter, now) end
 end
 
--- --- Being hurt, and coming back ---
+-- --- Damage and respawn ---
 
 local function die(room, fighter, by)
   fighter.is_dead, fighter.health = true, 0

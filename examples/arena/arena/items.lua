@@ -1,5 +1,4 @@
--- Power-ups: they lie in their places, are taken by whoever walks over them, and come back as
--- something else.
+-- Power-ups: fighters that walk over them take them, and they come back as another kind.
 local perigee = require "perigee"
 local map = require "arena.map"
 local rules = require "arena.rules"
@@ -8,7 +7,7 @@ local world = require "arena.world"
 
 local items = {}
 
--- The effect of each kind on its taker. Returns false if it would be a waste.
+-- The effect of each kind on the fighter that takes it. Returns false if the fighter cannot use it now.
 local effects = {}
 
 function effects.heal(fighter)
@@ -20,7 +19,7 @@ function effects.rapid(fighter, now) fighter.rapid_until = now + rules.power_sec
 
 function effects.triple(fighter, now) fighter.triple_until = now + rules.power_seconds end
 
--- An item without a kind is not there at the moment.
+-- An item without a kind has been taken.
 function items.new()
   local list = {}
   for i, place in ipairs(map.items) do
@@ -29,7 +28,7 @@ function items.new()
   return list
 end
 
--- After a reload: places may have moved, or become more or fewer.
+-- Adapts the items after a reload, because the map may have other places, or more or fewer of them.
 function items.upgrade(room)
   local old = room.state.items
   room.state.items = items.new()

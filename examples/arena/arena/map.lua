@@ -25,7 +25,7 @@ return {
   -- Where power-ups lie.
   items = { { 385, 310 }, { 1215, 310 }, { 385, 690 }, { 1215, 690 }, { 800, 400 }, { 800, 600 } },
 
-  -- Bots that see nobody walk along these; each sees some of the others.
+  -- Points of the ways of bots that see no enemy. From each point, a bot can see some of the others.
   paths = {
     { 150, 150 }, { 520, 140 }, { 700, 210 }, { 900, 210 }, { 1080, 140 }, { 1450, 150 },
     { 150, 500 }, { 400, 440 }, { 400, 560 }, { 580, 350 }, { 580, 650 }, { 720, 400 }, { 880, 400 },

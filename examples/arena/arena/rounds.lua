@@ -18,7 +18,8 @@ function rounds.begin(room)
   end
 end
 
--- Returns the fighter with most kills; of two with the same, the one with fewer deaths. nil without kills.
+-- Returns the fighter with the most kills, and of several with as many, the one with the fewest deaths.
+-- Returns nil if nobody has a kill.
 function rounds.leader(room)
   local best
   for _, fighter in ipairs(room.state.fighters) do

@@ -21,7 +21,7 @@ return {
   health = 100,
   health_for_a_kill = 20,
   respawn_after = 2.5,
-  safe_after_spawn = 1.5, -- or until the first shot
+  safe_after_spawn = 1.5, -- seconds; a shot ends it earlier
 
   -- Power-ups.
   item_every = 9,
@@ -29,20 +29,20 @@ return {
   item_kinds = { "heal", "heal", "rapid", "triple" },
   heal = 50,
   power_seconds = 8,
-  rapid_factor = 0.5, -- of fire_every
+  rapid_factor = 0.5, -- factor of fire_every
 
   -- Fighters up to which bots join; they leave when people come. 0: none.
   fill_to = 6,
-  bot_speed = 0.85, -- of a person's
+  bot_speed = 0.85, -- factor of a person's
 
-  -- A round ends after so long, or when somebody has so many kills.
+  -- A round ends after this time, or when a fighter has this number of kills.
   round_seconds = 180,
   kills_to_win = 20,
   pause_seconds = 7,
 
   name_length = 16,
 
-  -- Chat: so many lines at once, and one more every so often.
+  -- Chat: number of lines at once, and the seconds until one more is allowed.
   chat_length = 120,
   chat_lines = 3,
   chat_every = 1.5,

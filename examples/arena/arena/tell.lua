@@ -1,5 +1,5 @@
--- All messages to pages. The positions go out with each tick and may get lost on the way, because the
--- next tick repeats them. Messages of single events (a kill, a word) are reliable.
+-- All messages to pages. Positions go out with each tick and may be lost, because the next tick repeats them.
+-- Messages about single events (a kill, a line of chat) are reliable.
 local perigee = require "perigee"
 local map = require "arena.map"
 local rules = require "arena.rules"
@@ -22,7 +22,8 @@ local function row(fighter, now)
     vx = round(fighter.vx), vy = round(fighter.vy), aim = fighter.aim, health = math.ceil(fighter.health),
     dead = fighter.is_dead, safe = now < fighter.safe_until, rapid = now < fighter.rapid_until,
     triple = now < fighter.triple_until, away = fighter.is_away or false,
-    -- The newest input that is in this position, and for how long it has been: see public/predict.js.
+    -- Number of the newest input that this position includes, and how long it has been included: see
+    -- public/predict.js.
     input = fighter.input, held = floor((now - fighter.input_at) * 1000 + 0.5),
   }
 end
@@ -42,7 +43,7 @@ local function bullet_row(room, bullet)
   }
 end
 
--- A bullet flies by itself in the pages, until something ends it.
+-- Pages move a bullet by themselves until a message ends it.
 function tell.shot(room, bullet)
   room:broadcast("shot", bullet_row(room, bullet), { except = room.state.readers })
 end
@@ -68,7 +69,7 @@ local function round_card(room)
   return { ends = clock(room, state.round_ends), over = state.is_over, winner = state.winner }
 end
 
--- Everything, for one who joins or comes back.
+-- Returns the whole state, for a player that joins or comes back.
 function tell.state(room, peer)
   local state = room.state
   local all = { you = peer.id, time = clock(room), rules = rules, map = map, round = round_card(room),

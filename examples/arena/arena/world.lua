@@ -1,6 +1,5 @@
--- Moving among walls, and what can be seen past them. public/world.js says the same in
--- JavaScript, so that a page can show its own fighter moving before the server has answered:
--- change both.
+-- Movement among walls, and lines of sight. public/world.js does the same in JavaScript, so that a page can
+-- move its own fighter before the server has answered. If you change one of them, change both.
 local map = require "arena.map"
 local rules = require "arena.rules"
 
@@ -8,11 +7,11 @@ local world = {}
 
 local floor, min, max, sqrt, exp = math.floor, math.min, math.max, math.sqrt, math.exp
 
-local STEP = 1 / 60 -- nobody moves farther at once than walls are thick
+local STEP = 1 / 60 -- no step is longer than a wall is thick
 
 local function clamp(value, low, high) return max(low, min(high, value)) end
 
--- Moves a body out of a wall that has just been moved onto it, by the near side.
+-- Moves a body out of a wall that has just been moved onto it, to the nearest side.
 local function leave_wall(body, wall, radius)
   local left, right = body.x - wall[1], wall[1] + wall[3] - body.x
   local above, below = body.y - wall[2], wall[2] + wall[4] - body.y
@@ -35,8 +34,8 @@ local function push_out(body, wall, radius)
 end
 
 local function step(body, move_x, move_y, dt)
-  -- The velocity nears the wanted one. In this form the way is the same however time is cut into
-  -- steps, so that server and page agree.
+  -- The velocity approaches the wanted one. With this formula, the length of the steps does not change the
+  -- way, so the server and the page agree.
   local kept = exp(-rules.grip * dt)
   local eased = (1 - kept) / rules.grip
   local slip_x, slip_y = body.vx - move_x, body.vy - move_y
@@ -56,7 +55,8 @@ function world.move(body, move_x, move_y, speed, dt)
   end
 end
 
--- How much of the way from (x, y) by (dx, dy) is free of this box grown by `radius`: 0 to 1.
+-- Returns the share (0 to 1) of the way from (x, y) by (dx, dy) that is free of a box, which is enlarged by
+-- `radius`.
 local function way_to_box(x, y, dx, dy, wall, radius)
   local enter, leave = 0, 1
   for axis = 1, 2 do
@@ -72,7 +72,7 @@ local function way_to_box(x, y, dx, dy, wall, radius)
   return enter < leave and enter or 1
 end
 
--- The same for all walls and the edge of the arena: 1 if nothing is in the way.
+-- Does the same for all walls and the edge of the arena: 1 if nothing is in the way.
 function world.free_way(x, y, dx, dy, radius)
   local free = 1
   for _, wall in ipairs(map.walls) do free = min(free, way_to_box(x, y, dx, dy, wall, radius)) end
@@ -81,12 +81,13 @@ function world.free_way(x, y, dx, dy, radius)
   return max(0, free)
 end
 
--- Whether one can see the other, or a body of that radius could go there straight.
+-- Returns whether one can see the other, or whether a body of that radius could go there straight.
 function world.sees(from, to, radius)
   return world.free_way(from.x, from.y, to.x - from.x, to.y - from.y, radius or 1) == 1
 end
 
--- How much of the way from (x, y) by (dx, dy) it takes to touch a circle there: 0 to 1, or nil.
+-- Returns the share (0 to 1) of the way from (x, y) by (dx, dy) before it touches a circle; nil if it does
+-- not.
 function world.way_to_circle(x, y, dx, dy, circle, radius)
   local fx, fy = x - circle.x, y - circle.y
   local c = fx * fx + fy * fy - radius * radius
@@ -103,7 +104,7 @@ function world.distance(a, b)
   return sqrt(dx * dx + dy * dy)
 end
 
--- For the wire: tenths are finer than a pixel.
+-- Rounds a number for a message: tenths are finer than a pixel.
 function world.round(value) return floor(value * 10 + 0.5) / 10 end
 
 return world

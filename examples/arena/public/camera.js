@@ -1,8 +1,9 @@
-// The visible part of the arena: all of it for watchers, the surroundings of the own fighter for players.
-// It shakes when something hurts, unless the browser asks for reduced motion.
+// The visible part of the arena: all of it for watchers, the surroundings of their own fighter for
+// players. It shakes when the player is hurt, unless the browser asks for reduced motion.
 
-const AREA = 1120 * 680 // so many square units are seen, whatever the shape of the screen
-// Units of the outside that may be seen, so that nobody hides under the scores, or under thumbs.
+const AREA = 1120 * 680 // square units that are visible, for any shape of the screen
+// Units outside of the arena that may be visible, so that neither the scores nor thumbs hide a
+// fighter.
 const BEYOND = 170, BEYOND_THUMBS = 320
 const touch = matchMedia("(pointer: coarse)")
 const calm = matchMedia("(prefers-reduced-motion: reduce)")
@@ -30,7 +31,7 @@ export class Camera {
     if (!calm.matches) this.shakes = Math.min(1, this.shakes + strength)
   }
 
-  // Nears (x, y); `speed` is how fast, Infinity at once.
+  // Moves towards (x, y); `speed` is how fast, Infinity: at once.
   follow(x, y, map, dt, speed) {
     this.#zoom(Math.sqrt(this.width * this.height / AREA), dt)
     const near = 1 - Math.exp(-speed * Math.max(dt, 1e-6))
@@ -39,7 +40,7 @@ export class Camera {
     this.shakes = Math.max(0, this.shakes - dt * 2.2)
   }
 
-  // All of the arena.
+  // Shows all of the arena.
   overlook(map, dt) {
     const all = Math.min(this.width / (map.width + 60), this.height / (map.height + 60))
     this.#zoom(Math.max(all, this.width / this.height < 1 ? this.height / (map.height + 400) : 0), dt)
@@ -53,13 +54,13 @@ export class Camera {
     this.scale += (scale - this.scale) * (1 - Math.exp(-5 * dt))
   }
 
-  // Not far beyond the edge of the arena.
+  // Limits how far the view goes beyond the edge of the arena.
   #within(at, screen, size) {
     const half = screen / 2 / this.scale - (touch.matches ? BEYOND_THUMBS : BEYOND)
     return half * 2 > size ? size / 2 : Math.max(half, Math.min(size - half, at))
   }
 
-  // Draws in units of the arena from now on.
+  // From here on, drawing uses units of the arena.
   apply(context) {
     const scale = this.scale * this.density
     const shake = this.shakes * this.shakes * 14
@@ -70,7 +71,7 @@ export class Camera {
       (this.height / 2 - (this.y + dy) * this.scale) * this.density)
   }
 
-  // In pixels of the page from now on.
+  // From here on, drawing uses pixels of the page.
   applyScreen(context) {
     context.setTransform(this.density, 0, 0, this.density, 0, 0)
   }

@@ -1,5 +1,5 @@
 // The colours of fighters, by the number that the server gives each (arena/fighters.lua: COLORS),
-// and of everything else that is drawn.
+// and of everything else on the canvas.
 export const FIGHTERS = [
   "#3fd0e8", "#ff5d6c", "#ffe45e", "#8ce35a", "#b48cff", "#ffa24a",
   "#ff7eb6", "#5b9dff", "#3ddc97", "#e08cf5", "#d2b48c", "#cfd8e6",

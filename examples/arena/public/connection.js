@@ -25,7 +25,7 @@ export class Connection {
     this.game.on("resumed", () => showNotice(null))
     this.game.on("lost", () => showNotice(null))
     this.game.on("closed", ({ message }) => showNotice(message || "The server has closed the connection.", true))
-    // When everybody came back to a new server, the match was full.
+    // The match became full while all players came back to a new server.
     this.game.on("left", ({ room }) => {
       if (room === this.room) this.#enter().catch(problem => showNotice(problem.message, true))
     })
@@ -38,7 +38,7 @@ export class Connection {
     this.#playAgain()
   }
 
-  // A page that is opened a little before its server waits for it.
+  // Waits for a server that starts a little later than the page.
   async #first() {
     for (let wait = 300; ; wait = Math.min(3000, wait * 1.5)) {
       try {
@@ -52,7 +52,7 @@ export class Connection {
     }
   }
 
-  // The match of the address, or where that is full, the next one that is not.
+  // Joins the match of the address, or if it is full, the next one that is not.
   async #join() {
     for (let number = 2, name = ROOM; ; name = `${ROOM}-${number++}`) {
       try {

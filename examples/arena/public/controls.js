@@ -5,7 +5,7 @@ const KEYS = {
   KeyA: "left", ArrowLeft: "left", KeyD: "right", ArrowRight: "right",
 }
 const STICK = 52 // pixels from the middle of a thumb stick to its edge
-const HOLD = 170 // milliseconds that a click counts for at least, so that a quick one shoots too
+const HOLD = 170 // milliseconds that a click counts at least, so that a short click also shoots
 
 export class Controls {
   constructor(view, { isPlaying }) {
@@ -22,7 +22,7 @@ export class Controls {
     this.#touch(view)
   }
 
-  // `from` is where one's own fighter is on the screen.
+  // `from` is the place of the player's own fighter on the screen.
   read(from) {
     const { move, aim } = this.sticks
     const direction = move ? this.#stick(move) : this.#arrows()
@@ -90,7 +90,8 @@ export class Controls {
     view.addEventListener("contextmenu", event => event.preventDefault())
   }
 
-  // The left half moves, the right half aims; a stick is wherever the thumb comes down.
+  // A thumb on the left half moves, one on the right half aims. The stick's middle is the place
+  // where the thumb came down.
   #touch(view) {
     const each = (event, act) => {
       event.preventDefault()

@@ -1,8 +1,9 @@
-// Paints the arena, in its own units: the floor, walls with a little height, what lies and flies about.
+// Draws the arena in its own units: the floor, walls with a little height, and everything that lies
+// or flies there.
 import { PALETTE, colorOf } from "./colors.js"
 import { disc } from "./effects.js"
 
-const RISE = 13 // how high walls seem to be
+const RISE = 13 // height that walls seem to have
 const TILE = 100
 
 // --- The ground ---
@@ -36,7 +37,7 @@ function tiles(context, map, camera) {
   }
 }
 
-// One side is cool and the other warm, so that one knows where one is.
+// One side has cool and the other warm colours, so that players know where they are.
 function tint(context, map) {
   const paint = context.createLinearGradient(0, 0, map.width, 0)
   paint.addColorStop(0, PALETTE.west)
@@ -47,7 +48,7 @@ function tint(context, map) {
   context.fillRect(0, 0, map.width, map.height)
 }
 
-// Lines on the ground, as of a playing field.
+// Lines on the ground, as on a playing field.
 function marks(context, map) {
   const x = map.width / 2, y = map.height / 2
   context.strokeStyle = PALETTE.line
@@ -184,7 +185,7 @@ function barrel(context, fighter, radius) {
   }
 }
 
-// A body that leans back when it is fast.
+// Draws a body, which leans back when it is fast.
 function body(context, fighter, radius, color) {
   const speed = Math.hypot(fighter.vx, fighter.vy)
   const stretch = Math.min(0.16, Math.max(0, speed - 200) / 3200)
@@ -207,7 +208,7 @@ function flash(context, fighter, radius) {
   disc(context, 0, 0, radius + 1)
 }
 
-// People have eyes; bots have a visor.
+// People have eyes, bots have a visor.
 function face(context, fighter, radius) {
   context.save()
   context.rotate(fighter.aim)
@@ -301,7 +302,7 @@ function fighterShape(context, match, fighter, leader, time) {
   context.restore()
 }
 
-// --- All of it ---
+// --- The whole picture ---
 
 export function drawArena(context, match, camera, effects) {
   const time = performance.now() / 1000

@@ -1,7 +1,7 @@
 // Decoration: sparks, rings, shadows of a dash, numbers. It has no effect on the match.
 import { PALETTE, colorOf } from "./colors.js"
 
-const MOST = 500 // at a time; the oldest go first
+const MOST = 500 // effects at a time; a new one replaces the oldest
 
 export class Effects {
   constructor() {
@@ -37,7 +37,7 @@ export class Effects {
     this.#add({ kind: "ghost", x: fighter.x, y: fighter.y, color: colorOf(fighter), size: radius, life: 0.22 })
   }
 
-  // --- What the match tells ---
+  // --- Effects of events ---
 
   muzzle(x, y, angle, color) {
     this.#add({ kind: "flash", x, y, color, size: 15, life: 0.07 })
@@ -68,7 +68,7 @@ export class Effects {
     this.list = this.list.filter(effect => effect.age < effect.life)
   }
 
-  // Those that lie under the fighters.
+  // Effects that lie under the fighters.
   drawBelow(context) {
     for (const effect of this.list) if (effect.kind === "ghost") this.#ghost(context, effect)
     context.globalAlpha = 1

@@ -1,5 +1,5 @@
-// The words around the arena: scores, time, who killed whom, chat, messages in the middle. Texts of
-// players only ever become text nodes.
+// The texts around the arena: scores, time, kills, chat, messages in the middle. Texts of players
+// become text nodes only, so they cannot contain HTML.
 import { colorOf } from "./colors.js"
 
 const $ = id => document.getElementById(id)
@@ -18,7 +18,7 @@ function named(fighter, tag = "span") {
   return made
 }
 
-// Changes the page only where there is something new.
+// Changes the page only if the text is new.
 function setText(node, text) {
   if (node.textContent !== text) node.textContent = text
 }
@@ -43,7 +43,7 @@ export function showScores(match) {
   $("scores").replaceChildren(...ranking.map(fighter => scoreRow(match, fighter)))
 }
 
-// Returns the seconds that are left.
+// Returns the remaining seconds.
 export function showTime(match) {
   const left = Math.max(0, Math.ceil((match.round.ends - match.now()) / 1000))
   setText($("time"), `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`)
@@ -52,7 +52,7 @@ export function showTime(match) {
   return left
 }
 
-// --- Who killed whom, and what else happened ---
+// --- Kills and other news ---
 
 function feed(row, isMine) {
   if (isMine) row.classList.add("yours")
@@ -119,7 +119,7 @@ export function setUpChat({ isPlaying, say }) {
   $("talk").addEventListener("click", () => openChat(!isTalking()))
 }
 
-// --- Powers, and what else one has ---
+// --- Powers and other state of the player ---
 
 function power(name, className, color, part) {
   const bar = element("i")
@@ -174,7 +174,7 @@ function podium(match) {
 
 let shownMiddle = ""
 
-// `killer`: whom one is dead by, or null.
+// `killer`: the fighter that killed the player, or null.
 export function showMiddle(match, killer, back) {
   const seconds = Math.max(1, Math.ceil(back))
   const { over, winner } = match.round
@@ -187,7 +187,7 @@ export function showMiddle(match, killer, back) {
     element("h2", "", named(killer), " got you"), element("p", "", `back in ${seconds}`))
 }
 
-// --- For whoever changes the game while it runs ---
+// --- Changes of the game while it runs ---
 
 const spoken = key => key.replaceAll("_", " ")
 

@@ -1,5 +1,5 @@
-// Starts everything, and sixty times a second: reads the controls, tells the server what is new,
-// brings the match to this moment and paints it.
+// Starts everything. Sixty times a second, it reads the controls, sends new input to the server,
+// brings the match to the present moment and draws it.
 import { Camera } from "./camera.js"
 import { colorOf, PALETTE } from "./colors.js"
 import { Connection } from "./connection.js"
@@ -21,7 +21,7 @@ const effects = new Effects()
 const sound = new Sound()
 const controls = new Controls(view, { isPlaying: () => player.isPlaying && !hud.isTalking() })
 
-// The player's state that only this page knows.
+// State of the player that only this page has.
 const player = {
   isPlaying: false, n: 0, sent: null, sentAt: 0, pain: 0,
   fireAt: 0, dashAt: 0, dashEvery: 1, killer: null, backAt: 0,
@@ -31,7 +31,7 @@ const player = {
 const stats = { frames: 0, fps: 0, worst: 0 }
 window.arena = { match, connection, camera, stats }
 
-// --- The way in ---
+// --- Name and start ---
 
 const NAMES = ["Ada", "Juno", "Kit", "Lark", "Milo", "Nia", "Otto", "Pip", "Quill", "Remy", "Sol", "Uma"]
 
@@ -85,7 +85,7 @@ function setPlaying(isPlaying) {
   if (isPlaying) document.activeElement?.blur()
 }
 
-// --- What happens, seen and heard ---
+// --- Events: pictures and sounds ---
 
 function heard({ x, y }) {
   const dx = x - camera.x, dy = y - camera.y
@@ -182,7 +182,7 @@ function roundSeen({ over, winner }) {
   else sound.over()
 }
 
-// --- What the server is told ---
+// --- Input for the server ---
 
 const SEND_EVERY = 33, SEND_ANYWAY = 250 // milliseconds
 
@@ -203,7 +203,8 @@ function send(keys, now) {
   })
 }
 
-// One's own shot and dash are seen and heard at once; whether they count, the server says.
+// The player sees and hears its own shot and dash at once, but the server decides whether they
+// count.
 function act(keys, me, now) {
   const { rules } = match
   if (keys.dash && (now < player.dashAt || !(keys.x || keys.y))) keys.dash = false
@@ -222,7 +223,7 @@ function control(now) {
   const { me } = match
   if (!player.isPlaying || !me) return undefined
   const keys = controls.read(camera.toScreen(me.x, me.y))
-  // While nobody hears of it, nothing is done.
+  // Without a connection, all keys count as released.
   if (!connection.isOpen) Object.assign(keys, { x: 0, y: 0, fire: false, dash: false })
   if (!me.dead) act(keys, me, now)
   else keys.dash = false

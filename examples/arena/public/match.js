@@ -1,25 +1,26 @@
-// The match as this page knows it: what the server said, and where everybody is at this moment.
+// The match as this page knows it: the server's messages, and the present place of everything.
 //
-// Others are shown a little in the past, between two positions that are known; one's own fighter
-// where it will be (predict.js); bullets where they are now, because they fly by a rule.
+// Other fighters are shown a little in the past, between two known positions. The player's own
+// fighter is shown where it will be (predict.js). Bullets are shown in the present, because the
+// page can compute their way.
 import { Prediction } from "./predict.js"
 import { freeWay } from "./world.js"
 
 const BEHIND = 100 // milliseconds that others are shown in the past: two ticks
-const AHEAD = 80 // and at most so much beyond the last known position
-const GAP = 160 // units between two positions that nobody walks in a tick
-const UNSEEN = 300 // milliseconds after its end in which a bullet may still be shown ending
-const SETTLE = 120 // milliseconds in which a bullet goes over from the drawn barrel to its true way
+const AHEAD = 80 // milliseconds that they move at most beyond the last known position
+const GAP = 160 // units between two positions; a longer way is a jump, because nobody walks it in a tick
+const UNSEEN = 300 // milliseconds after its end in which the page may still show the end of a bullet
+const SETTLE = 120 // milliseconds in which a bullet moves from the visible barrel to its true way
 
-// An empty table of Lua may have been a list: it comes as {}.
+// JSON has {} for an empty table of Lua, also if it was a list.
 const list = value => Array.isArray(value) ? value : []
 const listed = map => ({ ...map, walls: list(map.walls), items: list(map.items) })
 
 export class Match {
   constructor() {
-    this.ready = false // whether there is a state
+    this.ready = false // whether the state has come
     this.listeners = {}
-    this.offset = -Infinity // of the match's clock from this page's
+    this.offset = -Infinity // difference between the match's clock and this page's
     this.forget()
   }
 
@@ -80,7 +81,7 @@ export class Match {
     for (const { id, x, y, vx, vy, aim, input, held, ...now } of list(fighters)) {
       const fighter = this.fighters.get(id)
       if (!fighter) continue
-      Object.assign(fighter, now) // health, dead, safe, ...
+      Object.assign(fighter, now) // fields such as health, dead, safe
       fighter.path.push({ time, x, y, vx, vy, aim })
       if (fighter.path.length > 20) fighter.path.shift()
       if (id === this.you) {
@@ -94,7 +95,7 @@ export class Match {
     const bullet = this.#addBullet(row)
     const owner = this.fighters.get(bullet.owner)
     if (owner) {
-      // It leaves the barrel that is seen, and is on its true way a moment later.
+      // The bullet begins at the visible barrel, and is on its true way a moment later.
       bullet.offX = owner.x - bullet.x
       bullet.offY = owner.y - bullet.y
       if (Math.hypot(bullet.offX, bullet.offY) > GAP) bullet.offX = bullet.offY = 0
@@ -183,9 +184,10 @@ export class Match {
       b.score - a.score || a.deaths - b.deaths || a.name.localeCompare(b.name))
   }
 
-  // --- This moment ---
+  // --- The present moment ---
 
-  // Brings everything to where it is to be shown. `aim` is one's own, which waits for nobody.
+  // Moves everything to the place where it is shown. `aim` is the player's own, which is shown
+  // without delay.
   update(dt, aim) {
     for (const fighter of this.fighters.values()) {
       if (fighter.id === this.you && this.mine.base) this.#placeMine(fighter, aim)
@@ -222,8 +224,8 @@ export class Match {
     fighter.aim = from.aim + turn(from.aim, to.aim) * part
   }
 
-  // A page that nobody looks at paints nothing, and would hear of all walls that were hit when somebody
-  // does.
+  // Drops old bullets. A hidden page draws nothing; without this, it would play all missed hits at
+  // once when it is visible again.
   #forgetUnseen() {
     for (const bullet of this.bullets.values()) {
       if (this.now() > bullet.until + UNSEEN) this.bullets.delete(bullet.id)
@@ -245,7 +247,7 @@ export class Match {
   }
 }
 
-// The short way from one angle to another.
+// Returns the shorter way from one angle to another.
 export function turn(from, to) {
   const by = (to - from) % (2 * Math.PI)
   return by > Math.PI ? by - 2 * Math.PI : by < -Math.PI ? by + 2 * Math.PI : by

@@ -1,5 +1,5 @@
-// The layer above the arena, in pixels of the page: the sight, thumb sticks, arrows to fighters beyond
-// the edge of the screen, the small map, and red edges for a hurt player.
+// The layer above the arena, in pixels of the page: the crosshair, thumb sticks, arrows to fighters
+// beyond the edge of the screen, the small map, and red edges for a hurt player.
 import { colorOf } from "./colors.js"
 import { STICK } from "./controls.js"
 import { disc } from "./effects.js"

@@ -1,19 +1,20 @@
-// One's own fighter, shown where it will be when the server has heard of the keys that are down now.
+// Predicts the place of the player's own fighter: where it will be when the server has received the
+// keys that are down now.
 //
-// The page numbers its inputs and remembers when each began. The server says, with each position,
-// which input is the newest in it and for how long it has counted. So that position belongs to a
-// moment of this page's own past, and everything since can be played again on top of it.
+// The page numbers its inputs and remembers when each began. With each position, the server sends
+// the number of the newest input in it, and how long that input has counted. So the page knows at
+// which moment of its own past the position was true, and replays its inputs since then.
 import { move } from "./world.js"
 
-const FORGIVE = 12 // a second: how fast what was shown wrong is made good
-const JUMP = 150 // farther off than this is no mistake: it is a new place
+const FORGIVE = 12 // speed (a second) at which an error of the shown place shrinks
+const JUMP = 150 // units; a larger difference is no error but a new place
 
 export class Prediction {
   constructor() {
     this.inputs = [] // { n, at, x, y, dash }, the oldest first
-    this.base = null // { x, y, vx, vy, at }, as the server said
+    this.base = null // { x, y, vx, vy, at } of the server's last position
     this.shown = { x: 0, y: 0, vx: 0, vy: 0 }
-    this.off = { x: 0, y: 0 } // of what is shown from what is right
+    this.off = { x: 0, y: 0 } // shown place minus right place
     this.last = 0
   }
 
@@ -22,7 +23,7 @@ export class Prediction {
     if (this.inputs.length > 300) this.inputs.shift()
   }
 
-  // A position from the server. Times are in milliseconds of this page.
+  // Takes a position from the server. Times are in milliseconds of this page.
   correct(row, now, latency, rules, map) {
     const before = this.base && this.#replay(now, rules, map)
     const index = this.inputs.findIndex(input => input.n === row.input)
@@ -36,13 +37,13 @@ export class Prediction {
     if (Math.hypot(this.off.x, this.off.y) > JUMP) this.off = { x: 0, y: 0 }
   }
 
-  // Another place, without a way there.
+  // The fighter has a new place, and did not walk there.
   jump() {
     this.base = null
     this.off = { x: 0, y: 0 }
   }
 
-  // Where to show it.
+  // Returns the place to show.
   position(now, rules, map) {
     const right = this.#replay(now, rules, map)
     const forgiven = Math.exp(-FORGIVE * Math.min(0.1, (now - this.last) / 1000))

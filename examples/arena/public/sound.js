@@ -26,7 +26,7 @@ export class Sound {
     if (this.volume) this.volume.gain.value = isMuted ? 0 : 0.5
   }
 
-  // Where it is: { loud: 0 to 1, side: -1 to 1 }.
+  // Returns how a sound's place is heard: { loud: 0 to 1, side: -1 to 1 }.
   #place({ loud = 1, side = 0 } = {}) {
     const gain = this.audio.createGain()
     gain.gain.value = loud
@@ -88,7 +88,7 @@ export class Sound {
     if (this.#isOn(where)) this.#tone(this.#place(where), { type: "triangle", from: 320, to: 110, seconds: 0.09, loud: 0.3 })
   }
 
-  // One's own bullet has hit: a small bright tick, heard wherever that was.
+  // A hit of the player's own bullet: a small bright tick, equally loud everywhere.
   mark() {
     if (this.#isOn()) this.#tone(this.#place(), { type: "sine", from: 1250, to: 1500, seconds: 0.05, loud: 0.16 })
   }

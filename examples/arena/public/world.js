@@ -1,5 +1,5 @@
-// Moving among walls: arena/world.lua says the same in Lua, and what the server says counts. Here it
-// lets the page show its own fighter moving at once, and end bullets at walls.
+// Movement among walls. arena/world.lua does the same in Lua, and the server's result counts. With
+// this copy, the page moves its own fighter at once, and ends bullets at walls.
 
 const STEP = 1 / 60
 
@@ -62,7 +62,7 @@ function wayToBox(x, y, dx, dy, wall) {
   return enter < leave ? enter : 1
 }
 
-// How much of the way from (x, y) by (dx, dy) is free of walls: 0 to 1.
+// Returns the share (0 to 1) of the way from (x, y) by (dx, dy) that is free of walls.
 export function freeWay(x, y, dx, dy, map) {
   let free = 1
   for (const wall of map.walls) free = Math.min(free, wayToBox(x, y, dx, dy, wall))

@@ -1,6 +1,6 @@
--- The room kind: who comes and goes, what pages say, and what happens twenty times a second.
--- `arena:1`, `arena:friends`: a name makes a match of its own. room.state is all there is to know
--- about a match; it is plain data, so saving any of these files leaves the match as it is.
+-- The kind of room: joins and leaves, messages from pages, and the tick, twenty times a second. Each name is
+-- a match of its own, for example `arena:1` or `arena:friends`. room.state is the whole state of a match. It
+-- is plain data, so the match goes on when you save any of these files.
 local perigee = require "perigee"
 local boards = require "arena.boards"
 local bots = require "arena.bots"
@@ -28,8 +28,8 @@ end
 
 -- --- People ---
 
--- A member watches at first, so that a page has something to show while its player thinks of a name.
--- Text peers get chat and results, and not every step.
+-- A member only watches at first, so that a page has something to show while its player chooses a name. Text
+-- peers get chat and results, but no positions.
 function arena.on_join(room, peer)
   if peer.transport == "text" then
     table.insert(room.state.readers, peer)
@@ -45,7 +45,7 @@ function arena.on_leave(room, peer)
   fighters.remove(room, peer.id)
 end
 
--- From game.lua: the connection is lost, the session waits.
+-- game.lua calls this when a connection is lost and the session waits.
 function arena.suspend(room, peer)
   local fighter = fighters.find(room, peer.id)
   if not fighter then return end
@@ -64,7 +64,7 @@ end
 
 arena.on_message = {}
 
--- "ann": gives whoever sends it a fighter of that name.
+-- Gives the sender a fighter of that name, for example "ann".
 function arena.on_message.play(room, peer, name)
   if peer.transport == "text" or fighters.find(room, peer.id) then return false end
   name = chat.clean(name, rules.name_length) or "somebody"
@@ -76,18 +76,18 @@ end
 
 function arena.on_message.input(room, peer, value)
   local fighter, keys = fighters.find(room, peer.id), input.read(value)
-  -- Inputs are numbered, so that one which was overtaken changes nothing any more.
+  -- Inputs have numbers, so that an input that arrives late changes nothing.
   if not fighter or not keys or keys.n <= fighter.input then return end
   fighters.steer(fighter, keys)
   if not room.state.is_over then bullets.fire(room, fighter) end
 end
 
--- A question: everything as it is now.
+-- A request: the whole state as it is now.
 function arena.on_message.state(room, peer)
   return tell.state(room, peer)
 end
 
--- A question: the best rounds of all time, and the kills of this week.
+-- A request: the best rounds of all time, and the kills of this week.
 function arena.on_message.top()
   return boards.top()
 end
@@ -99,13 +99,13 @@ function arena.on_message.chat(room, peer, text)
   tell.chat(room, fighters.find(room, peer.id) or peer, text)
 end
 
--- A plain line of somebody with nc.
+-- A line from somebody with nc.
 arena.on_message.text = arena.on_message.chat
 
 -- --- Time ---
 
 function arena.on_tick(room, dt)
-  if room.count == 0 then return end -- nobody looks: bots rest too
+  if room.count == 0 then return end -- bots rest if nobody watches
   dt = math.min(dt, 2 * TICK)
   bots.tick(room, dt)
   fighters.tick(room)
@@ -119,7 +119,7 @@ end
 
 -- --- Changes of this code ---
 
--- These files were saved while people play: the pages get the new numbers and walls.
+-- Somebody saved these files while people play: sends the new numbers and walls to the pages.
 function arena.on_upgrade(room)
   items.upgrade(room)
   bots.fill(room)

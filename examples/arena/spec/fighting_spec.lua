@@ -144,7 +144,7 @@ describe("a power-up", function()
     ann.client:clear()
     ann:hold({ a = 3, f = 1 }, 3)
     assert.is_true(#ann.client:received "shot" > 35)
-    ann:put(1400, 100) -- or it would take the next one
+    ann:put(1400, 100) -- away from the item, which would be taken again
     server:advance(6)
     ann.client:clear()
     ann:hold({ a = 3, f = 1 }, 3)

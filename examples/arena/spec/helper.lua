@@ -3,8 +3,8 @@ local testing = require "perigee.testing"
 
 local helper = {}
 
--- The game with other numbers than the designer's of today, so that a change of those breaks no spec.
--- `changes` is Lua: "rules.fill_to = 3".
+-- The game with fixed numbers, so that a designer's change of them breaks no spec. `changes` is Lua:
+-- "rules.fill_to = 3".
 function helper.source(changes)
   return ([[
     local rules = require "arena.rules"
@@ -35,12 +35,12 @@ function helper.server(changes)
   return testing.server { source = helper.source(changes) }
 end
 
--- The same for specs of exact ways and times, which are others under `--fuzz`.
+-- The same for specs of exact ways and times, which `--fuzz` would change.
 function helper.exact_server(changes)
   return testing.server { source = helper.source(changes), fuzz = false }
 end
 
--- A client in the match, with what a page has: numbered inputs.
+-- A client in the match, with the features of a page: numbered inputs.
 function helper.player(server, name, options)
   local client = server:client { name = name, schema = options and options.schema }
   local player = { client = client, id = client.id, room = client:join "arena:1", n = 0 }
@@ -53,7 +53,7 @@ function helper.player(server, name, options)
       f = keys.f == 1, d = keys.d == 1 }, { reliable = false })
   end
 
-  -- Holds keys for some seconds, as a page does: it says so again now and then.
+  -- Holds keys for some seconds. Repeats the input now and then, as a page does.
   function player:hold(keys, seconds)
     for _ = 1, math.floor(seconds / 0.1 + 0.5) do
       self:input(keys)
@@ -61,7 +61,7 @@ function helper.player(server, name, options)
     end
   end
 
-  -- Shoots in that direction until its enemy must be dead, and lets what still flies fly on.
+  -- Shoots in that direction until its enemy must be dead, and waits until all bullets have ended.
   function player:shoot(angle)
     self:hold({ a = angle, f = 1 }, 1)
     self:hold({ a = angle }, 0.5)
@@ -75,7 +75,7 @@ function helper.player(server, name, options)
     server:advance(0.02)
   end
 
-  -- The fighter as the server has it.
+  -- Returns the server's state of the fighter.
   function player:fighter()
     for _, fighter in ipairs(server:room("arena:1").state.fighters) do
       if fighter.id == self.id then return fighter end
@@ -85,7 +85,7 @@ function helper.player(server, name, options)
   return player
 end
 
--- Two who face each other, and a shot of ann to the right hits bob.
+-- Starts a match of two fighters that face each other: if ann shoots to the right, she hits bob.
 function helper.duel()
   local server = helper.exact_server()
   local ann, bob = helper.player(server, "ann"), helper.player(server, "bob")

@@ -1,6 +1,6 @@
 local testing = require "perigee.testing"
 
--- Somebody who plays: runs about, turns, and shoots most of the time.
+-- Plays: runs about, turns, and shoots most of the time.
 local function play(client)
   local room = client:join "arena:1"
   room:ask("play", client.name)
@@ -15,7 +15,7 @@ local function play(client)
   end
 end
 
--- The scores as a page counts them: from the state it got, and from what it heard since.
+-- Returns the scores as a page counts them: from its first state and the messages since.
 local function scores(client)
   local count = {}
   for _, card in ipairs(client:received("state")[1].fighters) do count[card.id] = card.score end

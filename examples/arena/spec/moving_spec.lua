@@ -12,7 +12,7 @@ describe("a fighter", function()
   it("goes where its keys say, as fast as the rules say", function()
     ann:hold({ x = 1 }, 1)
     local fighter = ann:fighter()
-    -- A second, less what it takes to get going; a tick more or less.
+    -- The way of one second, less the time to speed up, give or take a tick.
     assert.near(200 + 270 * (1 - 1 / 14), fighter.x, 14)
     assert.near(500, fighter.y, 0.1)
   end)
@@ -39,7 +39,7 @@ describe("a fighter", function()
     assert.near(760, fighter.x, 0.5)
     assert.is_true(fighter.y > 470)
     ann:hold({ x = 1, y = 1 }, 1)
-    assert.is_true(ann:fighter().x > 800) -- round the end of it
+    assert.is_true(ann:fighter().x > 800) -- it slid around the end of the wall
   end)
 
   it("stays in the arena", function()
@@ -53,7 +53,7 @@ describe("a fighter", function()
     local plain = ann:fighter().x - 200
     ann:put(200, 500)
     ann:input { x = 1, d = 1 }
-    ann:hold({ x = 1, d = 1 }, 1) -- held down it is still one
+    ann:hold({ x = 1, d = 1 }, 1) -- a held key makes only one dash
     local dashed = ann:fighter().x - 200
     assert.is_true(dashed > plain + 40)
     assert.is_true(dashed < plain + 100)

@@ -43,7 +43,7 @@ describe("a cheat", function()
   end)
 
   it("is no faster with a long direction", function()
-    -- One whose client knows the schema cannot even send it.
+    -- A client that knows the schema cannot even send such an input.
     local eve = helper.player(server, "eve", { schema = false })
     eve:put(200, 900)
     eve:hold({ x = 1000 }, 1)
@@ -55,11 +55,12 @@ describe("a cheat", function()
       for _ = 1, 10 do ann:input { x = 1, d = 1 } end
       server:advance(0.05)
     end
-    assert.is_true(ann:fighter().x < 200 + 275 + 90) -- a dash is what it gets
+    assert.is_true(ann:fighter().x < 200 + 275 + 90) -- only the dash adds to its way
   end)
 
   it("cannot say where it is", function()
-    local eve = helper.player(server, "eve", { schema = false }) -- whose messages may have any fields
+    -- Without the schema, its messages may have any fields.
+    local eve = helper.player(server, "eve", { schema = false })
     eve:put(200, 100)
     eve.room:send("input", { n = 1, x = 0, y = 0, a = 0, f = false, d = false, px = 1500, vx = 9999,
       health = 1e6, score = 99 })
@@ -93,7 +94,7 @@ describe("a cheat", function()
     server:advance(1)
     assert.near(200, eve:fighter().x, 0.1)
     eve:hold({ x = 1 }, 0.5)
-    assert.is_true(eve:fighter().x > 250) -- and still plays
+    assert.is_true(eve:fighter().x > 250) -- it still plays
   end)
 
   it("cannot repeat old inputs", function()

@@ -10,7 +10,7 @@ describe("snowballs", function()
     bob:expect "help"
   end)
 
-  -- The components of the entity of a client.
+  -- Returns the components of a client's entity.
   local function entity_of(client)
     for _, components in pairs(server:world().entities) do
       if components.connection and components.connection.peer_id == client.id then
@@ -31,7 +31,7 @@ describe("snowballs", function()
     return entity_of(other).place.x > entity_of(client).place.x and "right" or "left"
   end
 
-  -- Until they do not stand in the same place.
+  -- Moves until they stand in different places.
   local function part()
     while entity_of(ann).place.x == entity_of(bob).place.x do
       ann:send(entity_of(ann).place.x > 1 and "left" or "right")
@@ -65,7 +65,7 @@ describe("snowballs", function()
       server:advance(0.2)
     end
     assert.equal(0, entity_of(ann).player.balls)
-    while entity_of(ann).player.balls == 0 do -- over the meadow and back
+    while entity_of(ann).player.balls == 0 do -- time to fly over the meadow and back
       for _, step in ipairs { "left", "right" } do
         for _ = 1, 40 do
           ann:send(step)

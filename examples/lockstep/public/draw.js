@@ -1,11 +1,11 @@
-// The picture: what the world is (sim.js), drawn between this turn and the next.
+// Draws the world of sim.js, between this turn and the next.
 import { HEIGHT, NOBODY, SPEED, WIDTH } from "./sim.js";
 
 export const COLORS = ["#ff7a59", "#37c2a8", "#ffc857"];
 const SAND = "#c9d3c5";
 const MARGIN = 30;
 
-/** How big an island looks. */
+/** The radius of an island on the screen. */
 export const radiusOf = (island) => 20 + island.size * 5;
 
 export class View {
@@ -32,17 +32,17 @@ export class View {
     this._ratio = ratio;
   }
 
-  /** Where in the world a place on the screen is. */
+  /** Converts a place on the screen to one in the world. */
   toWorld(x, y) {
     return { x: (x - this._left) / this._scale, y: (y - this._top) / this._scale };
   }
 
-  /** Where on the screen a place in the world is. */
+  /** Converts a place in the world to one on the screen. */
   toScreen(x, y) {
     return { x: x * this._scale + this._left, y: y * this._scale + this._top };
   }
 
-  /** The number of the island there, or -1. */
+  /** Returns the number of the island at a place, or -1. */
   islandAt(world, place) {
     return world.islands.findIndex((island) => Math.hypot(island.x - place.x, island.y - place.y) < radiusOf(island) + 14);
   }
@@ -90,7 +90,7 @@ export class View {
     const isTarget = drag && (drag.from === i || drag.to === i);
     c.save();
     c.translate(island.x, island.y);
-    c.fillStyle = "#ffffff10"; // the shallows
+    c.fillStyle = "#ffffff10"; // the shallow water
     blob(c, i, radius + 13 + Math.sin(time * 1.3 + i) * 2);
     c.fill();
     const shade = c.createLinearGradient(0, -radius, 0, radius);
@@ -135,7 +135,7 @@ export class View {
   }
 }
 
-/** A coast that is not quite round, and always the same for an island. */
+/** Draws a coast that is not quite round. An island always has the same one. */
 function blob(c, seed, radius) {
   c.beginPath();
   for (let i = 0; i <= 24; i++) {
@@ -151,7 +151,7 @@ function mix(color, light) {
   return "#" + part(1) + part(3) + part(5);
 }
 
-/** Boats, up to a swarm of them: between where they are in this turn and in the next. */
+/** Draws boats, at most a swarm of them, between their places of this turn and of the next. */
 function drawFleet(c, world, fleet, progress, time) {
   const a = world.islands[fleet.from], b = world.islands[fleet.to];
   const at = Math.min(1, (fleet.gone + SPEED * progress) / fleet.way);

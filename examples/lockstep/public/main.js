@@ -1,5 +1,5 @@
-// The page: joins, takes part in the match, and turns what the player does into orders. The game is
-// sim.js, the picture draw.js.
+// The page: joins, takes part in the match, and turns the player's mouse into orders. sim.js is the
+// game, draw.js the picture.
 import { connect } from "/perigee.js";
 import { COLORS, View } from "./draw.js";
 import * as sim from "./sim.js";
@@ -9,7 +9,7 @@ const view = new View($("view"));
 const roomName = "islands:" + (new URLSearchParams(location.search).get("room") ?? "1");
 
 let world = null, match = null, room = null;
-let orders = []; // of the player, not given yet
+let orders = []; // the player's orders that are not sent yet
 let drag = null, quarters = 2;
 let waiting = { slots: [], until: 0 };
 let problem = "";
@@ -17,7 +17,7 @@ let problem = "";
 // The match ---------------------------------------------------------------------------------------
 
 const OUT_OF_STEP = "this page was out of step, and takes the others' state";
-const ORDERS_MAX = 20; // in one input: max_input of game.lua has room for so many
+const ORDERS_MAX = 20; // orders in one input, for which max_input of game.lua has room
 
 const game = {
   start: ({ seed }) => { world = sim.newWorld(seed); },
@@ -30,7 +30,7 @@ const game = {
     orders.splice(0, ORDERS_MAX).forEach((order, i) => bytes.set(order, 3 * i));
     return bytes;
   },
-  // Gives orders again that came too late.
+  // Gives orders again that were too late for their turn.
   onMissed({ data }) {
     for (let at = data.length - 3; at >= 0; at -= 3) orders.unshift(data.subarray(at, at + 3));
   },
@@ -72,7 +72,8 @@ $("join").addEventListener("submit", (event) => {
   play($("name").value.trim() || "somebody");
 });
 
-// A page that is loaded again is back in the match: its seat is kept by lockstep.js, its name here.
+// A page that is loaded again returns to the match: lockstep.js keeps its seat, and this code its
+// name.
 const known = sessionStorage.getItem("islands.name");
 if (known) {
   play(known);

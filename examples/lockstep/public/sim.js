@@ -1,22 +1,24 @@
-// The game itself: islands, boats, players. Every page computes all of it, from the same turns, so
-// there is nothing here but whole numbers: no chance but `random`, no clock, no order that could be
-// another elsewhere. The bots are part of it, so they cost no message. draw.js only looks at it.
+// The game itself: islands, boats, players. Every page computes the whole game from the same turns,
+// so this file may use only whole numbers, `random` for chance, no clock, and no order that differs
+// between machines. Bots are part of the game, so they need no messages. draw.js only reads the
+// state.
 import { hashBytes } from "/lockstep.js";
 
 export const WIDTH = 1600, HEIGHT = 1000;
 export const NOBODY = -1;
-const GROWTH = 60; // of what an island with size s gathers s a turn of, for one more on it
-export const SPEED = 14; // of boats, a turn
+const GROWTH = 60; // turns in which an island of size 1 grows one unit; size s grows s times as fast
+export const SPEED = 14; // speed of boats, units a turn
 const START_UNITS = 30;
 const FLEETS_MAX = 400;
-const BOTS = ["Ada (bot)", "Bo (bot)", "Cy (bot)"]; // of slots without a player
+const BOTS = ["Ada (bot)", "Bo (bot)", "Cy (bot)"]; // names of bots in slots without a player
 const BOT_EVERY = 20; // turns from a bot's attack to its next
-const BOT_AFTER = 50; // turns until a bot plays for somebody who has left
+const BOT_AFTER = 50; // turns after which a bot plays for a player who has left
 
-// The islands of a third of the map, which is turned twice: [from the middle to one side, outwards, size].
+// The islands of a third of the map. The other thirds are the same, turned: [from the middle to one
+// side, outwards, size].
 const THIRD = [[0, 400, 9], [-150, 300, 4], [170, 290, 5], [60, 190, 3], [-260, 390, 6]];
 
-/** The next of the numbers that look like chance: xorshift, 32 bits. */
+/** Returns the next pseudo-random number: xorshift, 32 bits. */
 function random(world) {
   let x = world.random;
   x ^= x << 13;
@@ -26,7 +28,7 @@ function random(world) {
   return x >>> 0;
 }
 
-/** A place turned by a third, in whole numbers: cos and sin of 120 degrees are -0.5 and 0.866. */
+/** Turns a place by a third of a circle, in whole numbers: cos and sin of 120 degrees are -0.5 and 0.866. */
 function turned([x, y]) {
   return [Math.trunc((-500 * x - 866 * y) / 1000), Math.trunc((866 * x - 500 * y) / 1000)];
 }
@@ -50,7 +52,7 @@ function makeIslands(world) {
   }));
 }
 
-/** The world before turn 1. */
+/** Returns the world before turn 1. */
 export function newWorld(seed) {
   const world = { turn: 0, random: seed | 0 || 1, islands: [], fleets: [], players: [null, null, null], winner: NOBODY, lastFleet: 0 };
   world.islands = makeIslands(world);
@@ -62,12 +64,12 @@ function distance(a, b) {
   return Math.floor(Math.sqrt(dx * dx + dy * dy)); // the square root is the same on all machines
 }
 
-/** An order as bytes: send so many quarters of what is on one island to another. */
+/** Returns an order as bytes: send that number of quarters of an island's units to another island. */
 export function order(from, to, quarters) {
   return Uint8Array.of(from, to, quarters);
 }
 
-/** Carries out a player's order, if it is valid: orders come from other people's pages. */
+/** Carries out a player's order, after checking it, because it comes from another person's page. */
 function carryOut(world, slot, [from, to, quarters]) {
   const a = world.islands[from], b = world.islands[to];
   if (!a || !b || a === b || a.owner !== slot || world.winner !== NOBODY) return;
@@ -116,14 +118,14 @@ function comingTo(world, to, slot) {
   return sum;
 }
 
-/** Half of what a bot's second island has goes to its first, so that it can take what is too strong for one. */
+/** Sends half of the units of a bot's second island to its first, for attacks on islands that are too strong for one. */
 function gather(world, slot) {
   const own = world.islands.map(({ owner, units }, at) => ({ owner, units, at })).filter(({ owner }) => owner === slot);
   own.sort((a, b) => b.units - a.units || a.at - b.at);
   if (own.length > 1) carryOut(world, slot, order(own[1].at, own[0].at, 2));
 }
 
-/** A bot attacks the near, large and weak island first, and with as little as takes it. */
+/** A bot attacks near, large and weak islands first, with as few units as are needed. */
 function think(world, slot) {
   let best = null;
   world.islands.forEach((a, from) => {
@@ -183,7 +185,7 @@ function grow(world) {
   }
 }
 
-/** All units of a player, on islands and in boats. */
+/** Returns the number of a player's units, on islands and in boats. */
 export function unitsOf(world, slot) {
   let sum = 0;
   for (const island of world.islands) if (island.owner === slot) sum += island.units;
@@ -200,7 +202,7 @@ function findWinner(world) {
   if (alive.length === 1) world.winner = alive[0];
 }
 
-/** One turn. */
+/** Simulates one turn. */
 export function step(world, turn, entries) {
   world.turn = turn;
   for (const { slot, kind, data, name } of entries) {
@@ -216,7 +218,7 @@ export function step(world, turn, entries) {
   if (world.winner === NOBODY) findWinner(world);
 }
 
-/** Hashes of the parts, so that a difference is found where it is. */
+/** Returns a hash of each part, so that a report of a difference names the part. */
 export function hash(world) {
   const { islands, fleets, players, random: chance, winner } = world;
   return {

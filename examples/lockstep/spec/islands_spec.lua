@@ -1,4 +1,4 @@
--- The server's part of the game: players here simulate nothing but a sum of what they are given.
+-- The server's part of the game. The players of these specs simulate only a sum of their inputs.
 local testing = require "perigee.testing"
 
 local function play(server, name, options)

@@ -1,11 +1,11 @@
--- A bot that guesses. It knows the list of words and the hint, and sees no pictures: so people win.
+-- A bot that guesses. It knows the list of words and the hint, but sees no picture, so people can beat it.
 local words = require "sketch.words"
 
 local guesser = {}
 
 local EVERY = 6 -- seconds between its guesses, on average
 
--- Returns a word that the hint allows and that was not tried before.
+-- Returns a word that fits the hint and that the bot has not tried yet.
 local function choose(hint, tried)
   local pattern, fitting = "^" .. hint:gsub("_", "[^ ]") .. "$", {}
   for _, word in ipairs(words.list) do
@@ -14,7 +14,7 @@ local function choose(hint, tried)
   return fitting[math.random(#fitting)]
 end
 
--- The bot gets what pages get.
+-- The bot gets the same messages as pages.
 function guesser.on_message(bot, name, value)
   if name == "table" then
     if value.phase ~= "drawing" then bot.state.tried = {} end

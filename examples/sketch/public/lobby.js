@@ -1,10 +1,10 @@
-// The lobby: the name, the open tables, a table of one's own, and tables whose code one knows.
+// The lobby: the player's name, the open tables, opening a table, and tables by their code.
 
 const $ = id => document.getElementById(id)
-const EVERY = 2000 // milliseconds between two looks at the list
+const EVERY = 2000 // milliseconds between two requests for the list
 
 export class Lobby {
-  /** `enter(code, options)` takes a seat, or watches. */
+  /** `enter(code, options)` takes a seat or watches. */
   constructor(game, enter) {
     this.game = game
     this.enter = enter
@@ -14,7 +14,7 @@ export class Lobby {
     setInterval(() => this.refresh(), EVERY)
   }
 
-  /** Tells the server one's name; every way to a table begins with it. */
+  /** Sends the player's name to the server, which needs it before the player can join a table. */
   async rename() {
     const name = $("name").value.trim() || "somebody"
     if (name !== this.game.name) await this.game.ask("name", name)
@@ -53,7 +53,7 @@ export class Lobby {
     event.preventDefault()
     const { title, password } = event.target.elements
     await this.rename()
-    await this.game.ask("open", { title: title.value, password: password.value }) // `joined` follows
+    await this.game.ask("open", { title: title.value, password: password.value }) // the message `joined` follows
     event.target.reset()
   }
 

@@ -5,7 +5,8 @@ import { Table } from "./table.js"
 
 const $ = id => document.getElementById(id)
 
-// A page that is loaded again has the same token, by which the game knows its seat. It is this tab's own.
+// Each tab has a token, which stays the same when the page is loaded again. The game finds the
+// player's seat by it.
 function tokenOf() {
   const known = sessionStorage.getItem("sketch.token")
   const token = known ?? Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, "0")).join("")
@@ -59,7 +60,8 @@ function show(room) {
   lobby.refresh()
 }
 
-// A seat is given back by the game, which also opens locked tables: `joined` follows.
+// The game gives a seat back. It can also join players to locked tables. The message `joined`
+// follows.
 async function enter(code, options) {
   await lobby.rename()
   if (await game.ask("back", code)) return
@@ -76,7 +78,7 @@ game.on("left", ({ room, codeName }) => {
   if (room !== table.room) return // the player has left
   show(null)
   if (codeName === "Kicked") notice("You are no longer at that table.", 4)
-  else enter(room.name.slice("sketch:".length), {}) // the session was lost; the seat may wait
+  else enter(room.name.slice("sketch:".length), {}) // the session was lost; the seat may still be kept
 })
 
 const code = location.hash.slice(1)

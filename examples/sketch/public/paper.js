@@ -1,9 +1,10 @@
-// The paper: lines of others, and lines of one's own, which are sent 30 times a second in pieces.
+// The paper: lines of others, and the player's own lines, which are sent 30 times a second in
+// pieces.
 
-const WIDTH = 1600, HEIGHT = 1000 // as in schema.perigee
-const EVERY = 1000 / 30 // milliseconds
-const PIECE = 32 // points
-const NEAR = 3 // units: nearer points are left out
+const WIDTH = 1600, HEIGHT = 1000 // the same as in schema.perigee
+const EVERY = 1000 / 30 // milliseconds between two pieces
+const PIECE = 32 // most points of a piece
+const NEAR = 3 // units; points that are nearer to the last one are left out
 
 export const COLORS = [
   "#ffffff", "#23242f", "#8a8f9c", "#e5383b", "#ff8c42", "#ffd23f", "#7bc950", "#1b998b",
@@ -12,13 +13,13 @@ export const COLORS = [
 export const SIZES = [6, 14, 28, 56]
 
 export class Paper {
-  /** `send(piece)` sends a piece of a line of one's own. */
+  /** `send(piece)` sends a piece of the player's own line. */
   constructor(canvas, send) {
     this.canvas = canvas
     this.context = canvas.getContext("2d")
     this.send = send
     this.lines = []
-    this.number = 0 // of the newest piece
+    this.number = 0 // number of the newest piece
     this.canDraw = false
     this.color = 1
     this.size = SIZES[1]
@@ -33,7 +34,7 @@ export class Paper {
     this.#redraw()
   }
 
-  /** Adds a piece; false if others are missing before it. */
+  /** Adds a piece; returns false if earlier pieces are missing. */
   add(piece) {
     if (piece.number !== this.number + 1) return piece.number <= this.number
     this.number = piece.number
@@ -72,7 +73,7 @@ export class Paper {
     for (const line of this.lines) this.#paint(line, 0)
   }
 
-  // Paints a line from that point on.
+  // Draws a line, from that point on.
   #paint({ color, size, points }, from) {
     const c = this.context
     c.strokeStyle = COLORS[color] ?? COLORS[1]
@@ -98,7 +99,7 @@ export class Paper {
       canvas.setPointerCapture(event.pointerId)
       this.pen = { id: event.pointerId, begins: true, points: [] }
       this.#move(event)
-      this.#flush() // a dot is seen at once
+      this.#flush() // a single dot is visible at once
       this.timer = setInterval(() => this.#flush(), EVERY)
     })
     canvas.addEventListener("pointermove", event => {

@@ -1,9 +1,9 @@
-// A table: what the game says about it, and what the player does there.
+// A table: shows the game's messages, and sends the player's actions.
 import { element } from "./lobby.js"
 import { COLORS, Paper, SIZES } from "./paper.js"
 
 const $ = id => document.getElementById(id)
-const LINES = 120 // that the talk keeps
+const LINES = 120 // lines of chat that are kept
 const INKS = ["#e5383b", "#3a66d6", "#1b998b", "#ff8c42", "#8f4fd1", "#d6468f", "#5a7d2a", "#8d5a3b"]
 const inkOf = id => INKS[(id - 1) % INKS.length]
 
@@ -60,7 +60,7 @@ export class Table {
     game.on("resumed", () => this.room?.send("redraw"))
   }
 
-  // --- What is seen ---
+  // --- Display ---
 
   #show() {
     const { state, you } = this
@@ -113,7 +113,7 @@ export class Table {
     return button
   }
 
-  // The card that lies on the paper between drawings.
+  // Shows the card on the paper between drawings.
   #card() {
     const { state, you } = this, key = JSON.stringify([state.phase, you, state.host, state.players, state.drawer, state.is_locked])
     if (this.shownCard === key) return
@@ -187,7 +187,7 @@ export class Table {
     $("clock").classList.toggle("soon", left < 10)
   }
 
-  // --- What is done ---
+  // --- Actions ---
 
   #tools() {
     const { paper } = this
@@ -249,7 +249,7 @@ export class Table {
   }
 }
 
-/** A choice of numbers: `label` is the element, `value` the chosen number. */
+/** Lets the player choose a number: `label` is the element, `value` the chosen number. */
 function choice(name, values, value) {
   const select = element("select", "", ...values.map(one => new Option(one, one, one === value, one === value)))
   return { label: element("label", "", select, " " + name), get value() { return Number(select.value) } }

@@ -1,5 +1,5 @@
--- The room kind: who comes and goes, and what pages send. A table is `sketch:CODE`. room.state has all
--- that is known about its match.
+-- The kind of room: joins and leaves, and messages from pages. A table is `sketch:CODE`. room.state is the
+-- whole state of its match.
 local perigee = require "perigee"
 local chat = require "sketch.chat"
 local members = require "sketch.members"
@@ -9,14 +9,14 @@ local rules = require "sketch.rules"
 local tell = require "sketch.tell"
 local turns = require "sketch.turns"
 
--- No auto_create: the message `open` makes tables.
+-- Without auto_create, joins make no tables; the message `open` does.
 local sketch = {
   capacity = rules.members, auto_delete = 60, permanent = false,
-  tick_rate = 2, -- bots think so often
+  tick_rate = 2, -- bots think at this rate
   on_message = {},
 }
 
--- Timers call these.
+-- Timers call these functions by name.
 sketch.choose, sketch.give_hint, sketch.finish_turn = turns.choose, turns.hint, turns.finish
 sketch.next_turn, sketch.check = turns.next, turns.check
 sketch.free_seat = members.free_seat
@@ -40,7 +40,7 @@ function sketch.on_message.start(room, peer, how)
   return true
 end
 
--- Whether it is this peer's turn, in that phase.
+-- Returns whether it is this peer's turn, and the phase is this one.
 local function is_turn(room, peer, phase)
   local player = players.of(room, peer)
   return room.state.phase == phase and player ~= nil and player.id == room.state.drawer
@@ -50,7 +50,7 @@ function sketch.on_message.choose(room, peer, number)
   if is_turn(room, peer, "choosing") then turns.choose(room, number) end
 end
 
--- Pieces of lines may get lost when a page reads too slowly: it asks for the picture then.
+-- Pieces of lines may be lost if a page reads too slowly. It then requests the whole picture.
 function sketch.on_message.draw(room, peer, piece)
   local drawn = is_turn(room, peer, "drawing") and picture.add(room.state.picture, piece)
   if drawn then room:broadcast("drawn", drawn, { except = peer }) end

@@ -1,4 +1,4 @@
--- Words: guesses, talk and commands. Nobody who knows the word can give it away.
+-- Guesses, chat and commands. Players who know the word cannot give it away.
 local perigee = require "perigee"
 local members = require "sketch.members"
 local players = require "sketch.players"
@@ -41,7 +41,7 @@ function commands.on.bot(peer, _, room)
   members.add_bot(room, peer)
 end
 
--- Some lines at once, and one more every so often.
+-- Allows some lines at once, and one more after each pause.
 local function may_talk(state)
   local now = perigee.now()
   local lines = state.lines or rules.lines
@@ -58,7 +58,7 @@ local function knowing(room)
   return players.peers(list)
 end
 
--- A line while somebody draws.
+-- Handles a line while somebody draws.
 local function guess(room, peer, player, text)
   local word, name = room.state.word, player and player.name or peer.name
   if player and (player.knows or player.id == room.state.drawer) then
@@ -89,7 +89,7 @@ function chat.say(room, peer, text)
   end
 end
 
--- The lines that can become of the beginning of a command.
+-- Returns the lines that complete the beginning of a command.
 function chat.complete(text)
   local lines = text:sub(1, 1) == "/" and commands:complete(text:sub(2)) or {}
   for i, line in ipairs(lines) do lines[i] = "/" .. line end

@@ -1,4 +1,4 @@
--- The members of a table: who comes, goes and comes back, who is host, and who is voted out.
+-- The members of a table: joining, leaving and coming back, the host, and votes against players.
 local perigee = require "perigee"
 local players = require "sketch.players"
 local rules = require "sketch.rules"
@@ -12,7 +12,7 @@ local function elect(room)
   if heir then tell.news(room, "%s is the host.", heir.name) end
 end
 
--- Takes a seat: a free one, or that of a bot.
+-- Gives a peer a seat: a free one, or that of a bot.
 local function sit(room, peer)
   local bots = players.here(room, "is_bot", true)
   if #room.state.players >= rules.seats and #bots > 0 and not peer.is_bot then
@@ -22,7 +22,8 @@ local function sit(room, peer)
   end
   local player = players.seat(room, peer)
   if not player then return false end
-  if not player.is_bot then table.insert(room.state.queue, player.id) end -- draws in this round, too
+  -- The player also draws in this round.
+  if not player.is_bot then table.insert(room.state.queue, player.id) end
   tell.news(room, "%s plays.", player.name)
   return true
 end
@@ -44,7 +45,7 @@ function members.join(room, peer, options)
   tell.table(room)
 end
 
--- Somebody who watches wants to play.
+-- A watcher wants to play.
 function members.play(room, peer)
   if players.of(room, peer) then return end
   if not sit(room, peer) then error(perigee.fault "NoSeatFree") end
@@ -77,7 +78,7 @@ function members.free_seat(room, id)
   remove(room, players.find(room, "id", id))
 end
 
--- Leaves for good: the seat is free at once. A page that is closed leaves without this.
+-- The player leaves for good: its seat is free at once. A page that is only closed does not call this.
 function members.quit(room, peer)
   local player = players.of(room, peer)
   peer:leave(room)
@@ -118,7 +119,7 @@ function members.need_host(room, peer)
   if not player or player.id ~= room.state.host then error(perigee.fault "HostOnly") end
 end
 
--- A bot guesses, and draws nothing. Where the room is full, it makes room for people, too.
+-- Adds a bot, which guesses and does not draw. A bot in a full room makes way for people.
 function members.add_bot(room, peer)
   members.need_host(room, peer)
   if #room.state.players >= rules.seats then error(perigee.fault "NoSeatFree") end

@@ -3,12 +3,13 @@ local rules = require "sketch.rules"
 
 local picture = {}
 
--- `number` counts the pieces of lines that pages got; it never goes back.
+-- `number` counts the pieces of lines that pages have got, and never decreases.
 function picture.new(number)
   return { number = number or 0, count = 0, lines = {} }
 end
 
--- Adds a piece, and returns it with its number; nil if it is not drawn.
+-- Adds a piece, and returns it with its number; returns nil if the piece has no points or the picture is
+-- full.
 function picture.add(of, piece)
   local count = #piece.points
   if count == 0 or of.count + count > rules.points then return nil end

@@ -1,4 +1,4 @@
--- The players of a table: seats, which wait for those who come back; the host; votes.
+-- The players of a table: seats, which are kept for players who come back; the host; votes.
 local perigee = require "perigee"
 local rules = require "sketch.rules"
 
@@ -10,17 +10,17 @@ function players.find(room, field, value)
   end
 end
 
--- The player that a peer is; nil for those who watch.
+-- Returns the player of a peer; nil for watchers.
 function players.of(room, peer)
   return players.find(room, "peer", peer)
 end
 
--- Whether a player who may come back has this token.
+-- Returns whether an absent player has this token.
 function players.owned_by(room, token)
   return token ~= "" and players.find(room, "token", token) ~= nil
 end
 
--- The players who are here and, with a field, those of them who have that value in it.
+-- Returns the players who are present; with `field`, only those with that value in the field.
 function players.here(room, field, value)
   local list = {}
   for _, player in ipairs(room.state.players) do
@@ -29,23 +29,23 @@ function players.here(room, field, value)
   return list
 end
 
--- People, and no bots.
+-- Returns the number of people, without bots.
 function players.people(room)
   return players.here(room, "is_bot", false)
 end
 
--- The player has left or lost the connection, and may come back.
+-- Marks a player as absent, because it left or lost its connection. It may come back.
 function players.set_away(room, player)
   player.is_here, player.away_since = false, perigee.now()
   room:after(rules.wait, "check")
 end
 
--- Whether a player is here, or has not been away for long.
+-- Returns whether a player is present, or has not been away for long.
 function players.is_awaited(player)
   return player.is_here or perigee.now() - player.away_since < rules.wait
 end
 
--- "ann", and "ann 2" for another one, because commands name players.
+-- Returns "ann", or "ann 2" if the name is taken, because commands name players.
 local function free_name(room, name)
   local free, number = name, 1
   while players.find(room, "name", free) do
@@ -55,7 +55,7 @@ local function free_name(room, name)
   return free
 end
 
--- The host is a person. If that one leaves, the next in the order of joining is host.
+-- The host is always a person. If the host leaves, the person who joined next becomes host.
 function players.elect(room)
   local state = room.state
   local host = players.find(room, "id", state.host)
@@ -65,7 +65,7 @@ function players.elect(room)
   return heir
 end
 
--- Gives back the seat of a player whose token the peer has. A second page takes it from the first.
+-- Gives a peer the seat of the player with its token. A second page takes the seat from the first.
 function players.seat_again(room, peer)
   local player = peer.token ~= "" and players.find(room, "token", peer.token)
   if not player then return nil end
@@ -98,7 +98,7 @@ function players.remove(room, player)
   end
 end
 
--- Notes that `by` wants `player` to go. Returns the votes, and whether most people here want it.
+-- Records that `by` wants `player` to leave. Returns the votes, and whether most of the present people agree.
 function players.vote(room, by, player)
   player.votes[by.id] = true
   local votes = 0

@@ -1,4 +1,5 @@
--- All messages to pages but pieces of lines. They are reliable: a lost one would be missed for good.
+-- All messages to pages except pieces of lines. They are reliable, because no later message would replace a
+-- lost one.
 local perigee = require "perigee"
 local players = require "sketch.players"
 local rules = require "sketch.rules"
@@ -32,7 +33,7 @@ local function table_of(room)
   }
 end
 
--- Tells a peer which player it is, and what it alone may know: the word, or the words to choose from.
+-- Tells a peer which player it is, and the secrets of that player: the word, or the words to choose from.
 function tell.you(room, peer)
   local state, player = room.state, players.of(room, peer)
   local draws = player and player.id == state.drawer
@@ -43,7 +44,7 @@ function tell.you(room, peer)
   }, RELIABLE)
 end
 
--- The table as it is now, for everybody, and for the lists of the lobby.
+-- Returns the present table, for all members and for the lists of the lobby.
 function tell.table(room)
   local state, people = room.state, 0
   for _, player in ipairs(state.players) do people = people + (player.is_bot and 0 or 1) end
@@ -60,7 +61,7 @@ function tell.picture(room, whom, except)
     { reliable = true, except = except })
 end
 
--- Everything, for one who joins or is back.
+-- Returns the whole state, for a player that joins or is back.
 function tell.all(room, peer)
   tell.you(room, peer)
   peer:send("table", table_of(room), RELIABLE)

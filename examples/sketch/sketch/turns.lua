@@ -1,6 +1,6 @@
--- A match: rounds, in which everybody draws once; turns, in which one chooses a word, draws it, and all
--- look at the result. The timers of a phase are in room.state, and call functions of the room's kind by
--- name, so that a match goes on when these files are saved.
+-- A match consists of rounds, in which everybody draws once. In a turn, one player chooses a word and draws
+-- it, and then all look at the result. The timers of a phase are in room.state and call functions of the
+-- room's kind by name, so a match goes on when you save these files.
 local perigee = require "perigee"
 local picture = require "sketch.picture"
 local players = require "sketch.players"
@@ -10,7 +10,7 @@ local words = require "sketch.words"
 
 local turns = {}
 
--- Begins a phase. Without seconds it has no end.
+-- Begins a phase. Without seconds, no timer ends it.
 local function enter(room, phase, seconds, timer, ...)
   local state = room.state
   for _, old in ipairs(state.timers) do old:cancel() end
@@ -49,7 +49,7 @@ function turns.start(room, rounds, seconds)
   turns.next(room)
 end
 
--- The next player who is here and has not drawn in this round.
+-- Returns the next player who is present and has not drawn in this round.
 local function next_drawer(room)
   local state = room.state
   while #state.queue > 0 do
@@ -69,7 +69,7 @@ end
 function turns.next(room)
   local state = room.state
   if #state.players < 2 then return turns.wait(room) end
-  if #players.people(room) == 0 then -- all are away for a moment
+  if #players.people(room) == 0 then -- all players are away for a moment
     return enter(room, "pause", rules.pause, "next_turn")
   end
   local drawer = next_drawer(room) or next_round(room)
@@ -85,7 +85,7 @@ function turns.next(room)
   show(room)
 end
 
--- From the drawer, or from the timer when the drawer has not chosen.
+-- Starts the drawing. The drawer calls this, or the timer if the drawer has not chosen.
 function turns.choose(room, number)
   local state = room.state
   state.word = state.choices[number]
@@ -105,7 +105,7 @@ local function gain(player, points)
   player.score, player.gained = player.score + points, player.gained + points
 end
 
--- A player has guessed the word: the sooner, the better for both.
+-- A player has guessed the word: an earlier guess gives more points to both.
 function turns.score(room, player)
   local state = room.state
   local left = math.max(0, state.ends_at - perigee.now()) / state.seconds
@@ -124,8 +124,8 @@ function turns.finish(room, reason)
   show(room)
 end
 
--- After each guess, and when somebody has left: a turn without a drawer ends, and one in which everybody
--- knows the word. Players who may be back in a moment count, and bots do not.
+-- Runs after each guess and each leave. Ends a turn whose drawer is gone, or in which everybody knows the
+-- word. Players who may soon be back count, and bots do not.
 function turns.check(room)
   local state = room.state
   local drawer = players.find(room, "id", state.drawer)
@@ -150,7 +150,7 @@ function turns.check(room)
   tell.table(room)
 end
 
--- Ends the turn of a drawer who does not draw on.
+-- Ends the turn of a drawer who has stopped drawing.
 function turns.skip(room, reason)
   if room.state.phase == "drawing" then turns.finish(room, reason) else turns.next(room) end
 end

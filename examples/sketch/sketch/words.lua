@@ -20,7 +20,7 @@ local words = {
   },
 }
 
--- Letters alone: "Ice-Cream " and "icecream" are the same.
+-- Returns the letters alone: "Ice-Cream " and "icecream" are the same.
 local function letters(text)
   return (text:lower():gsub("[%s%p]+", ""))
 end
@@ -29,22 +29,22 @@ function words.is_right(guess, word)
   return letters(guess) == letters(word)
 end
 
--- Whether a line gives the word away: "two cats" has "cat", and "location" has not.
+-- Returns whether a line gives the word away: "two cats" contains "cat", and "location" does not.
 function words.has(text, word)
   return (" " .. text:lower():gsub("[%s%p]+", " ")):find(" " .. word, 1, true) ~= nil
 end
 
--- Whether one letter is wrong, missing or too much.
+-- Returns whether one letter is wrong, missing or too much.
 function words.is_close(guess, word)
   guess, word = letters(guess), letters(word)
   if #word < 4 or guess == word then return false end
   local at = 1
   while guess:byte(at) == word:byte(at) do at = at + 1 end
-  local g, w = guess:sub(at + 1), word:sub(at + 1) -- behind the first difference
+  local g, w = guess:sub(at + 1), word:sub(at + 1) -- the rest behind the first difference
   return g == w or g == word:sub(at) or guess:sub(at) == w
 end
 
--- Three different words.
+-- Returns three different words.
 function words.three()
   local three, taken = {}, {}
   while #three < 3 do
@@ -55,7 +55,7 @@ function words.three()
   return three
 end
 
--- The word with "_" for the letters that are not shown; `shown` has positions as keys.
+-- Returns the word with "_" for hidden letters; the keys of `shown` are the positions of the others.
 function words.mask(word, shown)
   local at = 0
   return (word:gsub(".", function(letter)
@@ -64,7 +64,7 @@ function words.mask(word, shown)
   end))
 end
 
--- Shows one more letter at random. One is always left to guess.
+-- Shows one more letter at random, but always hides at least one.
 function words.reveal(word, shown)
   local hidden = {}
   for at = 1, #word do

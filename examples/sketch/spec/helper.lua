@@ -3,8 +3,8 @@ local testing = require "perigee.testing"
 
 local helper = {}
 
--- Other numbers than the designer's of today, so that a change of those breaks no spec. `changes` is
--- Lua: "rules.seats = 2". `fuzz` is false for specs of exact times.
+-- The game with fixed numbers, so that a designer's change of them breaks no spec. `changes` is Lua:
+-- "rules.seats = 2". `fuzz` is false for specs of exact times.
 function helper.server(changes, fuzz)
   local rules = [[
     local rules = {
@@ -17,12 +17,12 @@ function helper.server(changes, fuzz)
   return testing.server { files = { ["sketch/rules.lua"] = rules:format(changes or "") }, fuzz = fuzz }
 end
 
--- A page: a client whose token is its own.
+-- Returns a page: a client with a token of its own.
 function helper.page(server, name)
   return server:client { name = name, token = "token of " .. name }
 end
 
--- Opens a table with these players; the first is the host. Returns its name, then their rooms.
+-- Opens a table with these players; the first one is the host. Returns its name, then their rooms.
 function helper.table(server, ...)
   local rooms, name = {}, nil
   for i, player in ipairs { ... } do
@@ -37,14 +37,14 @@ function helper.table(server, ...)
   return name, unpack(rooms)
 end
 
--- The player of that name as the server has it.
+-- Returns the server's state of the player of that name.
 function helper.player(server, name, who)
   for _, player in ipairs(server:room(name).state.players) do
     if player.name == who then return player end
   end
 end
 
--- A table of three in the middle of a turn: ann draws, bob and cid guess. Returns the word, too.
+-- Returns a table of three in the middle of a turn, in which ann draws and bob and cid guess, and the word.
 function helper.drawing(server)
   local name, ann, bob, cid = helper.table(server, "ann", "bob", "cid")
   assert(ann:ask("start", { rounds = 2, seconds = 60 }))
