@@ -124,8 +124,10 @@ export interface SignedIn {
   expires: number;
 }
 
-/** Signs in without connecting; `connect` takes the token. */
+/** Signs in without connecting; `connect` takes the token. Without an address: to the server of the page. */
+export declare function signIn(how?: SignInOptions, options?: ConnectOptions): Promise<SignedIn>;
 export declare function signIn(address: string, how?: SignInOptions, options?: ConnectOptions): Promise<SignedIn>;
+export declare function signUp(account: { name: string; password: string }, options?: ConnectOptions): Promise<SignedIn>;
 export declare function signUp(address: string, account: { name: string; password: string },
   options?: ConnectOptions): Promise<SignedIn>;
 

@@ -2056,16 +2056,23 @@ async function signOnly(address, options) {
   }
 }
 
+/** Returns the arguments of signIn and signUp. In a page, they need no address. */
+function signArguments(address, how, options) {
+  return typeof address === "object" && address !== null ? [undefined, address, how] : [address, how, options];
+}
+
 /**
  * Signs in, without connecting: by name and password, device, JWT, or as the game decides; without any of these by this
  * device. Resolves to { token, account, expires }; connect takes the token.
  */
-export async function signIn(address, how = {}, options = {}) {
+export async function signIn(...given) {
+  const [address, how = {}, options] = signArguments(...given);
   return signOnly(address, { ...options, reconnect: false, signIn: how });
 }
 
 /** Makes an account with name and password, and signs in. */
-export async function signUp(address, account, options = {}) {
+export async function signUp(...given) {
+  const [address, account, options] = signArguments(...given);
   return signOnly(address, { ...options, reconnect: false, signUp: account });
 }
 

@@ -19,7 +19,7 @@ const blocks = (head) => [...page.matchAll(new RegExp("\n```" + head + "\n(.*?)\
 // A page connects to its own server by default; here the examples connect to the test's server.
 const adapt = (code, address) => code
   .replace('"/perigee.js"', JSON.stringify(String(CLIENT)))
-  .replaceAll("connect({", `connect(${JSON.stringify(address)}, {`);
+  .replace(/\b(connect|signIn|signUp)\(\{/g, (_, name) => `${name}(${JSON.stringify(address)}, {`);
 
 /** Runs a program; resolves to its output. */
 async function run(t, code) {
@@ -38,7 +38,7 @@ test("the examples", async (t) => {
   const [game] = blocks("lua game\\.lua");
   const server = await startServer(t, { game });
   const examples = blocks("js");
-  assert.equal(examples.length, 8);
+  assert.equal(examples.length, 9);
   for (const [i, example] of examples.entries()) {
     await t.test(`number ${i + 1}`, async (t) => {
       const printed = await run(t, adapt(example, server.address));

@@ -34,6 +34,13 @@ local function describe_room(room)
   }
 end
 
+local function describe_account(account)
+  return account and {
+    id = account.id, name = account.name, guest = account.guest, created = account.created,
+    data = account.data,
+  }
+end
+
 
 --- Returns a room; nil if no open room has that name.
 ---@param name string
@@ -134,7 +141,7 @@ function inspect.peer(id)
   return {
     id = id, name = peer.name, session = peer.session, address = peer.address,
     transport = peer.transport, token = peer.token, latency_ms = peer.latency_ms,
-    state = peer.state, rooms = rooms, stats = peer:stats(),
+    account = describe_account(peer.account), state = peer.state, rooms = rooms, stats = peer:stats(),
   }
 end
 

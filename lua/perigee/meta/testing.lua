@@ -179,7 +179,8 @@ function Server:state() end
 ---@return table
 function Server:world() end
 
---- Returns a copy of the client's peer: id, name, address, transport, latency_ms, state, rooms, stats. Nil when it is gone.
+--- Returns a copy of the client's peer: id, name, address, transport, latency_ms, account, state, rooms, stats. Nil when it
+--- is gone.
 ---@param client perigee.testing.Client
 ---@return table?
 function Server:peer(client) end
