@@ -133,8 +133,9 @@ typedef struct PerigeeOptions {
   int reconnect;  // default: 1, connect again; 0: the client ends with its connection, or
                   // when the server refuses it with PERIGEE_UNAVAILABLE
   int rejoin;     // default: 1, join the rooms again in a new session; 0: leave them
-  // JSON of a SIGN_IN (docs/protocol.md, section 20) that the client sends before it says HELLO with
-  // the token that it gets, such as {"do":"sign_in","device":"..."}; NULL: none.
+  // JSON of a SIGN_IN (docs/protocol.md, section 20) that the client sends before
+  // HELLO. HELLO then contains the token of the answer. NULL: none. Example:
+  // {"do":"sign_in","device":"..."}.
   const char *sign_in;
 } PerigeeOptions;
 
@@ -343,8 +344,9 @@ typedef enum PerigeeEventType {
   // The server has restarted and continues the session, in its durable rooms, after `time_us`;
   // `count` packets may not have arrived.
   PERIGEE_RESTORED,
-  // The client has signed in: by `sign_in` of the options, by perigee_sign_in (request), or the
-  // server has renewed its token (data: JSON with token, account and expires; {} after sign_out).
+  // The client has signed in, by `sign_in` of the options or by perigee_sign_in
+  // (request), or the server has renewed its token. `data`: JSON with token, account
+  // and expires; {} after sign_out.
   PERIGEE_SIGNED_IN
 } PerigeeEventType;
 

@@ -1,6 +1,6 @@
 -- Fails if an include points up, if libuv or Lua are used outside their layers, if the client's core in
--- clients/c includes a header of the operating system, if CMakeLists.txt does not list a source or test, or if
--- files call each other in more ways than scripts/goals.lua allows.
+-- clients/c includes a header of the operating system, if CMakeLists.txt lacks a source or test, or if files
+-- call each other in more ways than scripts/goals.lua allows.
 -- Run from the root: luajit scripts/layers.lua [--report]
 package.path = "scripts/?.lua;" .. package.path
 local c_source = require "c_source"
@@ -278,7 +278,7 @@ end
 ledger.note("byte_entries", #places, places)
 
 -- The end of a connection ---------------------------------------------------------------------------
--- ARCHITECTURE.md follows conn_close, in lines of `file function ...; file function ...`. A # begins a remark.
+-- ARCHITECTURE.md follows conn_close, in lines of `file function ...; file function ...`. # begins a remark.
 
 local defined = {}
 for _, file in ipairs(files) do

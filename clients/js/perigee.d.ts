@@ -73,7 +73,7 @@ export interface ConnectOptions {
   name?: string;
   /** The text that the game's on_connect gets in peer.token. */
   token?: string;
-  /** Signs in before connecting; {} by this device. */
+  /** Signs in before connecting; {}: by the secret id of this device. */
   signIn?: SignInOptions;
   /** Makes an account before connecting. */
   signUp?: { name: string; password: string };
@@ -98,7 +98,7 @@ export interface ConnectOptions {
   tls?: object;
 }
 
-/** A way to sign in. Without any field, this device, whose id localStorage keeps. */
+/** A way to sign in. Without any field: the secret id of this device, which localStorage keeps. */
 export interface SignInOptions {
   name?: string;
   password?: string;

@@ -1063,7 +1063,7 @@ class Game extends Emitter {
     this._sendPacket(FIRST_OF_GAMES, fields);
   }
 
-  /** As sendPacket, on channels from `least` on. lockstep.js has a channel of the protocol. */
+  /** Does the same as sendPacket, on channels from `least` on, because lockstep.js uses a channel of the protocol. */
   _sendPacket(least, { channel, type, data, ...options }) {
     this._send(this._gameHeader(least, channel, type, options), [toBytes(data)], options);
   }
@@ -1075,7 +1075,7 @@ class Game extends Emitter {
     return this._askPacket(FIRST_OF_GAMES, fields, waiting);
   }
 
-  /** As askPacket, on channels from `least` on. */
+  /** Does the same as askPacket, on channels from `least` on. */
   async _askPacket(least, { channel, type, data, ...options }, waiting) {
     const header = this._gameHeader(least, channel, type, options);
     const answer = await this._request(header, [toBytes(data)], null, { ...options, ...waiting });
@@ -1476,7 +1476,7 @@ class Game extends Emitter {
     return packetOf({ type: SIGN_IN, priority: CRITICAL }, jsonBody("signIn", this._signing));
   }
 
-  /** Says HELLO with a new token; or keeps the token that renews one, or that a link gives. */
+  /** Keeps a new token. Before WELCOME, sends HELLO with it; later, it renews a token or answers a request. */
   _takeSignedIn(packet, signedIn) {
     const connection = this._connection;
     if (signedIn.token) {
@@ -2030,7 +2030,7 @@ function deviceId() {
   return id;
 }
 
-/** Returns the body of SIGN_IN. Without anything that proves a player, this device does. */
+/** Returns the body of SIGN_IN. If no option proves who the player is, uses the secret id of this device. */
 function signInBody(what, how = {}) {
   const given = how === true ? {} : how;
   checkOptions(what, given, SIGN_IN_OPTIONS);
@@ -2062,8 +2062,8 @@ function signArguments(address, how, options) {
 }
 
 /**
- * Signs in, without connecting: by name and password, device, JWT, or as the game decides; without any of these by this
- * device. Resolves to { token, account, expires }; connect takes the token.
+ * Signs in without connecting: by name and password, device, JWT, or values for the game's own check. If none of these
+ * is given, uses the secret id of this device. Resolves to { token, account, expires }; connect takes the token.
  */
 export async function signIn(...given) {
   const [address, how = {}, options] = signArguments(...given);

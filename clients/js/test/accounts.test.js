@@ -1,4 +1,4 @@
-// Signing in from JavaScript: each way, and what ends a sign-in.
+// Signing in from JavaScript: each way to sign in, and the ends of a sign-in.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Code, connect, signIn, signUp } from "../perigee.js";

@@ -19,7 +19,7 @@ function rounds.begin(room)
 end
 
 -- Returns the fighter with the most kills, and of several with as many, the one with the fewest deaths.
--- Returns nil if nobody has a kill.
+-- Returns nil before the first kill.
 function rounds.leader(room)
   local best
   for _, fighter in ipairs(room.state.fighters) do
