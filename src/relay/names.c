@@ -60,6 +60,7 @@ int relay_rename(Relay *relay, uint32_t id, Text name) {
 }
 
 void name_set(Relay *relay, Peer *peer, Text name) {
+  if (relay->keep) relay->keep(relay->host_data, peer);
   notify_name(relay, peer, name);
   session_rename(relay->session, peer, name);
 }

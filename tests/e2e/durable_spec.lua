@@ -54,6 +54,7 @@ local GAME = [[
   function duel.on_message.break_it(room) room.state.fn = print end
   function duel.on_message.delete(room) room:delete() end
   function duel.on_message.kick(room, peer) peer:kick "out" end
+  function duel.on_message.name(room, peer, name) return peer:set_name(name) end
   function game.on_message.make(_, name) perigee.rooms.create(name) return true end
   return game
 ]]
@@ -96,6 +97,17 @@ end
 
 describe("a durable room", function()
   after_each(server.stop_all)
+
+  it("keeps the name that the game has given a member", function()
+    local s = start()
+    local ann = s:client "ann"
+    ann:question(0, "make", "duel:1")
+    assert.is_true(ann:question(ann:join "duel:1", "name", "ada"))
+    s:crash()
+    s = restart(s)
+    come_back(s, ann)
+    s:wait_log "resumed duel:1 ada true"
+  end)
 
   it("comes back after kill -9, with its players", function()
     local s = start()
