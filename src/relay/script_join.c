@@ -94,6 +94,7 @@ void script_joins_free(Relay *relay) {
 static bool is_for_one(const Command *command) {
   switch ((CommandType)command->type) {
     case COMMAND_MESSAGE:
+    case COMMAND_RELAY:
     case COMMAND_PACKET:
       return command->target == TARGET_PEER;
     case COMMAND_ACCEPT:

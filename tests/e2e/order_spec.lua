@@ -15,6 +15,7 @@ local GAME = [[
   function game.on_message.enter(peer)
     peer:join "duel:1"
     peer:send("behind", true)
+    peer:relay "bytes behind"
     return "answer"
   end
   function game.on_message.move(peer)
@@ -39,6 +40,7 @@ describe("commands", function()
       ann:expect_next("JOINED", { room_name = "duel:1" })
       ann:expect_next("MESSAGE", { message = "from on_join" })
       ann:expect_next("MESSAGE", { message = "behind" })
+      ann:expect_next("BROADCAST", { data = "bytes behind" })
       ann:expect_next("MESSAGE", { ref = ref, value = "answer" })
     end)
   end
@@ -53,6 +55,7 @@ describe("commands", function()
     ann:write(ask("enter", 1) .. ask("where", 2) .. join .. ask("where", 3))
     ann:expect_next("JOINED", { room_name = "duel:1" })
     ann:expect_many(2, "MESSAGE")
+    ann:expect_next "BROADCAST"
     ann:expect_next("MESSAGE", { ref = 1 })
     ann:expect_next("MESSAGE", { ref = 2, value = 1 })
     ann:expect_next("JOINED", { room_name = "duel:3" })
