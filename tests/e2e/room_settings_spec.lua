@@ -148,7 +148,7 @@ describe("the settings of rooms", function()
     run()
     for _, text in ipairs {
       "rooms.create: rooms have no setting lokked; did you mean locked?",
-      "rooms.create: password must be a string of 1 to 64 bytes, or false for none, not a string",
+      "rooms.create: password must be a string of 1 to 64 bytes, or false for none, not one of 0 bytes",
       "rooms.create: tick_rate is a setting of kinds alone",
       "room:set: hidden must be true or false, not 1",
       "the settings of room:set must be a table, not nil",

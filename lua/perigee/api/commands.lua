@@ -158,6 +158,12 @@ end
 local Commands = {}
 Commands.__index, Commands.__metatable = Commands, "commands"
 
+local function check_self(self, method)
+  if getmetatable(self) ~= "commands" then
+    raise("commands:%s is called with a colon", method)
+  end
+end
+
 -- Returns the command whose words begin the line. If several commands match, returns the command with the
 -- most words.
 local function find(self, words)
@@ -199,6 +205,7 @@ end
 
 
 function Commands:parse(line)
+  check_self(self, "parse")
   check("a line", line, "string")
   local words = self._line:match(line)
   local command = find(self, words)
@@ -226,6 +233,7 @@ end
 
 
 function Commands:run(peer, line, ...)
+  check_self(self, "run")
   local name, values, at = self:parse(line)
   if not name then
     return nil, values, at
@@ -239,6 +247,7 @@ end
 
 
 function Commands:usage(name)
+  check_self(self, "usage")
   if name == nil then
     local lines = {}
     for i, command in ipairs(self._list) do
@@ -261,6 +270,7 @@ end
 
 
 function Commands:complete(text)
+  check_self(self, "complete")
   check("a text", text, "string")
   local head = text:match "^.*%s" or ""
   local part = text:sub(#head + 1)

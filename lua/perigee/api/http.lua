@@ -1,9 +1,9 @@
 --- perigee.http: checks a request, checks whether the setting http_hosts allows its host, and sends it.
 
-local bytes = require "perigee.api.bytes"
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
 local fetches = require "perigee.host.fetches"
+local messages = require "perigee.host.messages"
 local tasks = require "perigee.host.tasks"
 
 local URL_MAX, BODY_MAX = 8192, 2 ^ 20 -- bytes
@@ -141,7 +141,7 @@ end
 local function read_body(request, fields)
   local body = request.body
   if request.json ~= nil then
-    body = bytes.json.encode(request.json)
+    body = messages.json_of("json of perigee.http", request.json)
     fields["content-type"] = fields["content-type"] or "application/json"
   end
   if body and #body > BODY_MAX then

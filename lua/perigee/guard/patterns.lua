@@ -271,6 +271,8 @@ guarded.type, guarded.version = lpeg.type, lpeg.version
 
 -- re -----------------------------------------------------------------------------------------------
 
+local PATTERN_AT = { compile = 1, find = 2, gsub = 2, match = 2 } -- places of the pattern in the arguments
+
 
 --- Loads re, which makes its patterns with the functions above.
 ---@return table
@@ -283,12 +285,19 @@ function patterns.load_re()
       fault.raise "re is missing; on Debian: apt install lua-lpeg"
     end
     setfenv(chunk, {
-      error = error, setmetatable = setmetatable, tonumber = tonumber, type = type,
+      error = function(problem) fault.raise("%s", problem) end,
+      setmetatable = setmetatable, tonumber = tonumber, type = type,
       require = function() return guarded end, getmetatable = getmetatable, _VERSION = "",
     })
     local re = chunk()
-    for _, name in ipairs { "compile", "find", "gsub", "match" } do
-      patterns.re[name] = re[name]
+    for name, at in next, PATTERN_AT do
+      patterns.re[name] = function(...)
+        local pattern = select(at, ...)
+        if type(pattern) ~= "userdata" then
+          fault.check("the pattern of re." .. name, pattern, "string")
+        end
+        return re[name](...)
+      end
     end
   end
   return patterns.re

@@ -55,8 +55,11 @@ end
 ---@return string?
 function room_settings.problem(name, value)
   if not is_good(name, value) then
-    return ("%s must be %s, not %s"):format(name, describe_rule(name),
-      type(value) == "number" and tostring(value) or fault.kind(value))
+    local given = type(value) == "number" and tostring(value) or fault.kind(value)
+    if type(value) == "string" and RULES[name][1] == "string" then
+      given = ("one of %d bytes"):format(#value)
+    end
+    return ("%s must be %s, not %s"):format(name, describe_rule(name), given)
   end
 end
 

@@ -104,7 +104,7 @@ function perigee.spawn(fn, ...) end
 ---@return perigee.Fault
 function perigee.fault(code, value) end
 
---- Iterates over the events since the last call, in `on_tick` or a system: the poll style of docs/scripting.md.
+--- Iterates over the events since the last call, in `on_tick` or a system: the poll style of docs/world.md.
 ---
 --- Handlers run too, before the loop sees the event. The server records events from a load until the first `on_tick`
 --- has ended, and later only if that called `perigee.events`. It keeps 10,000 and drops the oldest with a warning. Each

@@ -120,6 +120,10 @@ describe("perigee.commands", function()
       function() commands.on.give = 1 end)
     fails("the command say has no handler; write `function commands.on.say(peer, arguments)`",
       function() commands:run("peer", "say") end)
+    fails("commands:run is called with a colon", function() commands.run("peer", "say hello") end)
+    fails("commands:parse is called with a colon", function() commands.parse "say hello" end)
+    fails("commands:complete is called with a colon", function() commands.complete "s" end)
+    fails("commands:usage is called with a colon", function() commands.usage() end)
     local function wrong(problem, text)
       fails(("the command %q: %s"):format(text, problem), function() make { text } end)
     end

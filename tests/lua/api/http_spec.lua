@@ -90,6 +90,12 @@ describe("perigee.http", function()
     assert.equal("perigee/1", asked.headers["user-agent"])
   end)
 
+  it("names the option whose value JSON cannot express", function()
+    hosts = "example.org"
+    assert.error_matches(function() http { url = "http://example.org", json = { at = print } } end,
+      "json of perigee.http: value.at is a function", nil, true)
+  end)
+
   it("refuses URLs by which another host could be meant", function()
     hosts = "example.org"
     for _, url in ipairs { "http://example.org@evil.test/", "http://example.org\\@evil.test/",
