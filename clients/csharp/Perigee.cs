@@ -58,12 +58,40 @@ public enum EntryKind { Input, InputMissing, InputRepeated, PlayerJoined, Player
 /// <summary>PerigeeOptions. A field that you do not set has the library's default.</summary>
 public sealed class Options {
   public string Name, Token;
-  /// <summary>JSON of a SIGN_IN that precedes HELLO (docs/protocol.md, section 20).</summary>
-  public string SignIn;
+  /// <summary>Signs in before connecting; SignUp makes an account first. The event SignedIn has the answer.</summary>
+  public SignIn SignIn, SignUp;
   public ulong ProtocolHash;
   public Transport Transport;
   public uint? TimeoutMs, ReconnectFirstMs, ReconnectMaxMs, ReconnectForMs;
   public bool Reconnect = true, Rejoin = true;
+}
+
+/// <summary>What proves a player (docs/accounts.md): a name and a password, or one of the others.</summary>
+public sealed class SignIn {
+  public string Name, Password, Device, Jwt;
+  /// <summary>JSON for the game's on_authenticate.</summary>
+  public string CredentialsJson;
+
+  // Returns the JSON of SIGN_IN (docs/protocol.md, section 20).
+  internal static string Json(string verb, SignIn how) {
+    how = how ?? new SignIn();
+    return "{\"do\":" + Quote(verb) + Field("name", how.Name) + Field("password", how.Password) +
+           Field("device", how.Device) + Field("jwt", how.Jwt) +
+           (how.CredentialsJson == null ? "" : ",\"credentials\":" + how.CredentialsJson) + "}";
+  }
+
+  static string Field(string name, string value) {
+    return value == null ? "" : "," + Quote(name) + ":" + Quote(value);
+  }
+
+  static string Quote(string text) {
+    var json = new StringBuilder("\"");
+    foreach (char c in text) {
+      if (c < ' ' || c == '"' || c == '\\') json.AppendFormat("\\u{0:x4}", (int)c);
+      else json.Append(c);
+    }
+    return json.Append('"').ToString();
+  }
 }
 
 /// <summary>PerigeeQuestion: the address of an answer. Keep it to answer later.</summary>
@@ -152,7 +180,9 @@ public sealed class Client : IDisposable {
     options = options ?? new Options();
     NativeOptions native;
     perigee_options_init(out native);
-    IntPtr name = Utf8(options.Name), token = Utf8(options.Token), signIn = Utf8(options.SignIn);
+    IntPtr name = Utf8(options.Name), token = Utf8(options.Token),
+           signIn = Utf8(options.SignUp != null ? SignIn.Json("sign_up", options.SignUp)
+                         : options.SignIn != null ? SignIn.Json("sign_in", options.SignIn) : null);
     native.name = name;
     native.token = token;
     native.signIn = signIn;
@@ -237,10 +267,15 @@ public sealed class Client : IDisposable {
   public uint ListRooms(uint timeoutMs = 0) {
     return Request(perigee_list_rooms(Handle, timeoutMs), "ListRooms");
   }
-  /// <summary>Links a way to sign in, or signs out, by the JSON of SIGN_IN. The event SignedIn has the answer in
-  /// Data.</summary>
-  public uint SignIn(string json, uint timeoutMs = 0) {
-    return Request(perigee_sign_in(Handle, Bytes(json), timeoutMs), "SignIn");
+  /// <summary>Adds a way to sign in to the account. The event SignedIn has the answer in Data, as
+  /// JSON.</summary>
+  public uint Link(SignIn how, uint timeoutMs = 0) {
+    return Request(perigee_sign_in(Handle, Bytes(SignIn.Json("link", how)), timeoutMs), "Link");
+  }
+  /// <summary>Ends this sign-in, on all connections that use its tokens. The event SignedIn answers, and the
+  /// server then ends this client with Unauthorized.</summary>
+  public uint SignOut(uint timeoutMs = 0) {
+    return Request(perigee_sign_in(Handle, Bytes(SignIn.Json("sign_out", null)), timeoutMs), "SignOut");
   }
   /// <summary>Requests the rooms that match a query, which is JSON. The event RoomsFound has the rooms as JSON in
   /// Data.</summary>

@@ -38,6 +38,8 @@ export interface LockstepGame {
   input?(turn: number): Bytes | null | undefined;
   /** Called if a result of `input` reached the server too late, so that its turn did not contain it. */
   onMissed?(missed: { turn: number; data: Uint8Array }): void;
+  /** Called when a new session goes on with the present state; `slot` may be another one. */
+  onContinue?(match: Match): void;
   /** Called when the state of a client differs from the majority's. */
   onDesync?(report: { turn: number; odd: boolean; slots: number[] }): void;
   /** Called when a turn waits for the inputs of these slots. */

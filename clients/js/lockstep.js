@@ -635,6 +635,7 @@ const TAKE = {
       match._submitted = before.submitted;
     }
     if (how === FRESH) match._do(() => match._game.start?.(match));
+    if (how === GO_ON) match._do(() => match._game.onContinue?.(match));
     match._begin();
   },
   [TURNS](match, reader) {

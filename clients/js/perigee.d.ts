@@ -239,7 +239,7 @@ export interface GameEvents {
   restored: { seconds: number; dropped: number };
   /** The client is connected again, in a new session. */
   lost: { dropped: number };
-  /** The server has sent a new token, because much of the time of the old one is used. */
+  /** connect has signed in, or the server has sent a new token, because much of the time of the old one is used. */
   signed_in: SignedIn;
   /** The client has ended, and does not connect again. */
   closed: Reason & { message: string };
@@ -356,6 +356,8 @@ export interface Channel {
   on(name: "packet", fn: (peer: number, type: number, data: Uint8Array, reply: Reply | null) => void): Off;
   /** Calls `fn` when this client loses the channel without closing it. */
   on(name: "closed", fn: (error: PerigeeError) => void): Off;
+  /** Calls `fn` when a new session serves the channel again; `id` may be another one. */
+  on(name: "opened", fn: () => void): Off;
   /** Sends a packet to one peer; 0 is the server's script. */
   send(peer: number, type: number, data?: Bytes, options?: SendOptions): void;
   /** Sends a packet as a request; resolves to the bytes of the answer. */

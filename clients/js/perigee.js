@@ -710,7 +710,7 @@ class Room extends Emitter {
   }
 }
 
-const CHANNEL_EVENTS = new Set(["packet", "closed"]);
+const CHANNEL_EVENTS = new Set(["packet", "opened", "closed"]);
 
 /** A plugin channel that this client serves. It survives the end of a session. */
 class Channel {
@@ -726,8 +726,8 @@ class Channel {
 
   /**
    * Sets a handler. "packet" calls `fn(peer, type, data, reply)` for each packet: `peer` is an id (0: the server),
-   * `reply` a function that answers, or null if the sender expects no answer. "closed" calls `fn(error)` when
-   * this client loses the channel.
+   * `reply` a function that answers, or null if the sender expects no answer. "opened" calls `fn()` when a new session
+   * serves the channel again; `id` may be another one. "closed" calls `fn(error)` when this client loses the channel.
    */
   on(name, fn) {
     if (!CHANNEL_EVENTS.has(name)) throw new TypeError(`a channel has no event "${name}"`);
@@ -807,6 +807,7 @@ class Channel {
     this.id = id;
     this.open = true;
     this.game._channels.set(id, this);
+    callHandlers(this._handlers.get("opened"), []); // a channel that its caller does not know yet has no handlers
     for (const { definition } of this._tools.values()) {
       this._offer(definition).catch((error) => this.game._emit("error", error)); // offers the tools in a new session
     }
@@ -1028,7 +1029,6 @@ class Game extends Emitter {
   async signOut() {
     await this._request({ type: SIGN_IN }, [jsonBody("signOut", { do: "sign_out" })], SIGNED_IN);
     this.account = null;
-    this.close();
   }
 
   /** Resolves to the server's rooms. Each is { id, name, members }; `members` is their number. */
@@ -1484,15 +1484,12 @@ class Game extends Emitter {
       this.account = signedIn.account;
       this._signedIn = signedIn;
     }
-    if (!connection.isWelcome) {
-      this._signing = null;
-      if (this._onlySignsIn) connection.resolve();
-      else connection.transport.send(this._hello());
-    } else if (packet.flags & RESPONSE) {
-      this._resolve(packet, signedIn);
-    } else {
-      this._emit("signed_in", signedIn);
-    }
+    if (packet.flags & RESPONSE) return this._resolve(packet, signedIn);
+    this._emit("signed_in", signedIn);
+    if (connection.isWelcome) return;
+    this._signing = null;
+    if (this._onlySignsIn) connection.resolve();
+    else connection.transport.send(this._hello());
   }
 
   _takeWelcome(welcome) {

@@ -84,6 +84,21 @@ static class Live {
     client.LockstepExit(room);
   }
 
+  static void Accounts(string address) {
+    var ada = new SignIn { Name = "ada", Password = "a \"word\" \\ of\nlines" };
+    using (client = new Client(address, new Options { SignUp = ada }))
+      Say("signed up {0}", Await(EventType.SignedIn).Json.Contains("\"ada\""));
+    using (client = new Client(address, new Options { SignIn = ada })) {
+      Await(EventType.Connected);
+      uint link = client.Link(new SignIn { Device = "0123456789abcdef" });
+      Say("linked {0}", Await(EventType.SignedIn, link).Json.Contains("\"ada\""));
+      Await(EventType.SignedIn, client.SignOut());
+      Say("signed out {0}", Await(EventType.Closed).Code);
+    }
+    using (client = new Client(address, new Options { SignIn = new SignIn { Name = "ada", Password = "guessed" } }))
+      Say("refused {0}", Await(EventType.Closed).Code);
+  }
+
   static int Main(string[] arguments) {
     if (arguments[0] == "enums") { Enums(); return 0; }
     if (arguments[0] == "sizes") { Sizes(); return 0; }
@@ -125,6 +140,7 @@ static class Live {
       Say("closed {0} {1}", end.Code, client.State);
     }
     Say("after the end {0}", client.State);
+    Accounts(arguments[0]);
     Forget(arguments[0]);
     return 0;
   }

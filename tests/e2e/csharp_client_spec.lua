@@ -10,8 +10,8 @@ local IS_SANITIZED = (os.getenv "PERIGEE_CLIENT_LIBRARY" or "") == ""
 
 local GAME = [[
 local perigee = require "perigee"
-local game = { rooms = { duel = { auto_create = true }, match = { auto_create = true } },
-  on_message = {} }
+local game = { config = { accounts = true }, on_message = {},
+  rooms = { duel = { auto_create = true }, match = { auto_create = true } } }
 game.rooms.match.lockstep = { turn_rate = 50, max_input = 8 }
 function game.on_message.double(_, value) return value * 2 end
 function game.on_message.quiz(peer) peer:send("result", (peer:ask("greet", nil, 5))) end
@@ -38,6 +38,10 @@ input 07-00-09 of slot 0
 another turn False
 closed ConnectionClosed Closed
 after the end Closed
+signed up True
+linked True
+signed out Unauthorized
+refused Unauthorized
 forgotten: freed True
 ]]
 

@@ -78,8 +78,7 @@ lost
 gets  CHANNEL_OPEN ai
 sees  lost
 sends CHANNEL_OPENED 1004 ai answer
-c: sees channel_opened call=null channel=1004 name=ai
-differs c: names channels by their numbers, so an event reports the new number
+sees  channel_opened call=null channel=1004 name=ai
 quiet
 call  send_to ai 9 6 hi
 gets  PACKET 1004 6 0x090000006869
@@ -126,9 +125,8 @@ lost
 gets  CHANNEL_OPEN ai
 sees  lost
 sends CHANNEL_OPENED 1004 ai answer
-c: sees channel_opened call=null channel=1004 name=ai
+sees  channel_opened call=null channel=1004 name=ai
 gets TOOL_ADD tool={"channel":1004,"name":"run"} request
-differs c: names channels by their numbers, so an event reports the new number
 
 = A new session offers no tool that the client has removed
 serving token=3
@@ -144,9 +142,8 @@ lost
 gets  CHANNEL_OPEN ai
 sees  lost
 sends CHANNEL_OPENED 1004 ai answer
-c: sees channel_opened call=null channel=1004 name=ai
+sees  channel_opened call=null channel=1004 name=ai
 quiet
-differs c: names channels by their numbers, so an event reports the new number
 
 = A new session refuses a tool that the client has offered
 serving token=3
@@ -158,8 +155,7 @@ lost
 gets  CHANNEL_OPEN ai
 sees  lost
 sends CHANNEL_OPENED 1004 ai answer
-c: sees channel_opened call=null channel=1004 name=ai
+sees  channel_opened call=null channel=1004 name=ai
 gets TOOL_ADD tool={"channel":1004,"name":"run"} request
 sends ERROR Rejected "the tool run is the game's" answer
 sees  error code=Rejected text="the tool run is the game's"
-differs c: names channels by their numbers, so an event reports the new number

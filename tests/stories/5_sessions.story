@@ -360,7 +360,7 @@ lost
 sees  lost
 call  answer 1
 c lua: sees failed call=answer code=ConnectionClosed
-differs js ws: takes the result of a handler for the answer, so no call is there to fail
+differs js ws: the result of a handler is the answer, so the program makes no call that could fail
 quiet
 
 = Who waits for everything to arrive is told of a lost session

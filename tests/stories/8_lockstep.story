@@ -198,8 +198,7 @@ sends JOINED self=8 members={"9":"bob","10":"cleo"} answer
 sees  joined
 gets  ENTER 5 seat=4 match=77 turn=1
 sends START start=2 how=2 turn=1
-c: sees match how="goes on" turn=1
-differs c: has no match object whose fields change, so an event reports that the match goes on
+sees  match how="goes on" turn=1 slot=0
 gets  INPUT start=2 turn=1
 
 = A seat of before is asked for

@@ -69,8 +69,15 @@ static uint32_t flags_in(const Fields *fields) {
   return strcmp(priority, "low") == 0 ? flags | PERIGEE_LOW : flags;
 }
 
+// Writes SIGN_IN with these fields, which are the JSON of an object or NULL; returns it.
+static const char *sign_in_text(char text[1024], const char *verb, const char *json) {
+  const char *rest = json ? json + 1 : "}";  // behind the brace
+  snprintf(text, 1024, "{\"do\":\"%s\"%s%s", verb, json ? "," : "", rest);
+  return text;
+}
+
 static int call_connect(App *app, const Fields *fields) {
-  char address[32];
+  char address[32], sign_in[1024];
   int code = 0;
   const char *off = field(fields, "reconnect"), *rejoin = field(fields, "rejoin");
   const char *only = field(fields, "only");
@@ -79,6 +86,10 @@ static int call_connect(App *app, const Fields *fields) {
   perigee_options_init(&options);
   options.name = field(fields, "name");
   options.token = field(fields, "token");
+  if (field(fields, "sign_in"))
+    options.sign_in = sign_in_text(sign_in, "sign_in", field(fields, "sign_in"));
+  if (field(fields, "sign_up"))
+    options.sign_in = sign_in_text(sign_in, "sign_up", field(fields, "sign_up"));
   options.timeout_ms = ms_in(fields, "timeout", 20);
   options.reconnect_first_ms = ms_in(fields, "first", 0.001);
   options.reconnect_max_ms = ms_in(fields, "max", 0.01);
@@ -123,6 +134,7 @@ static int make_call(App *app, const char *call, const Fields *fields) {
   PerigeeClient *client = app->client;
   size_t size;
   const void *data = bytes_in(fields, "data", &size);
+  char text[1024];
   const char *name = field(fields, "name"), *value = field(fields, "value"),
              *room_name = field(fields, "room");
   uint32_t room = room_name ? number_of(app->rooms, room_name) : 0,
@@ -135,6 +147,8 @@ static int make_call(App *app, const char *call, const Fields *fields) {
     return perigee_join_with(client, room_name, field(fields, "options"), timeout_ms);
   if (strcmp(call, "list") == 0)
     return perigee_query_rooms(client, field(fields, "query"), timeout_ms);
+  if (strcmp(call, "link") == 0 || strcmp(call, "sign_out") == 0)
+    return perigee_sign_in(client, sign_in_text(text, call, value), timeout_ms);
   if (strcmp(call, "leave") == 0) return perigee_leave(client, room);
   if (strcmp(call, "send") == 0)
     return perigee_send(client, room, name, value, flags_in(fields));

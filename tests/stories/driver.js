@@ -54,12 +54,13 @@ class App {
       joined: ({ room }) => this.entered(room),
       left: ({ room, codeName: code }) => this.sees("left", { room: room.name, code }),
       error: ({ codeName: code, message, value }) => this.sees("error", { code, text: message, value }),
+      signed_in: (signedIn) => this.sees("signed_in", { value: signedIn }),
       redirect: ({ host, port: to }) => this.sees("redirect", { host, port: to }),
       peer_renamed: ({ id, name: now, before }) => this.sees("peer_renamed", { id, name: now, before }),
       relay: ({ from, data }) => this.sees("relay", { from, data: hex(data) }),
     };
     const options = {
-      name, token, timeout: Number(timeout), reconnect, on, rejoin: rest.rejoin !== "false",
+      name, token, signIn: parsed(rest.sign_in), signUp: parsed(rest.sign_up), timeout: Number(timeout), reconnect, on, rejoin: rest.rejoin !== "false",
       ...(IS_WEBSOCKET && { WebSocket }), ...(rest.queue && { queueLimit: Number(rest.queue) }),
     };
     this.game = await connect(`${IS_WEBSOCKET ? "ws" : "tcp"}://127.0.0.1:${port}`, options);
@@ -118,6 +119,8 @@ class App {
   }
   async ping(fields) { this.sees("pong", { call: "ping", took: await this.game.ping(waiting(fields)) }); }
   async sync() { await this.game.flush(); this.sees("synced", { call: "sync" }); }
+  async link({ value }) { this.sees("signed_in", { call: "link", value: await this.game.link(parsed(value)) }); }
+  async sign_out() { await this.game.signOut(); this.sees("signed_in", { call: "sign_out", value: {} }); }
   async close() { await this.game.close(); }
   async packet({ channel, number, data, ...options }) {
     this.game.sendPacket({ channel: Number(channel), type: Number(number), data: bytes(data), ...sending(options) });
@@ -134,6 +137,7 @@ class App {
       if (reply) this.keep(reply);
       this.sees("packet", { channel: channel.id, from, number, data: hex(data), request: reply !== null });
     });
+    channel.on("opened", () => this.sees("channel_opened", { channel: channel.id, name }));
     channel.on("closed", ({ codeName: code }) => this.sees("channel_closed", { name, code }));
     this.sees("channel_opened", { call: "serve", channel: channel.id, name });
   }
@@ -181,6 +185,7 @@ class App {
         this.state = state;
         begins("snapshot", restored);
       },
+      onContinue: (continued) => begins("goes on", continued),
       onDesync: (report) => this.sees("desync", { room, ...report }),
       onWaiting: (report) => this.sees("waiting", { room, ...report }),
       onPace: ({ speed, delay }) => this.sees("pace", { room, speed, delay }),

@@ -123,8 +123,12 @@ SEEN = {
       reliable = event.reliable, request = event.request or false,
     }
   end,
+  channel_opened = function(event) return { name = event.name, channel = event.channel } end,
   channel_closed = function(event) return { name = event.name, code = event.code } end,
   error = function(event) return { code = event.code, text = event.message, value = event.value } end,
+  signed_in = function(event)
+    return { value = { token = event.token, account = event.account, expires = event.expires } }
+  end,
   redirect = function(event) return { host = event.host, port = event.port } end,
 }
 SEEN.peer_left = SEEN.peer_joined
@@ -155,7 +159,9 @@ function App:connect(fields)
     patience = number_of(fields["for"]),
   }
   local c, message, code = client.connect("127.0.0.1:" .. fields.port, {
-    name = fields.name, token = fields.token, timeout = number_of(fields.timeout) or 20,
+    name = fields.name, token = fields.token,
+    sign_in = parsed(fields.sign_in), sign_up = parsed(fields.sign_up),
+    timeout = number_of(fields.timeout) or 20,
     rejoin = fields.rejoin ~= "false", reconnect = fields.reconnect ~= "false" and reconnect,
     on = { ["*"] = function(event) self:take(event) end },
   })
@@ -257,6 +263,20 @@ function App:sync()
 end
 
 
+function App:link(fields)
+  local signed_in, message, code = self.client:link(parsed(fields.value))
+  if not signed_in then return nil, message, code end
+  self:sees("signed_in", { call = "link", value = signed_in })
+end
+
+
+function App:sign_out()
+  local done, message, code = self.client:sign_out()
+  if not done then return nil, message, code end
+  self:sees("signed_in", { call = "sign_out", value = {} })
+end
+
+
 function App:close() self.client:close() end
 
 
@@ -348,6 +368,7 @@ function App:enter(fields)
       turn = match.turn
       begins("snapshot", match, state)
     end,
+    on_continue = function(match) begins("goes on", match, "") end,
     on_desync = function(report)
       self:sees("desync", { room = room, turn = report.turn, odd = report.is_odd, slots = report.slots })
     end,

@@ -143,6 +143,7 @@ static const char *const EVENTS[] = {
     [PERIGEE_MATCH_ENDED] = "match_ended",
     [PERIGEE_PEER_RENAMED] = "peer_renamed",
     [PERIGEE_TOOL_CHANGED] = "tool_changed",
+    [PERIGEE_SIGNED_IN] = "signed_in",
 };
 
 // A client that was never accepted has not connected. The other clients report an error
@@ -253,14 +254,18 @@ static void print_failure(const PerigeeEvent *event) {
   print_text("json", (const char *)event->data);
 }
 
+static void print_session(const PerigeeClient *client) {
+  printf(",\"time\":%g", (double)perigee_server_time_us(client) / 1e6);
+  printf(",\"id\":%u,\"max\":%u,\"tick\":%u", perigee_peer_id(client),
+         perigee_max_payload(client), perigee_tick_rate(client));
+  print_text("name", perigee_name(client));
+  print_text("session", perigee_session(client));
+}
+
 static void print_fields(App *app, const PerigeeEvent *event) {
   switch (event->type) {
     case PERIGEE_CONNECTED:
-      printf(",\"time\":%g", (double)perigee_server_time_us(app->client) / 1e6);
-      printf(",\"id\":%u,\"max\":%u,\"tick\":%u", perigee_peer_id(app->client),
-             perigee_max_payload(app->client), perigee_tick_rate(app->client));
-      print_text("name", perigee_name(app->client));
-      print_text("session", perigee_session(app->client));
+      print_session(app->client);
       break;
     case PERIGEE_FAILED:
     case PERIGEE_ERROR:
@@ -296,6 +301,7 @@ static void print_fields(App *app, const PerigeeEvent *event) {
       print_data(event);
       break;
     case PERIGEE_MESSAGE:
+    case PERIGEE_SIGNED_IN:
     case PERIGEE_ROOMS_FOUND:
     case PERIGEE_ANSWER:
       print_value(event);

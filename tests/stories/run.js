@@ -151,10 +151,11 @@ class Telling {
   }
 
   async gets({ name, fields: { as, eventually, ...fields } }) {
-    if (name === "HELLO" || name === "connection") {
+    if (name === "connection" || name === "SIGN_IN" && !this.isUp || name === "HELLO" && !this.isSignedIn) {
       this.connection = await this.listener.connections.next("a connection", DEADLINE);
       if (name === "connection") return;
     }
+    this.isSignedIn = name === "SIGN_IN"; // HELLO comes behind it
     if (name === "ACK") {
       let count;
       do count = await this.connection.acks.next(`an ACK of ${fields.count}, not ${count},`, DEADLINE);

@@ -27,6 +27,7 @@ const CALLS = {
   relay: ["room", "data"], rooms: [], list: [], ping: [], sync: [], close: [],
   packet: ["channel", "number", "data"], ask_packet: ["channel", "number", "data"], answer_packet: ["data"],
   serve: ["name"], unserve: ["name"], tool: ["name", "value"], untool: ["name", "value"], send_to: ["name", "peer", "number", "data"], state: [], members: ["room"],
+  link: ["value"], sign_out: [],
   enter: ["room", "data"], exit: ["room"], input: ["room", "data"], match: ["room"],
 };
 const FLAGS = new Set(["reliable", "unreliable", "request", "response", "answer", "eventually"]);

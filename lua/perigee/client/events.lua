@@ -167,7 +167,6 @@ end
 function events.channel_opened(self, event)
   if event.answers then return false end
   channels.resume(self, event)
-  return true
 end
 
 

@@ -17,6 +17,7 @@ local NO_SEAT = ("\0"):rep(16)
 ---@field hash? fun(): integer|table returns a number of 32 bits, or a tree of such numbers
 ---@field snapshot? fun(): string returns the state as bytes
 ---@field restore? fun(bytes: string, match: perigee.client.Lockstep) restores the result of `snapshot`
+---@field on_continue? fun(match: perigee.client.Lockstep) a new session goes on with the present state
 ---@field input? fun(turn: integer): string? returns the input for a turn; a game without it calls `send`
 ---@field on_missed? fun(missed: table) reports { turn, data } of an input that came too late for its turn
 ---@field on_desync? fun(report: table) reports { turn, is_odd, slots }: hashes of a turn differ
@@ -180,6 +181,7 @@ function TAKE.match(self, event)
   self.turn, self.is_ready = event.turn, true
   if event.how ~= "goes_on" then self._trees = {} end
   if event.how == "fresh" and game.start then game.start(self) end
+  if event.how == "goes_on" and game.on_continue then game.on_continue(self) end
   if event.how ~= "snapshot" then return end
   if game.restore then game.restore(event.data, self) end
   done(self, event.turn)

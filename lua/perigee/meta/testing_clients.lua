@@ -258,6 +258,7 @@ function Client:close() end
 ---@field snapshot? fun(): string Returns the state as bytes.
 ---@field restore? fun(bytes: string, match: perigee.testing.Lockstep) Restores the result of `snapshot`.
 ---@field input? fun(turn: integer): string? Returns the player's input for a turn. A game without it calls `send`.
+---@field on_continue? fun(match: perigee.testing.Lockstep) Reports that a new session goes on with the present state.
 ---@field on_missed? fun(missed: table) Reports `turn` and `data` of an input that came too late for its turn.
 ---@field on_desync? fun(report: table) Reports `turn`, `is_odd`, `slots`: hashes of a turn differ.
 ---@field on_waiting? fun(report: table) Reports `turn`, `slots`: the match waits for slots.
