@@ -21,5 +21,5 @@ files["tests/**/games"].std = "game"
 
 -- Nothing in the annotations runs.
 files["lua/perigee/meta"] = { ignore = { "1", "2" }, max_line_length = 130 }
-files["lua/perigee/tools/new/game"].std = "game"
-files["lua/perigee/tools/new/game/spec"].std = "+busted"
+files["lua/perigee/tools/new/*"].std = "game"
+files["lua/perigee/tools/new/*/spec"].std = "+busted"

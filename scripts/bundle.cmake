@@ -8,7 +8,7 @@ list(PREPEND names perigee)
 set(c "#include \"script/library.h\"\n\nconst BundleFile bundle_files[] = {\n")
 set(depfile "${OUTPUT}:")
 foreach(name IN LISTS names)
-  if(name MATCHES "\\.lua$" OR name MATCHES "^perigee/tools/new/.*\\.(md|json|txt)$")
+  if(NOT IS_DIRECTORY ${LUA_DIR}/${name} AND name MATCHES "\\.lua$|^perigee/tools/new/")
     # Reads the file as hex digits, because some bytes have a meaning in CMake or in C.
     file(READ ${LUA_DIR}/${name} hex HEX)
     string(REGEX REPLACE "(..)" "\\\\x\\1" text "${hex}")

@@ -45,9 +45,13 @@ static Run command_run, command_reload, command_show, command_kick, command_stop
     command_store, command_test, command_tool, command_help;
 
 static const CliCommand COMMANDS[] = {
-    {"new", "new NAME", "make a small game to begin with",
+    {"new", "new NAME [--with accounts]", "make a small game to begin with",
      "Makes the folder NAME (a path, such as games/duel) with a game that works, a\n"
      "test of it, and what editors need to complete and check the API.\n\n"
+     "  --with accounts                     a game in a page, whose players sign in: "
+     "as a\n"
+     "                                      guest, and by name and password; with a\n"
+     "                                      leaderboard\n"
      "  --annotations [GAME]                bring the latter up to date in a game "
      "that\n"
      "                                      is there (default: this folder)\n",

@@ -1,5 +1,6 @@
 --- `perigee new`: from an empty folder to a game that runs, is tested and checked, in a minute.
 local cjson = require "cjson"
+local HttpClient = require "tests.e2e.http_client"
 local pages = require "tests.pages"
 local server = require "tests.e2e.server"
 
@@ -24,6 +25,41 @@ describe("perigee new", function()
     end
     local _, out = run(folder, "check", "x")
     assert.is_nil(out:find "warning", out)
+  end)
+
+  it("makes a game with accounts, which passes its tests and is served with its page", function()
+    local folder = server.folder {}
+    local code, out, err = run(folder, "new", "x", "--with", "accounts")
+    assert.equal(0, code, err)
+    assert.truthy(out:find("  http://localhost:7777/ ", 1, true), out)
+    for _, command in ipairs { "test", "check" } do
+      code, out, err = run(folder, command, "x")
+      assert.equal(0, code, out .. err)
+      assert.equal("", err)
+      assert.is_nil(out:find "warning", out)
+    end
+    assert.truthy(read(folder .. "/x/README.md"):find "^# x\n")
+    assert.equal("data/\n", read(folder .. "/x/.gitignore"))
+    local perigee = server.start { path = folder .. "/x" }
+    for _, path in ipairs { "/", "/main.js", "/style.css" } do
+      assert.equal(200, HttpClient.connect(perigee.port):get(path).status, path)
+    end
+    perigee:stop()
+    assert.truthy(read(folder .. "/x/data/game.db"))
+  end)
+
+  it("says what a game can be made with", function()
+    local folder = server.folder {}
+    for _, words in ipairs { { "x", "--with", "acounts" }, { "x", "--with", "game" }, { "x", "--with" } } do
+      local code, out, err = run(folder, "new", unpack(words))
+      assert.equal(2, code)
+      assert.equal("", out)
+      assert.truthy(err:find("accounts", 1, true), err)
+    end
+    local code, _, err = run(folder, "new", "--annotations", "--with=accounts", "x")
+    assert.equal(2, code)
+    assert.truthy(err:find("--with is for a new game", 1, true), err)
+    assert.is_nil(io.open(folder .. "/x/game.lua"))
   end)
 
   it("makes a game that is served and can be won", function()
@@ -99,6 +135,7 @@ describe("perigee new", function()
     local code, out = run(server.folder {}, "new", "--help")
     assert.equal(0, code)
     assert.truthy(out:find("--annotations", 1, true), out)
+    assert.truthy(out:find("--with accounts", 1, true), out)
   end)
 end)
 

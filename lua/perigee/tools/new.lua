@@ -1,5 +1,5 @@
---- `perigee new NAME`: makes a small game that works and has tests. Copies the files of new/game/, and writes
---- the annotations in meta/ for editors.
+--- `perigee new NAME`: makes a small game that works and has tests. Copies the files of new/game/, with
+--- those of a feature (`--with`) over them, and writes the annotations in meta/ for editors.
 
 local arguments = require "perigee.tools.arguments"
 local sorted_keys = require "perigee.util.sorted_keys"
@@ -8,9 +8,17 @@ local tool = require "perigee.tool"
 local EXIT_GOOD = 0
 local NAME_MAX = 64
 
-local GAME, META = "perigee/tools/new/game/", "perigee/meta/"
+local NEW, META = "perigee/tools/new/", "perigee/meta/"
+local GAME = NEW .. "game/"
 local LUARC = ".luarc.json"
-local RENAMED = { ["luarc.json"] = LUARC } -- among sources, a hidden file is easily overlooked
+-- Among sources, a hidden file is easily overlooked.
+local RENAMED = { ["luarc.json"] = LUARC, ["gitignore"] = ".gitignore" }
+
+-- How players come to a new game, and the sentence about it, by the folder of the game's feature in new/.
+local FEATURES = {
+  game = { "%s connect localhost", "join it from another terminal, and type numbers" },
+  accounts = { "http://localhost:7777/", "play it in a browser, as a guest or with a name" },
+}
 
 local ANNOTATIONS_HEAD =
   "-- Written by `perigee new`; `perigee new --annotations` brings it up to date. Changes are lost.\n"
@@ -18,11 +26,7 @@ local ANNOTATIONS_HEAD =
 local NEXT = [[
 made %s, a small game with its tests. Next:
 
-  %-WIDTHs  serve it; it is reloaded when you save a file
-  %-WIDTHs  join it from another terminal, and type numbers
-  %-WIDTHs  run its tests
-  %-WIDTHs  look for mistakes
-
+%s
 Then open %s/game.lua in your editor. A Lua language server knows the API by way of .luarc.json.
 ]]
 
@@ -39,11 +43,14 @@ local function annotations()
   return texts
 end
 
-local function game(name)
+local function game(name, feature)
   local texts = annotations()
-  for path, text in pairs(tool.bundled(GAME)) do
-    path = path:sub(#GAME + 1)
-    texts[RENAMED[path] or path] = path == "README.md" and text:gsub("NAME", name, 1) or text
+  for _, folder in ipairs { "game", feature } do
+    local prefix = NEW .. folder .. "/"
+    for path, text in pairs(tool.bundled(prefix)) do
+      path = path:sub(#prefix + 1)
+      texts[RENAMED[path] or path] = path == "README.md" and text:gsub("NAME", name, 1) or text
+    end
   end
   return texts
 end
@@ -100,21 +107,26 @@ local function quoted(text)
   return text:find "[^%w_./@%%+=:,-]" and "'" .. text:gsub("'", "'\\''") .. "'" or text
 end
 
-local function say_what_next(folder)
+local function say_what_next(folder, feature)
   local program, where = quoted(tool.program), quoted(folder)
-  local commands = {
-    program .. " run " .. where, program .. " connect localhost", program .. " test " .. where,
-    program .. " check " .. where,
+  local join = FEATURES[feature]
+  local steps = {
+    { program .. " run " .. where, "serve it; it is reloaded when you save a file" },
+    { join[1]:format(program), join[2] },
+    { program .. " test " .. where, "run its tests" },
+    { program .. " check " .. where, "look for mistakes" },
   }
-  local width = 0
-  for _, command in ipairs(commands) do
-    width = math.max(width, #command)
+  local width, lines = 0, {}
+  for _, step in ipairs(steps) do
+    width = math.max(width, #step[1])
   end
-  io.stdout:write((NEXT:gsub("WIDTH", width)):format(folder, commands[1], commands[2], commands[3],
-    commands[4], folder))
+  for i, step in ipairs(steps) do
+    lines[i] = ("  %s%s  %s\n"):format(step[1], (" "):rep(width - #step[1]), step[2])
+  end
+  io.stdout:write(NEXT:format(folder, table.concat(lines), folder))
 end
 
-local function make(given)
+local function make(given, feature)
   local folder = given:gsub("(.)/+$", "%1")
   local name = folder:match "[^/]*$"
   if not name:find "^%a[%w_-]*$" or #name > NAME_MAX then
@@ -126,12 +138,12 @@ local function make(given)
   end
   local ok, problem = make_folder(folder)
   if ok then
-    ok, problem = write_all(folder, game(name))
+    ok, problem = write_all(folder, game(name, feature))
   end
   if not ok then
     return arguments.fail("%s", problem)
   end
-  say_what_next(folder)
+  say_what_next(folder, feature)
   return EXIT_GOOD
 end
 
@@ -155,6 +167,13 @@ local function annotate(folder)
   return EXIT_GOOD
 end
 
+local function set_feature(chosen, name)
+  if name == "game" or not FEATURES[name] then
+    return ("a new game can be made with accounts, not with %q"):format(name)
+  end
+  chosen.feature = name
+end
+
 local new = {}
 
 
@@ -163,17 +182,20 @@ local new = {}
 function new.main(...)
   local chosen = {}
   local problem = arguments.read(chosen, { ... }, {
-    set = {}, flags = { ["--annotations"] = "annotations" }, word = arguments.one_word "path",
+    set = { ["--with"] = set_feature }, needed = { ["--with"] = "what the game is to have: accounts" },
+    flags = { ["--annotations"] = "annotations" }, word = arguments.one_word "path",
   })
   if not problem and not chosen.annotations and (chosen.path or "") == "" then
     problem = "give the new game a name, such as `perigee new duel`"
+  elseif not problem and chosen.annotations and chosen.feature then
+    problem = "--with is for a new game, and --annotations for one that exists"
   end
   if problem then
     return arguments.fail_usage("new", problem)
   elseif chosen.annotations then
     return annotate(chosen.path and chosen.path:gsub("(.)/+$", "%1") or ".")
   end
-  return make(chosen.path)
+  return make(chosen.path, chosen.feature or "game")
 end
 
 return new

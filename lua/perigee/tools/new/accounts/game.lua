@@ -1,0 +1,49 @@
+-- The game: this file returns a table of handlers, which the server calls. You can change the file
+-- while people play: the server reloads it when you save it, and all players stay connected.
+local scores = require "scores"
+
+---@class Game: perigee.Game
+local game = {
+  -- Everybody signs in; a new player is a guest of the device. On a server that is not this machine,
+  -- signing in needs TLS. All other settings have defaults.
+  config = { accounts = "required" },
+  rooms = { guess = require "rooms.guess" }, -- rooms of this kind are called guess:1, guess:red, ...
+}
+
+-- A player who has signed in connects. peer.account is the account, and account.data what this game
+-- keeps of it. The returned name is the one that others see, so nobody can take another's name.
+function game.on_connect(peer)
+  peer.account:update(function(data)
+    data.visits = (data.visits or 0) + 1
+    return data
+  end)
+  peer:join "guess:1" -- the join creates the room, because the kind has auto_create
+  return true, scores.name(peer.account)
+end
+
+game.on_message = {}
+
+-- A request: what the account has. The returned table is the answer.
+function game.on_message.me(peer)
+  return scores.of(peer.account)
+end
+
+-- A request: the best of this week.
+function game.on_message.top()
+  return scores.top()
+end
+
+-- A request, when the page has linked a name to the account of a guest: others see it from now on.
+function game.on_message.linked(peer)
+  local account = peer.account
+  peer:set_name(scores.name(account))
+  scores.rename(account)
+  return scores.of(account)
+end
+
+-- An account was erased with perigee.accounts.delete: so is what the game has of it.
+function game.on_account_delete(id)
+  scores.forget(id)
+end
+
+return game
