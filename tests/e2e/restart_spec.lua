@@ -1,15 +1,39 @@
---- A restart of the server loses no player, even if the program that knows the players connects after them:
---- the recipe of docs/recipes.md with the code of the page.
+--- A restart of the server loses no player, even if the program that knows the players connects after them.
 local client = require "perigee.client"
-local pages = require "tests.pages"
 local Process = require "tests.e2e.process"
 local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"
 
 local OF_EACH_KIND = 25
-local TOKEN = "ann's token" -- token that the page's program knows
-local SECRET = "the store's"
+local TOKEN = "ann's token" -- token that the program knows
+local SECRET = "the program's"
 local CLIENT = Process.ROOT .. "/clients/js/perigee.js"
+
+local GAME = [[
+  local perigee = require "perigee"
+  local game = {}
+
+  function game.on_connect(peer)
+    if peer.token == perigee.env "GAME_PROGRAM_TOKEN" then
+      perigee.state.program = peer
+      return
+    end
+    local program = perigee.state.program
+    local known = program and program:ask("is_known", peer.token, 2)
+    if known == nil then return false, "the program does not answer", { retry = 1 } end
+    return known
+  end
+
+  return game
+]]
+
+local PROGRAM = [[
+  import { connect } from %q;
+
+  const token = process.env.GAME_PROGRAM_TOKEN;
+  const game = await connect("tcp://127.0.0.1:%d", { name: "program", token });
+  game.onAsk("is_known", (token) => token === %q);
+]]
 
 local PLAYERS = [[
   import { connect } from %q;
@@ -29,14 +53,6 @@ local function which_node()
   return assert(path, "there is no node")
 end
 
--- Returns the block of the page that contains this text, with shorter waits.
-local function recipe(language, text)
-  for _, block in ipairs(pages.blocks(pages.read "docs/recipes.md", language)) do
-    if block:find(text, 1, true) then return (block:gsub("retry = %d+", "retry = 1")) end
-  end
-  error("docs/recipes.md has no " .. text)
-end
-
 local function is_player(message, reason)
   return function(fields)
     return fields.message == message and fields.name:find "^player"
@@ -49,19 +65,17 @@ describe("a new start of the server", function()
 
   local function start(flags)
     return server.start {
-      game = recipe("lua", "GAME_STORE_TOKEN"), env = { GAME_STORE_TOKEN = SECRET },
-      flags = flags, resume = true,
+      game = GAME, env = { GAME_PROGRAM_TOKEN = SECRET }, flags = flags, resume = true,
     }
   end
 
   local function run(source)
     local folder = server.folder { ["main.mjs"] = source }
-    return server.spawn(node, { folder .. "/main.mjs" }, { env = { GAME_STORE_TOKEN = SECRET } })
+    return server.spawn(node, { folder .. "/main.mjs" }, { env = { GAME_PROGRAM_TOKEN = SECRET } })
   end
 
-  local function start_store()
-    local source = recipe("js", "GAME_STORE_TOKEN"):gsub('"perigee%-client"', ("%q"):format(CLIENT))
-    return run((source:gsub("localhost:7777", "tcp://127.0.0.1:" .. port)))
+  local function start_program()
+    return run(PROGRAM:format(CLIENT, port, TOKEN))
   end
 
   -- Waits until all players are connected; none of them may have given up.
@@ -88,17 +102,17 @@ describe("a new start of the server", function()
       end)
     end
     before:wait_log(is_player("refused", "Unavailable"))
-    local store = start_store()
+    local program = start_program()
     wait_for_all(before)
-    store:kill "sigkill"
-    store:wait_exit()
+    program:kill "sigkill"
+    program:wait_exit()
     before:stop()
     local after = start { port = port }
     wait.for_true(function()
       return after:count_log(is_player("refused", "Unavailable")) >= 2 * OF_EACH_KIND
     end)
     assert.equal(0, after:count_log(is_player "connected"))
-    start_store()
+    start_program()
     wait_for_all(after)
     for i = 1, OF_EACH_KIND do
       wait.for_true(function() return clients[i].connected end)
