@@ -23,6 +23,20 @@ describe("docs/schema.md", function()
     assert.truthy(text:find(('%d "moved"'):format(found.by_name.moved.number), 1, true))
   end)
 
+  it("has the canonical form and the hash of the example in docs/protocol.md", function()
+    local form, hash = pages.read("docs/protocol.md"):match "```\n(9840 .-)```\n\nIts hash is `(%x+)`"
+    local found = schema.parse([[
+      enum mode { walking, running }
+      struct point { x: f32(-1000..1000, 0.01), y: f32(-1000..1000, 0.01) }
+      message move: point
+      message moved { id: u32, mode: mode?, trail: point[..8] }
+      message trade { item: string(20) } -> bool
+    ]], "example")
+    local declared = schema.declare(found, { [""] = '"2.1"', rules = '{"map":"ice","speed":700}' })
+    assert.equal(form, declared.text)
+    assert.equal(hash, declared.hash)
+  end)
+
   it("shows an error as it is told", function()
     local shown = text:match "```\n(schema%.perigee:3:19.-)\n```"
     local ok, problem = pcall(schema.parse, "\n\nstruct point { x: f23 }", "schema.perigee")
