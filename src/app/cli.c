@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "app/operate.h"
@@ -403,6 +404,7 @@ static int command_store(const CliCommand *command, char **arguments) {
   StoreArguments own = {0};
   ConfigError error;
   config_init(&own.config);
+  umask(S_IRWXG | S_IRWXO);  // a copy has hashes of passwords, too
   int code = read_store_arguments(&own, arguments, &error)
                  ? run_store(command, &own)
                  : fail_usage(command->name, "%s", error.text);

@@ -94,6 +94,10 @@ StoreCode sqlite_file_open(SqliteFile *file, const char *path, BackendUse use,
   int flags = is_served ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
                         : SQLITE_OPEN_READWRITE;  // a WAL needs writes even by readers
   if (is_served && make_folder(path, fault)) return fault->code;
+  // Only the owner may read it: it has hashes of passwords, and the key of tokens. SQLite
+  // gives the files beside it the same mode.
+  int made = is_served ? open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+  if (made >= 0) close(made);
   int result = sqlite3_open_v2(path, &file->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
   if (result != SQLITE_OK)
     return store_fault(fault, sqlite_code(result), "cannot open %s: %s", path,

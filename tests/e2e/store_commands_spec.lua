@@ -1,6 +1,7 @@
 --- `perigee store`: export, import, backup and check.
 local cjson = require "cjson"
 local server = require "tests.e2e.server"
+local uv = require "luv"
 
 local GAME = [[
   local perigee = require "perigee"
@@ -85,6 +86,16 @@ describe("perigee store", function()
     local other = server.folder { ["game.lua"] = GAME, ["data/none"] = "" }
     os.rename(folder .. "/copy.db", other .. "/data/game.db")
     assert_same_in(other)
+  end)
+
+  it("makes files that only their owner can read", function()
+    local own = server.folder { ["game.lua"] = GAME }
+    server.start({ path = own }):stop()
+    assert.equal(0, (run({ "store", "export", "all.jsonl" }, own)))
+    assert.equal(0, (run({ "store", "backup", "copy.db" }, own)))
+    for _, name in ipairs { "data/game.db", "all.jsonl", "copy.db" } do
+      assert.equal("600", ("%o"):format(uv.fs_stat(own .. "/" .. name).mode % 512), name)
+    end
   end)
 
   it("checks a store", function()

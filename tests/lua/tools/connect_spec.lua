@@ -131,6 +131,8 @@ describe("events as lines", function()
         { type = "packet", channel = 3000, number = 4, payload = "a\0\255" },
       ["* packet on channel 1000 from peer 3, type 1, 0 bytes: "] =
         { type = "packet", channel = 1000, number = 1, payload = "", sender = 3 },
+      ["* signed in as ada"] = { type = "signed_in", account = { name = "ada" } },
+      ["* signed in as a guest"] = { type = "signed_in", account = {} },
       ["* the server says: go to h:1"] = { type = "redirect", host = "h", port = 1 },
     } do
       assert.equal(wanted, line(event))

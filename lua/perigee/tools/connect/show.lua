@@ -101,6 +101,9 @@ local SHOW = {
   restored = function(event)
     return "note", ("* the server has restarted; restored after %.1f s"):format(event.seconds)
   end,
+  signed_in = function(event)
+    return "note", "* signed in as " .. text.safe(event.account and event.account.name or "a guest")
+  end,
   lost = function()
     return "error", "! connected again, but as somebody new: the session before is over"
   end,
