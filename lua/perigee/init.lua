@@ -13,6 +13,7 @@ local faults = require "perigee.host.faults"
 local fixed = require "perigee.fixed"
 local http = require "perigee.api.http"
 local leaderboard = require "perigee.api.leaderboard"
+local live = require "perigee.host.live"
 local live_schema = require "perigee.host.live_schema"
 local mcp = require "perigee.mcp"
 local pending = require "perigee.host.pending"
@@ -86,6 +87,9 @@ end
 
 function perigee.stop(reason)
   fault.check("the reason of perigee.stop", reason or "", "string")
+  if live.loading then
+    fault.raise "perigee.stop cannot be called while the game is being loaded; call it in a handler"
+  end
   core.stop(reason or "perigee.stop")
 end
 

@@ -390,8 +390,8 @@ void script_refresh(Script *script) { reload_push(script, RELOAD_CHANGE, 0); }
 
 void script_start(Script *script) { seam_push(script, (Event){.type = EVENT_START}); }
 
-void script_stop(Script *script, const char *why) {
-  seam_push(script, (Event){.type = EVENT_STOP, .data = text_from(why)});
+void script_stop(Script *script, const char *reason) {
+  seam_push(script, (Event){.type = EVENT_STOP, .data = text_from(reason)});
 }
 
 void script_set_over(Script *script) {

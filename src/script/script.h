@@ -151,8 +151,8 @@ const char *script_load(Script *script);
 /// Makes the next drain run on_start.
 void script_start(Script *script);
 
-/// Makes the next drain run on_stop; `why` is the signal.
-void script_stop(Script *script, const char *why);
+/// Makes the next drain run on_stop.
+void script_stop(Script *script, const char *reason);
 
 /// Saves what survives the process. Nothing is saved after this call.
 void script_save(Script *script);

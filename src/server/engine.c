@@ -157,12 +157,12 @@ void engine_drain(Engine *engine) {
 
 // --- Stop ---
 
-void engine_stop(Engine *engine, const char *signal) {
+void engine_stop(Engine *engine, const char *reason) {
   if (engine->state != ENGINE_LIVE) return;
-  log_info("stopping", log_str("signal", signal));
+  log_info("stopping", log_str("reason", reason));
   engine->state = ENGINE_STOPPING;
   engine->stopped_us = net_real_us();
-  script_stop(engine->script, signal);
+  script_stop(engine->script, reason);
 }
 
 // Makes each iteration flush from now on. Otherwise CLOSING, which is critical, would

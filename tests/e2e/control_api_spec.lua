@@ -189,7 +189,7 @@ describe("the control API", function()
     assert.same({ 1, 1, 0 }, { stats.connections, stats.accepted, stats.udp.links })
     assert.same({}, api:done("POST", "/api/stop", { reason = "an update" }))
     perigee:check_end()
-    assert.equal("an update", perigee:wait_log("stopping").signal)
+    assert.equal("an update", perigee:wait_log("stopping").reason)
   end)
 
   it("is there for a server's own threads, too", function()

@@ -65,7 +65,7 @@ describe("a command for operators", function()
     assert.equal(0, code)
     assert.equal("perigee: the server has stopped", out)
     perigee:check_end()
-    assert.equal("an update", perigee:wait_log("stopping").signal)
+    assert.equal("an update", perigee:wait_log("stopping").reason)
   end)
 
   it("says what is wrong", function()

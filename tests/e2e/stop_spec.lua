@@ -26,7 +26,20 @@ describe("a server", function()
     ann:expect "MESSAGE"
     ann:expect_closing "Unavailable"
     perigee:wait_log "stopped by the match is over"
+    assert.equal("the match is over", perigee:wait_log("stopping").reason)
     assert.equal(0, perigee:wait_exit())
+  end)
+
+  it("is stopped by its on_start, and not by the top level, which is no handler", function()
+    perigee = server.start { game = [[
+      local perigee = require "perigee"
+      return { on_start = function() perigee.stop "nothing to do" end }
+    ]] }
+    assert.equal(0, perigee:wait_exit())
+    perigee = server.launch { game = 'require("perigee").stop() return {}' }
+    assert.equal(1, perigee:wait_exit())
+    local problem = "game%.lua:1: perigee%.stop cannot be called while the game is being loaded"
+    assert.matches(problem, table.concat(perigee.err))
   end)
 
   it("is stopped by perigee stop", function()

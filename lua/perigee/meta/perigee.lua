@@ -45,7 +45,7 @@ local perigee = {}
 ---@return perigee.Code? code
 function perigee.send(whom, name, value, opts) end
 
---- Sends raw bytes. Text peers get them as one line, whatever they contain. Other clients get a BROADCAST of the
+--- Sends raw bytes. Text peers get them as they are, with a line end behind them. Other clients get a BROADCAST of the
 --- server, about the room or about none; bytes longer than `max_payload` come in several, each but the last with
 --- `max_payload` bytes.
 ---@param whom perigee.Receiver
@@ -175,7 +175,7 @@ function perigee.env(name) end
 ---@return perigee.Stats
 function perigee.stats() end
 
---- Stops the server when the running handler has ended, as SIGTERM does.
+--- Stops the server when the running handler has ended, as SIGTERM does. It is an error at the top level.
 ---@param reason? string For `on_stop` and the log. Default: "perigee.stop".
 function perigee.stop(reason) end
 
