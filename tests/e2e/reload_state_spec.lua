@@ -191,6 +191,45 @@ describe("at a reload", function()
     assert.is_true(perigee:count_log "handler beat of 1" > handler)
   end)
 
+  it("timers by name keep their arguments, and their handles in states", function()
+    local function game(number, name)
+      return ([[
+        local perigee = require "perigee"
+        local duel = { auto_create = true, auto_delete = 60 }
+        local game = { rooms = { duel = duel }, on_message = {} }
+        function duel.%s(room, peer, hit)
+          print(room.name .. " respawns " .. peer.name .. " after " .. hit.by .. " in code %d")
+        end
+        function game.tell(what) print(what .. " told by code %d") end
+        function game.on_message.set(peer)
+          local room = perigee.rooms.get "duel:1"
+          room.state.soon = room:after(0.2, "%s", peer, { by = "an axe" })
+          room.state.late = room:after(60, "%s", peer, { by = "a bow" })
+          room.state.told = { perigee.every(0.01, "tell", "news") }
+          room:spawn("%s", peer, { by = "a task" })
+        end
+        function game.on_message.cancel()
+          local state = perigee.rooms.get("duel:1").state
+          return { state.late:cancel(), state.told[1]:cancel(), state.late:cancel(), state.soon:cancel() }
+        end
+        return game
+      ]]):format(name, number, number, name, name, name)
+    end
+    local perigee = server.start { game = game(1, "respawn") }
+    local ann = perigee:client()
+    ann:join "duel:1"
+    ann:question(0, "set")
+    perigee:wait_log "duel:1 respawns ann after a task in code 1"
+    reload(perigee, game(2, "respawn"))
+    perigee:wait_log "news told by code 2"
+    perigee:wait_log "duel:1 respawns ann after an axe in code 2"
+    assert.same({ true, true, false, false }, ann:question(0, "cancel"))
+    ann:question(0, "set")
+    reload(perigee, game(3, "revive"))
+    perigee:wait_log "there is no function respawn in the table of room kind duel"
+    assert.same({ true, true, false, false }, ann:question(0, "cancel"))
+  end)
+
   it("on_upgrade runs for each room, then on_reload", function()
     local function game(number)
       return ([[
