@@ -80,8 +80,8 @@ const char *engine_reload(Engine *engine, uint32_t token, bool is_forced);
 /// Requests a reload if a file of the game has changed since the last one.
 void engine_refresh(Engine *engine);
 
-/// Begins to stop; `reason` is for on_stop and the log. In the next iterations on_stop runs, then all peers get CLOSING,
-/// then net_stop is called.
+/// Begins to stop; `reason` is for on_stop and the log. In the next iterations on_stop
+/// runs, then all peers get CLOSING, then net_stop is called.
 void engine_stop(Engine *engine, const char *reason);
 
 /// Handles the ends of the last connections, and logs the counters.
