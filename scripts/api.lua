@@ -101,7 +101,7 @@ local function split_type(text)
     elseif c:find "[%)>}%]]" then
       depth = depth - 1
     elseif c == " " and depth == 0 and not text:sub(1, at - 1):find "[,:|]$"
-      and text:sub(1, at - 1) ~= "async" then
+      and not text:sub(1, at - 1):find "%f[%a]async$" then
       break
     end
     at = at + 1

@@ -154,7 +154,8 @@
 ---@field on_tick? fun(room: perigee.Room, dt: number)
 --- Runs for each room at a reload, to bring `room.state` into the form that the new code needs, before the other
 --- handlers of the new version. It cannot wait. If it fails, the room keeps its old state; if it fails for more than
---- a tenth of the rooms, the reload is undone. docs/reload.md has the details.
+--- a tenth of the rooms, the reload is undone. docs/reload.md has the details. At the start, it runs for each durable
+--- room that an older version of the game has saved, as `config.version` numbers them.
 ---@field on_upgrade? fun(room: perigee.Room, from: integer, to: integer)
 --- Settings of the room's matches, if clients simulate the game turn by turn (docs/lockstep.md). Default: no lockstep.
 ---@field lockstep? perigee.LockstepSettings
