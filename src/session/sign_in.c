@@ -102,6 +102,11 @@ void sign_in_line(Session *session, Peer *peer, Text text) {
     return;
   }
   Line line = line_read(text.bytes, text.size);
+  if (line.verb == LINE_LOGIN && !peer->is_secure) {
+    // The end, because the next line may be the password, which a guest would say to a room.
+    session_kick(session, peer, CODE_UNAUTHORIZED, INSECURE_TEXT);
+    return;
+  }
   if (line.verb == LINE_LOGIN) {
     keep(sign_in, line.word);
     sign_in->has_name = true;

@@ -18,9 +18,10 @@ typedef struct World {
   Resumption resumption;  // last resumption
   Code reason;            // reason of the last disconnect or suspend
   Packet packet;          // last packet; its payload is no longer valid
-  char line[256];         // last line
-  uint32_t dropped_tag;   // tag of the last dropped messages
-  size_t live;            // allocations before the world was made
+  char line[256];         // last line, or the JSON of the last SIGN_IN
+  uint32_t sign_ins;
+  uint32_t dropped_tag;  // tag of the last dropped messages
+  size_t live;           // allocations before the world was made
 } World;
 
 static inline void on_connect(void *data, Peer *peer) {
@@ -46,6 +47,15 @@ static inline void on_line(void *data, Peer *peer, const char *text, size_t size
   world->lines++;
   world->peer = peer->id;
   snprintf(world->line, sizeof world->line, "%.*s", (int)size, text);
+}
+
+static inline void on_sign_in(void *data, Peer *peer, const Packet *request,
+                              Text json) {
+  World *world = data;
+  (void)request;
+  world->sign_ins++;
+  world->peer = peer->id;
+  snprintf(world->line, sizeof world->line, "%.*s", (int)json.size, json.bytes);
 }
 
 static inline void on_drops(void *data, Peer *peer, uint32_t tag, uint32_t dropped,
@@ -100,6 +110,7 @@ static inline int set_up(void **state) {
                           .line = on_line,
                           .drops = on_drops,
                           .disconnect = on_disconnect,
+                          .sign_in = on_sign_in,
                           .suspend = on_suspend,
                           .resume = on_resume};
   NetEvents net_events = session_net_events();
