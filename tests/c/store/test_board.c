@@ -20,6 +20,7 @@ enum {
   SCORES = 400,  // so few that many entries are tied
   PERIODS = 2,
   ID_SIZE = 16,
+  FOLDER_SIZE = 32,
 };
 
 typedef struct Row {
@@ -40,6 +41,7 @@ typedef struct World {
   uint64_t random;
   uint64_t time;
   Model *model;
+  char folder[FOLDER_SIZE];  // of the file of SQLite
 } World;
 
 static uint32_t draw(World *world, uint32_t below) {
@@ -175,8 +177,10 @@ static void run(World *world, const Board *board, uint32_t steps) {
 static PostgresWorld postgres;
 
 static void open_world(World *world, const BackendOps *ops, uint64_t seed) {
-  char place[POSTGRES_PLACE_SIZE] = ":memory:";
-  *world = (World){.ops = ops, .random = seed};
+  char place[POSTGRES_PLACE_SIZE];
+  *world = (World){.ops = ops, .random = seed, .folder = "/tmp/perigee-test-XXXXXX"};
+  assert_non_null(mkdtemp(world->folder));
+  snprintf(place, sizeof place, "%s/game.db", world->folder);
   if (ops == &backend_postgres) postgres_world_store(&postgres, place);
   world->backend = ops->open(place, BACKEND_SERVE, &world->fault);
   world->model = mem_zalloc(sizeof *world->model);
@@ -187,7 +191,10 @@ static void open_world(World *world, const BackendOps *ops, uint64_t seed) {
 }
 
 static void close_world(World *world) {
+  char command[FOLDER_SIZE + 16];
   world->ops->close(world->backend);
+  snprintf(command, sizeof command, "rm -rf '%s'", world->folder);
+  assert_int_equal(system(command), 0);
   mem_free(world->model);
   assert_int_equal(mem_live(), 0);
 }
