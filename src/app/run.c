@@ -115,6 +115,7 @@ int run_server(const perigee_server_config *config) {
   print_ready(server->server);
   log_hint(server->server);
   perigee_server_run(server);
+  bool has_lost = server->server->engine.has_lost;
   perigee_server_free(server);
-  return 0;
+  return has_lost ? 1 : 0;
 }

@@ -399,6 +399,12 @@ void script_set_over(Script *script) {
   relay_set_over(script->relay);
 }
 
+bool script_end_store(Script *script) { return host_store_close(script); }
+
+Backend *script_take_store(Script *script, bool is_crash) {
+  return host_store_take(script, is_crash);
+}
+
 uint64_t script_handlers(const Script *script) { return script->handlers; }
 
 // --- Draining ---

@@ -18,6 +18,7 @@
 #include "relay/relay.h"
 
 typedef struct Host Script;
+typedef struct Backend Backend;
 
 typedef enum ScriptValueType {
   SCRIPT_TEXT,
@@ -125,6 +126,9 @@ typedef struct ScriptOptions {
   void *data;            // argument of read and env; not owned
   // In a simulation, whether pairs visits keys in random orders instead of a fixed one.
   bool is_shuffled;
+  Backend
+      *backend;  // in a simulation, the documents of an earlier process; owned by the
+                 // script when its store is open
 } ScriptOptions;
 
 /// Creates a script. Relay and net are not owned and must outlive the script.
@@ -159,6 +163,13 @@ void script_save(Script *script);
 
 /// Ends all ticks and timers, because the server has stopped.
 void script_set_over(Script *script);
+
+/// Writes everything to the store and ends it, after the last handler. May take
+/// STORE_STOP_MS. Returns whether nothing is lost.
+bool script_end_store(Script *script);
+
+/// Does the same in a simulation, or what a crash does; see host_store_take.
+Backend *script_take_store(Script *script, bool is_crash);
 
 /// Returns the number of events passed to the script.
 uint64_t script_handlers(const Script *script);

@@ -80,6 +80,7 @@ const char *host_store_open(Host *host, const char *place) {
       &(StoreOptions){
           .ops = net_is_simulated(host->net) ? &backend_memory : backend_of(place),
           .place = place,
+          .backend = host->options.backend,
           .delay_ms = settings.delay_ms,
           .timeout_ms = settings.timeout_ms,
           .cache_bytes = settings.cache,
@@ -87,12 +88,26 @@ const char *host_store_open(Host *host, const char *place) {
           .data = host,
       },
       &fault);
-  return host->store == NULL ? fault.text : NULL;
+  if (host->store == NULL) return fault.text;
+  host->options.backend = NULL;
+  return NULL;
 }
 
-void host_store_close(Host *host) {
+bool host_store_close(Host *host) {
   timers_stop(net_timers(host->net), &host->store_timer);
-  store_close(host->store);
+  bool is_whole = store_close(host->store);
+  host->store = NULL;
+  return is_whole;
+}
+
+Backend *host_store_take(Host *host, bool is_crash) {
+  Backend *backend = host->options.backend;
+  host->options.backend = NULL;
+  if (host->store == NULL) return backend;
+  timers_stop(net_timers(host->net), &host->store_timer);
+  backend = store_take_backend(host->store, is_crash);
+  host->store = NULL;
+  return backend;
 }
 
 // --- Units and requests ---

@@ -13,6 +13,7 @@
 #include "relay/relay.h"
 
 typedef struct Host Host;
+typedef struct Backend Backend;
 
 /// `flags` of COMMAND_STORE. Its `id` is the token.
 typedef enum StoreRequest {
@@ -32,8 +33,12 @@ enum { STORE_SQL_ARGUMENTS_MAX = 64 };
 /// failure, valid until the next call.
 const char *host_store_open(Host *host, const char *place);
 
-/// Ends the store, which writes what it has got so far.
-void host_store_close(Host *host);
+/// Ends the store, which writes what it has got so far. Returns whether nothing is lost.
+bool host_store_close(Host *host);
+
+/// In a simulation: ends the store, and returns its documents, for ScriptOptions.backend.
+/// After a crash, they lack what was not committed.
+Backend *host_store_take(Host *host, bool is_crash);
 
 /// Hands all units and requests so far to the store. Call it at the end of each iteration.
 void host_store_post(Host *host);

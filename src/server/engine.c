@@ -269,6 +269,7 @@ void engine_finish(Engine *engine) {
   script_set_over(engine->script);
   while (relay_has_events(engine->relay) && has_time_to_stop(engine))
     engine_drain(engine);
+  engine->has_lost = !script_end_store(engine->script);
   log_counters(engine);
   script_log_costs(engine->script);
 }

@@ -67,9 +67,9 @@ typedef struct BackendOps {
   /// that a call waits.
   void (*set_timeout)(Backend *backend, uint32_t timeout_ms);
 
-  /// For the same back ends: makes the running call and later ones end soon, so that the
-  /// thread can end. Callable from any thread.
-  void (*interrupt)(Backend *backend);
+  /// For the same back ends: makes the running call and later ones end before a time of
+  /// the monotonic clock, so that the thread can end. Callable from any thread.
+  void (*interrupt)(Backend *backend, uint64_t end_ms);
 
   /// Creates or changes a collection's table and indexes. The collection is `index` from
   /// then on. Indexes that `collection` does not have are removed.

@@ -22,7 +22,6 @@ enum {
   SQLSTATE_SIZE = 5,
   SQL_SIZE = 512,
   FOREVER_MS = -1,
-  ENDING_MS = 1000,  // longest silence at the end of the server
 };
 
 static uint64_t now_ms(void) {
@@ -94,24 +93,21 @@ static uint64_t end_of_wait(const Pg *link) {
   return link->timeout_ms == 0 ? UINT64_MAX : now_ms() + link->timeout_ms;
 }
 
-// Waits for the socket; at the end of the server `ending_ms` at most. Returns false with a
-// fault when the link has to be given up.
-static bool await(Pg *link, short events, uint64_t end_ms, uint32_t ending_ms,
-                  StoreFault *fault) {
+// Waits for the socket. Returns false with a fault when the link has to be given up.
+static bool await(Pg *link, short events, uint64_t limit_ms, StoreFault *fault) {
   struct pollfd fds[] = {
       {.fd = link->pq->socket(link->connection), .events = events},
       {.fd = link->wake, .events = POLLIN},
   };
-  for (uint64_t start_ms = now_ms();;) {
-    bool is_ending = link->is_ending;
-    uint64_t now = now_ms();
-    uint64_t limit_ms = is_ending ? least(end_ms, start_ms + ending_ms) : end_ms;
+  for (;;) {
+    uint64_t now = now_ms(), end_ms = least(limit_ms, link->end_ms);
+    bool is_ending = link->end_ms != UINT64_MAX;
     int wait_ms = FOREVER_MS;
-    if (limit_ms != UINT64_MAX) wait_ms = now < limit_ms ? (int)(limit_ms - now) : 0;
+    if (end_ms != UINT64_MAX) wait_ms = now < end_ms ? (int)(end_ms - now) : 0;
     int count = poll(fds, is_ending ? 1 : 2, wait_ms);
     if (count > 0 && fds[0].revents != 0) return true;
     if (count > 0 || (count < 0 && errno == EINTR)) continue;
-    if (is_ending)
+    if (is_ending && now_ms() >= link->end_ms)
       store_fault(fault, STORE_UNAVAILABLE, "PostgreSQL: the server is stopping");
     else
       store_fault(fault, STORE_UNAVAILABLE, "PostgreSQL: no answer within %u ms",
@@ -127,7 +123,7 @@ static bool await_result(Pg *link, StoreFault *fault) {
     int rest = pq->flush(link->connection);
     if (rest < 0) break;
     short events = (short)(POLLIN | (rest > 0 ? POLLOUT : 0));
-    if (!await(link, events, end_of_wait(link), ENDING_MS, fault)) return false;
+    if (!await(link, events, end_of_wait(link), fault)) return false;
     if (!pq->consumeInput(link->connection)) break;
   }
   return true;  // errors of the connection are results
@@ -195,7 +191,7 @@ static bool finish_connection(Pg *link, StoreFault *fault) {
   if (pq->status(link->connection) == PQ_CONNECTION_BAD) polling = PQ_POLLING_FAILED;
   while (polling != PQ_POLLING_OK && polling != PQ_POLLING_FAILED) {
     short events = polling == PQ_POLLING_READING ? POLLIN : POLLOUT;
-    if (!await(link, events, end_ms, 0, fault)) return false;
+    if (!await(link, events, end_ms, fault)) return false;
     polling = pq->connectPoll(link->connection);
   }
   if (polling == PQ_POLLING_OK) {
@@ -278,6 +274,7 @@ static StoreCode check_place(const Pg *link, StoreFault *fault) {
 StoreCode pg_init(Pg *link, const char *place, StoreFault *fault) {
   link->pq = pq_load();
   link->wake = -1;
+  link->end_ms = UINT64_MAX;
   if (link->pq == NULL)
     return store_fault(fault, STORE_UNAVAILABLE,
                        "PostgreSQL needs libpq 14 or later; install Debian's package"
@@ -295,8 +292,8 @@ void pg_deinit(Pg *link) {
   mem_free(link->place);
 }
 
-void pg_interrupt(Pg *link) {
-  link->is_ending = true;
+void pg_interrupt(Pg *link, uint64_t end_ms) {
+  link->end_ms = end_ms;
   uint64_t one = 1;
   ssize_t written = write(link->wake, &one, sizeof one);
   (void)written;  // fails only if it is readable already

@@ -29,7 +29,7 @@ typedef struct Pg {
   char *place;               // owned; may contain a password, so it is never reported
   PqConnection *connection;  // NULL: lost
   int wake;                  // eventfd; readable after pg_interrupt
-  _Atomic bool is_ending;    // pg_interrupt was called
+  _Atomic uint64_t end_ms;   // end of all waits, monotonic; UINT64_MAX: none
   bool is_reader;            // changes nothing
   uint32_t timeout_ms;       // longest silence of PostgreSQL
   uint32_t backoff_ms;       // time between the last two attempts to connect
@@ -42,9 +42,8 @@ typedef struct Pg {
 StoreCode pg_init(Pg *link, const char *place, StoreFault *fault);
 void pg_deinit(Pg *link);
 
-/// Makes the link connect no more, and wait only a little for answers. Callable from any
-/// thread.
-void pg_interrupt(Pg *link);
+/// Ends all waits of the link at a time, at the latest. Callable from any thread.
+void pg_interrupt(Pg *link, uint64_t end_ms);
 
 /// Sets the longest silence.
 void pg_set_timeout(Pg *link, uint32_t timeout_ms);

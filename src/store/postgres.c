@@ -85,7 +85,9 @@ static void set_timeout(Backend *backend, uint32_t timeout_ms) {
   pg_set_timeout(&backend->link, timeout_ms);
 }
 
-static void interrupt(Backend *backend) { pg_interrupt(&backend->link); }
+static void interrupt(Backend *backend, uint64_t end_ms) {
+  pg_interrupt(&backend->link, end_ms);
+}
 
 const BackendOps backend_postgres = {
     .is_shared = true,

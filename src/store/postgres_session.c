@@ -53,7 +53,7 @@ StoreCode postgres_ensure(Backend *backend, StoreFault *fault) {
   StoreCode code = pg_connect(link, fault);
   if (code == STORE_OK && begin_session(backend, fault) == STORE_OK) return STORE_OK;
   if (link->connection != NULL) pg_fail(link, fault);
-  fault->code = link->is_ending ? STORE_UNAVAILABLE : STORE_BUSY;
+  fault->code = STORE_BUSY;
   return fault->code;
 }
 

@@ -9,15 +9,18 @@
 #include "os/bell.h"
 #include "os/worker.h"
 
+enum { WAIT_US = 1000000 };
+
 struct Service {
   const ServiceEvents *events;
   void *data;
+  Worker *worker;        // the thread
   Bell *bell;            // rings when `ended` has more
   pthread_mutex_t lock;  // protects the next fields
   pthread_cond_t more;   // signalled when `posted` has more, or at the close
   RequestList posted;
   RequestList ended;
-  bool is_closed;
+  uint64_t end_ms;  // time by which the thread must end; UINT64_MAX before the close
 };
 
 static uint64_t clock_ms(void) {
@@ -27,19 +30,19 @@ static uint64_t clock_ms(void) {
 }
 
 // Waits until requests have come, `due_ms`, or the close. Returns the requests.
-static RequestList next_requests(Service *service, uint64_t due_ms, bool *is_closed) {
+static RequestList next_requests(Service *service, uint64_t due_ms, uint64_t *end_ms) {
   RequestList taken = {0};
   int err = 0;
   struct timespec due = {.tv_sec = (time_t)(due_ms / 1000),
                          .tv_nsec = (long)(due_ms % 1000) * 1000000};
   pthread_mutex_lock(&service->lock);
   while (service->posted.first == NULL && err != ETIMEDOUT &&
-         service->is_closed == *is_closed)
+         service->end_ms == *end_ms)
     err = due_ms == UINT64_MAX
               ? pthread_cond_wait(&service->more, &service->lock)
               : pthread_cond_timedwait(&service->more, &service->lock, &due);
   request_append(&taken, &service->posted);
-  *is_closed = service->is_closed;
+  *end_ms = service->end_ms;
   pthread_mutex_unlock(&service->lock);
   return taken;
 }
@@ -48,17 +51,17 @@ static void hand_over(Service *service, RequestList *ended) {
   if (ended->first == NULL) return;
   pthread_mutex_lock(&service->lock);
   request_append(&service->ended, ended);
-  if (!service->is_closed) bell_ring(service->bell);
+  if (service->end_ms == UINT64_MAX) bell_ring(service->bell);
   pthread_mutex_unlock(&service->lock);
 }
 
 static void run(void *data) {
   Service *service = data;
-  bool is_closed = false;
-  for (uint64_t due_ms = UINT64_MAX; !is_closed || due_ms != UINT64_MAX;) {
-    RequestList requests = next_requests(service, due_ms, &is_closed), ended = {0};
+  uint64_t end_ms = UINT64_MAX, due_ms = UINT64_MAX;
+  while (end_ms == UINT64_MAX || due_ms != UINT64_MAX) {
+    RequestList requests = next_requests(service, due_ms, &end_ms), ended = {0};
     due_ms =
-        service->events->serve(service->data, &requests, &ended, clock_ms(), is_closed);
+        service->events->serve(service->data, &requests, &ended, clock_ms(), end_ms);
     hand_over(service, &ended);
   }
 }
@@ -98,9 +101,11 @@ Service *service_start(Loop *loop, const ServiceEvents *events, void *data) {
   pthread_mutex_init(&service->lock, NULL);
   service->events = events;
   service->data = data;
+  service->end_ms = UINT64_MAX;
   service->bell = bell_open(loop, on_bell, service);
-  if (service->bell != NULL && worker_start(loop, run, on_thread_end, service) != NULL)
-    return service;
+  if (service->bell != NULL)
+    service->worker = worker_start(loop, run, on_thread_end, service);
+  if (service->worker != NULL) return service;
   bell_close(service->bell);
   service_free(service);
   return NULL;
@@ -114,10 +119,17 @@ void service_post(Service *service, RequestList *requests) {
   pthread_mutex_unlock(&service->lock);
 }
 
-void service_close(Service *service) {
+uint64_t service_close(Service *service, uint32_t ms) {
+  uint64_t end_ms = clock_ms() + ms;
   pthread_mutex_lock(&service->lock);
-  service->is_closed = true;
+  service->end_ms = end_ms;
   pthread_cond_signal(&service->more);
   bell_close(service->bell);
   pthread_mutex_unlock(&service->lock);
+  return end_ms;
+}
+
+void service_wait(Service *service) {
+  Worker *worker = service->worker;  // on_thread_end frees the service
+  while (!worker_wait(worker, WAIT_US)) continue;
 }

@@ -26,10 +26,10 @@ static void run(SqlThread *thread, Request *request) {
 }
 
 static uint64_t serve(void *data, RequestList *requests, RequestList *ended,
-                      uint64_t now_ms, bool is_closing) {
+                      uint64_t now_ms, uint64_t end_ms) {
   (void)now_ms;
   for (Request *request; (request = request_pop(requests)) != NULL;) {
-    if (!is_closing) run(data, request);
+    if (end_ms == UINT64_MAX) run(data, request);
     request_push(ended, request);
   }
   return UINT64_MAX;
@@ -68,5 +68,5 @@ void sql_thread_post(SqlThread *thread, Request *request) {
 }
 
 void sql_thread_close(SqlThread *thread) {
-  if (thread != NULL) service_close(thread->service);
+  if (thread != NULL) service_close(thread->service, 0);
 }

@@ -26,14 +26,15 @@ struct Store {
   RequestList written;
   StoreStats stats;
   bool has_posted;
+  bool *is_whole;  // result of store_close, once it was called
 };
 
 // --- The thread ---
 
 static uint64_t serve(void *data, RequestList *requests, RequestList *ended,
-                      uint64_t now_ms, bool is_closing) {
+                      uint64_t now_ms, uint64_t end_ms) {
   const Store *store = data;
-  return writer_serve(store->writer, requests, ended, now_ms, is_closing);
+  return writer_serve(store->writer, requests, ended, now_ms, end_ms);
 }
 
 // --- Answers ---
@@ -115,6 +116,7 @@ static Backend *store_free(Store *store) {
 static void on_thread_end(void *data) {
   Store *store = data;
   const BackendOps *ops = writer_ops(store->writer);
+  if (store->is_whole != NULL) *store->is_whole = writer_lost(store->writer) == 0;
   ops->close(store_free(store));
 }
 
@@ -144,33 +146,43 @@ Store *store_open(Loop *loop, const StoreOptions *options, StoreFault *fault) {
   return NULL;
 }
 
-void store_close(Store *store) {
-  if (store == NULL) return;
+// Without a thread: carries out everything, without another attempt after a failure.
+static void serve_last(Store *store) {
+  RequestList ended = {0};
+  writer_serve(store->writer, &store->written, &ended, 0, 0);
+  request_free_all(&ended);
+}
+
+bool store_close(Store *store) {
+  if (store == NULL) return true;
+  bool is_whole = true;
   const BackendOps *ops = writer_ops(store->writer);
+  store->is_whole = &is_whole;
   if (store->service != NULL) {
     sql_thread_close(store->sql);
     service_post(store->service, &store->written);
-    service_close(store->service);
-    if (ops->interrupt != NULL) ops->interrupt(store->backend);
-    return;
+    uint64_t end_ms = service_close(store->service, STORE_STOP_MS);
+    if (ops->interrupt != NULL) ops->interrupt(store->backend, end_ms);
+    service_wait(store->service);
+  } else {
+    serve_last(store);
+    on_thread_end(store);
   }
-  RequestList ended = {0};
-  writer_serve(store->writer, &store->written, &ended, 0, true);
-  request_free_all(&ended);
-  on_thread_end(store);
+  return is_whole;
 }
 
 uint64_t store_serve(Store *store, uint64_t now_ms) {
   RequestList ended = {0};
   assert(store->service == NULL && "a store with a thread");
   uint64_t next_ms =
-      writer_serve(store->writer, &store->written, &ended, now_ms, false);
+      writer_serve(store->writer, &store->written, &ended, now_ms, UINT64_MAX);
   on_ended(store, &ended);
   return next_ms;
 }
 
-Backend *store_crash(Store *store) {
+Backend *store_take_backend(Store *store, bool is_crash) {
   assert(store->service == NULL && "a store with a thread");
+  if (!is_crash) serve_last(store);
   return store_free(store);
 }
 
@@ -196,14 +208,27 @@ static bool on_page_row(void *data, const BackendRow *row) {
 }
 
 // The thread has got no request yet, so it does not use the back end.
-StoreCode store_read_all(Store *store, uint32_t index,
-                         const StoreCollection *collection, BackendOnRow *on_row,
-                         void *data, StoreFault *fault) {
-  enum { PAGE = 100 };
-  const BackendOps *ops = writer_ops(store->writer);
+static const BackendOps *ops_now(const Store *store) {
   assert(!store->has_posted && "the thread uses the back end");
+  return writer_ops(store->writer);
+}
+
+StoreCode store_define_now(Store *store, uint32_t index,
+                           const StoreCollection *collection, StoreFault *fault) {
+  return ops_now(store)->define(store->backend, index, collection, fault);
+}
+
+StoreCode store_read(Store *store, uint32_t index, Text id, StoreDocument *document,
+                     StoreFault *fault) {
+  return ops_now(store)->get(store->backend, index, id, document, fault);
+}
+
+StoreCode store_read_all(Store *store, uint32_t index, BackendOnRow *on_row, void *data,
+                         StoreFault *fault) {
+  enum { PAGE = 100 };
+  const BackendOps *ops = ops_now(store);
   Page page = {.on_row = on_row, .data = data};
-  StoreCode code = ops->define(store->backend, index, collection, fault);
+  StoreCode code = STORE_OK;
   for (bool is_over = false; code == STORE_OK && !is_over;) {
     StoreScan scan = {
         .collection = index,

@@ -15,8 +15,9 @@ typedef struct Store Store;
 typedef struct Loop Loop;
 
 enum {
-  STORE_WRITES_MAX = 10000,          // writes that wait
-  STORE_WRITES_BYTES_MAX = 64 << 20  // their bytes
+  STORE_WRITES_MAX = 10000,           // writes that wait
+  STORE_WRITES_BYTES_MAX = 64 << 20,  // their bytes
+  STORE_STOP_MS = 10000               // longest wait of store_close
 };
 
 /// The answer to a request. Its pointers are valid during the call.
@@ -67,21 +68,29 @@ Store *store_open(Loop *loop, const StoreOptions *options, StoreFault *fault);
 /// answers. Returns the time of the next commit, at which to call it again, or UINT64_MAX.
 uint64_t store_serve(Store *store, uint64_t now_ms);
 
-/// Without a thread: frees the store, as a crash would: what was not committed is lost,
-/// and answers do not come. Returns the back end, for StoreOptions.backend.
-Backend *store_crash(Store *store);
+/// Without a thread: frees the store, and returns the back end, for StoreOptions.backend.
+/// Answers do not come. After a crash, what was not committed is lost.
+Backend *store_take_backend(Store *store, bool is_crash);
 
 /// Without a thread: returns the back end.
 Backend *store_backend(const Store *store);
 
-/// Commits what was posted, without answers, and ends the thread. NULL is allowed.
-void store_close(Store *store);
+/// Commits what was posted, without answers, and ends the thread. Waits for that for
+/// STORE_STOP_MS at most. Returns whether everything is committed. NULL is allowed.
+bool store_close(Store *store);
 
-/// Defines a collection, and reads all its documents, within the call: at the start, before
-/// the first store_post.
-StoreCode store_read_all(Store *store, uint32_t index,
-                         const StoreCollection *collection, BackendOnRow *on_row,
-                         void *data, StoreFault *fault);
+/// The following work within the call: at the start, before the first store_post.
+/// Defines a collection; see BackendOps.
+StoreCode store_define_now(Store *store, uint32_t index,
+                           const StoreCollection *collection, StoreFault *fault);
+
+/// Reads all documents of a collection.
+StoreCode store_read_all(Store *store, uint32_t index, BackendOnRow *on_row, void *data,
+                         StoreFault *fault);
+
+/// Reads a document, which is valid until the next call.
+StoreCode store_read(Store *store, uint32_t index, Text id, StoreDocument *document,
+                     StoreFault *fault);
 
 /// Adds a step to the open unit. Returns STORE_SLOW if too many writes wait.
 StoreCode store_step(Store *store, const StoreStep *step);

@@ -22,13 +22,14 @@ struct Writer {
   RequestList held;    // carried out in the open transaction; answered after its commit
   RequestList *ended;  // answered; of the caller
   bool is_open;        // a transaction is open
-  bool is_closing;     // the server ends, so nothing is tried for long
-  bool is_awaited;     // a request of `held` waits for the commit
-  bool is_unsettled;   // it is not known whether the commit of `held` has happened
-  uint32_t repeats;    // of the transaction, because of other servers
-  uint64_t due_ms;     // time of the commit
-  uint64_t now_ms;     // time of the running call
-  uint64_t retry_ms;   // time of the next attempt; 0: not waiting for one
+  uint64_t end_ms;     // time at which the server ends; UINT64_MAX: not known
+  uint32_t units_lost;  // units that could not be written before the end
+  bool is_awaited;      // a request of `held` waits for the commit
+  bool is_unsettled;    // it is not known whether the commit of `held` has happened
+  uint32_t repeats;     // of the transaction, because of other servers
+  uint64_t due_ms;      // time of the commit
+  uint64_t now_ms;      // time of the running call
+  uint64_t retry_ms;    // time of the next attempt; 0: not waiting for one
   uint64_t backoff_ms;
   bool is_damaged;       // damage of the file has been logged
   bool is_failing;       // the last write has failed
@@ -43,6 +44,7 @@ struct Writer {
 Writer *writer_new(const WriterOptions *options) {
   Writer *writer = mem_zalloc(sizeof *writer);
   writer->options = *options;
+  writer->end_ms = UINT64_MAX;
   return writer;
 }
 
@@ -51,14 +53,16 @@ const BackendOps *writer_ops(const Writer *writer) { return writer->options.ops;
 Backend *writer_free(Writer *writer) {
   Backend *backend = writer->options.backend;
   if (writer->is_open) writer->options.ops->rollback(backend);
-  if (writer->is_failing && writer->failed > 0)
-    log_error("store_lost", log_num("requests", writer->failed),
+  if (writer->units_lost > 0)
+    log_error("store_lost", log_num("units", writer->units_lost),
               log_str("reason", writer->fault.text));
   request_free_all(&writer->queue);
   request_free_all(&writer->held);
   mem_free(writer);
   return backend;
 }
+
+uint32_t writer_lost(const Writer *writer) { return writer->units_lost; }
 
 void writer_count(const Writer *writer, StoreStats *stats) {
   stats->commits += atomic_load_explicit(&writer->commits, memory_order_relaxed);
@@ -99,9 +103,13 @@ static void try_later(Writer *writer, const StoreFault *fault) {
   writer->retry_ms = writer->now_ms + writer->backoff_ms;
 }
 
+static bool is_closing(const Writer *writer) { return writer->end_ms != UINT64_MAX; }
+
 static void answer(Writer *writer, Request *request) {
   StoreCode code = request->answer.fault.code;
   if (store_is_of_disk(code)) writer->failed++;
+  if (store_is_of_disk(code) && request->type == REQUEST_UNIT && is_closing(writer))
+    writer->units_lost++;
   if (code != STORE_OK && request->type == REQUEST_UNIT && request->token == 0)
     writer->lost = request->answer.fault;
   if (request->type == REQUEST_FLUSH && code == STORE_OK) {
@@ -159,7 +167,8 @@ static void lose_held(Writer *writer, const StoreFault *fault) {
 
 // Returns the time at which a request has waited too long for the disk.
 static uint64_t end_of_wait(const Writer *writer, const Request *request) {
-  return most(request->since_ms, writer->failing_ms) + writer->options.timeout_ms;
+  return least(most(request->since_ms, writer->failing_ms) + writer->options.timeout_ms,
+               writer->end_ms);
 }
 
 // Answers the requests that have waited too long for the disk.
@@ -182,19 +191,13 @@ static void answer_committed(Writer *writer) {
   if (next == NULL || !next->is_alone) writer->lost = (StoreFault){0};
 }
 
-// Finds out whether the last commit has happened; if not, repeats its units. When the
-// writer closes, it may stay unknown.
+// Finds out whether the last commit has happened; if not, repeats its units.
 static void settle(Writer *writer) {
   StoreFault fault = {0};
   bool has_happened = false;
   if (writer->options.ops->settle(writer->options.backend, &has_happened, &fault)) {
     fault.code = STORE_UNKNOWN;
     try_later(writer, &fault);
-    if (!writer->is_closing) return;
-    writer->is_unsettled = false;
-    for (Request *held = writer->held.first; held != NULL; held = held->next)
-      held->answer.fault = fault;
-    answer_held(writer);
     return;
   }
   writer->is_unsettled = false;
@@ -359,15 +362,15 @@ static void carry_out(Writer *writer) {
   do {
     while (writer->queue.first != NULL && can_go_on(writer)) serve_first(writer);
     bool is_due =
-        writer->is_open && (writer->is_closing || writer->now_ms >= writer->due_ms);
+        writer->is_open && (is_closing(writer) || writer->now_ms >= writer->due_ms);
     if (can_go_on(writer) && (is_due || writer->is_awaited)) commit_all(writer);
   } while (writer->queue.first != NULL && can_go_on(writer));
 }
 
 uint64_t writer_serve(Writer *writer, RequestList *requests, RequestList *ended,
-                      uint64_t now_ms, bool is_closing) {
+                      uint64_t now_ms, uint64_t end_ms) {
   writer->now_ms = now_ms;
-  writer->is_closing = is_closing;
+  writer->end_ms = end_ms;
   writer->ended = ended;
   for (Request *request = requests->first; request != NULL; request = request->next)
     request->since_ms = now_ms;

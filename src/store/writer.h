@@ -24,10 +24,14 @@ const BackendOps *writer_ops(const Writer *writer);
 /// Frees the writer, with the transaction that is open, and returns the back end.
 Backend *writer_free(Writer *writer);
 
-/// Carries out requests, and moves those with answers to `ended`. `is_closing`: commits at
-/// once. Returns the time at which it must be called again, or UINT64_MAX.
+/// Carries out requests, and moves those with answers to `ended`. `end_ms` is the end of
+/// all waits at the close, when it commits at once; otherwise UINT64_MAX. Returns the time
+/// at which it must be called again, or UINT64_MAX.
 uint64_t writer_serve(Writer *writer, RequestList *requests, RequestList *ended,
-                      uint64_t now_ms, bool is_closing);
+                      uint64_t now_ms, uint64_t end_ms);
+
+/// Returns the number of units that the close has lost.
+uint32_t writer_lost(const Writer *writer);
 
 /// Adds the writer's commits and their time to `stats`. Callable from any thread.
 void writer_count(const Writer *writer, StoreStats *stats);

@@ -142,7 +142,7 @@ static void test_a_crash_loses_what_no_commit_has(void **state) {
   put(world, 0, "ada", "2");
   put(world, 0, "bob", "2");
   after(world, DELAY_MS - 1);
-  open_store(world, store_crash(world->store));
+  open_store(world, store_take_backend(world->store, true));
   get(world, 1, "ada");
   get(world, 2, "bob");
   assert_string_equal(after(world, 0), "1:1 2: ");
