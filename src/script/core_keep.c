@@ -8,8 +8,13 @@
 #include "script/core.h"
 #include "script/guard/deadline.h"
 #include "script/image.h"
+#include "wire/json.h"
 
-enum { HASH_SIZE = 8, BYTES_PER_STEP = 16 };
+enum {
+  HASH_SIZE = 8,
+  BYTES_PER_STEP = 16,
+  KEPT_SCHEMA = 1,  // of the documents that durable.lua writes
+};
 
 // Frees the buffer if it has become large, and charges the work.
 static void end_image(Host *host, lua_State *L) {
@@ -148,8 +153,9 @@ static int core_kept_session(lua_State *L) {
   return 1;
 }
 
-// restore_session(kept, seconds): makes a suspended peer of a table of kept_session, whose
-// client was last heard `seconds` ago. Returns its id, or nil.
+// restore_session(kept, seconds, is_over): makes a suspended peer of a table of
+// kept_session, whose client was last heard `seconds` ago. Returns its id; false if no
+// session survives; nil if the table is damaged. `is_over`: no token resumes it.
 static int core_restore_session(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   KeptSession kept = {.id = (uint32_t)get_number(L, 1, "peer"),
@@ -162,8 +168,14 @@ static int core_restore_session(lua_State *L) {
       !get_hex(L, 1, "protocol_hash", (uint8_t *)&kept.protocol_hash,
                sizeof kept.protocol_hash))
     return 0;
-  const Peer *peer = session_restore(relay_session(core_host(L)->relay), &kept,
-                                     seconds > 0 ? (uint64_t)(seconds * 1000) : 0);
+  if (lua_toboolean(L, 3)) memset(kept.hashes, 0, sizeof kept.hashes);
+  Session *session = relay_session(core_host(L)->relay);
+  if (!session_can_restore(session)) {
+    lua_pushboolean(L, 0);
+    return 1;
+  }
+  const Peer *peer =
+      session_restore(session, &kept, seconds > 0 ? (uint64_t)(seconds * 1000) : 0);
   if (!peer) return 0;
   lua_pushnumber(L, peer->id);
   return 1;
@@ -199,27 +211,82 @@ static int core_keep_settings(lua_State *L) {
   return 3;
 }
 
+// Adds a document to the two tables of kept_documents.
 static bool on_row(void *data, const BackendRow *row) {
   lua_State *L = data;
   lua_pushlstring(L, row->id.bytes, row->id.size);
+  lua_pushvalue(L, -1);
   lua_pushlstring(L, row->document.value.bytes, row->document.value.size);
+  lua_rawset(L, -5);
+  lua_pushboolean(L, row->document.schema > KEPT_SCHEMA);
   lua_rawset(L, -3);
   return true;
 }
 
-// kept_documents(index, name): makes the collection, and returns all its documents, JSON by
-// id; or nil and a sentence. Only while the game is loaded for the first time.
+static int fail_to_read(lua_State *L, const StoreFault *fault) {
+  lua_pushnil(L);
+  lua_pushstring(L, fault->text);
+  return 2;
+}
+
+// The next three return nil and a sentence after a failure. Only while the game is loaded
+// for the first time.
+
+// keep_define(index, name): makes a collection, and returns true
+static int core_keep_define(lua_State *L) {
+  StoreFault fault;
+  Store *store = core_host(L)->store;
+  StoreCollection collection = {.name = luaL_checkstring(L, 2)};
+  if (store && store_define_now(store, core_id(L, 1), &collection, &fault))
+    return fail_to_read(L, &fault);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+// kept_documents(index): returns all documents of a collection, JSON by id; and the ids
+// of those with a later schema
 static int core_kept_documents(lua_State *L) {
   StoreFault fault;
-  const Host *host = core_host(L);
-  StoreCollection collection = {.name = luaL_checkstring(L, 2)};
+  Store *store = core_host(L)->store;
   lua_newtable(L);
-  if (host->store == NULL || store_read_all(host->store, core_id(L, 1), &collection,
-                                            on_row, L, &fault) == STORE_OK)
-    return 1;
-  lua_pushnil(L);
-  lua_pushstring(L, fault.text);
+  lua_newtable(L);
+  if (store && store_read_all(store, core_id(L, 1), on_row, L, &fault))
+    return fail_to_read(L, &fault);
   return 2;
+}
+
+// kept_document(index, id): returns the JSON of a document, or ""
+static int core_kept_document(lua_State *L) {
+  StoreFault fault;
+  StoreDocument document = {0};
+  Store *store = core_host(L)->store;
+  if (store && store_read(store, core_id(L, 1), core_text(L, 2), &document, &fault))
+    return fail_to_read(L, &fault);
+  lua_pushlstring(L, document.value.size > 0 ? document.value.bytes : "",
+                  document.value.size);
+  return 1;
+}
+
+// kept_row(row): returns JSON that has the bytes of a document that cannot be restored
+static int core_kept_row(lua_State *L) {
+  Host *host = core_host(L);
+  Text row = core_text(L, 1);
+  Buf *json = &host->scratch;
+  lua_settop(L, 1);
+  if (json_is_value(row)) return 1;
+  json->size = 0;
+  if (text_is_utf8(row.bytes, row.size)) {
+    json_put_text(json, row);
+    lua_pushlstring(L, (const char *)json->data, json->size);
+  } else {
+    buf_append(json, row.bytes, row.size);
+    lua_pushliteral(L, "{\"base64\":\"");
+    push_base64(L, json);
+    lua_pushliteral(L, "\"}");
+    lua_concat(L, 3);
+  }
+  end_image(host, L);
+  return 1;
 }
 
 // --- Rooms ---
@@ -309,7 +376,10 @@ const luaL_Reg core_keep_functions[] = {{"image_take", core_image_take},
                                         {"release", core_release},
                                         {"unix", core_unix},
                                         {"keep_settings", core_keep_settings},
+                                        {"keep_define", core_keep_define},
                                         {"kept_documents", core_kept_documents},
+                                        {"kept_document", core_kept_document},
+                                        {"kept_row", core_kept_row},
                                         {"kept_room", core_kept_room},
                                         {"restore_room", core_restore_room},
                                         {"restore_member", core_restore_member},

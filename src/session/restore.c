@@ -34,8 +34,12 @@ bool session_kept(const Session *session, const Peer *peer, KeptSession *kept) {
   return true;
 }
 
+bool session_can_restore(const Session *session) {
+  return session->limits.resume_timeout_ms > 0;
+}
+
 Peer *session_restore(Session *session, const KeptSession *kept, uint64_t away_ms) {
-  if (session->limits.resume_timeout_ms == 0) return NULL;
+  if (!session_can_restore(session)) return NULL;
   Peer *peer = mem_zalloc(sizeof *peer);
   if (!text_is_peer_name(kept->name.bytes, kept->name.size) ||
       !slots_add_at(&session->peers, kept->id, peer)) {

@@ -192,6 +192,9 @@ void session_drop_bot(Session *session, Peer *bot);
 /// session cannot be resumed.
 bool session_kept(const Session *session, const Peer *peer, KeptSession *kept);
 
+/// Returns whether sessions can be resumed, so that kept ones survive.
+bool session_can_restore(const Session *session);
+
 /// Makes a suspended peer of a kept session whose client was last heard `away_ms` before
 /// the start. resume_timeout begins now. Returns NULL if the id is used, the name is not
 /// well-formed, or sessions cannot be resumed.

@@ -8,6 +8,7 @@ local server = require "tests.e2e.server"
 local uv = require "luv"
 local wait = require "tests.e2e.wait"
 
+local LIVE = assert(os.getenv "PERIGEE_CLIENT_LIVE", "run by ctest")
 local ROUNDS = tonumber(os.getenv "PERIGEE_DURABLE_ROUNDS") or 2
 local SAVE_INTERVAL = 0.5 -- seconds
 local LATE = 0.2 * wait.SLOWNESS -- seconds that a save may be late on a busy machine
@@ -93,6 +94,14 @@ local function come_back(s, old, resumed)
     rooms[#rooms + 1] = event.room
   end
   return new, rooms
+end
+
+-- Runs SQL on the file of a server's store.
+local function sql(s, text)
+  local pipe = assert(io.popen(("sqlite3 '%s/data/game.db' \"%s\""):format(s.folder, text)))
+  local out = pipe:read "*a"
+  assert.truthy(pipe:close())
+  return out
 end
 
 describe("a durable room", function()
@@ -206,41 +215,96 @@ end)
 describe("a state that cannot be restored", function()
   after_each(server.stop_all)
 
-  local function sql(s, text)
-    local file = ("%s/data/game.db"):format(s.folder)
-    local pipe = assert(io.popen(("sqlite3 '%s' \"%s\""):format(file, text)))
-    local out = pipe:read "*a"
-    assert.truthy(pipe:close())
-    return out
+  -- Returns the query for a part of what was set aside of a room.
+  local function aside(path, name)
+    local query = "select json_extract(value, '%s') from perigee_aside"
+      .. " where json_extract(value, '$.name') = '%s'"
+    return query:format(path, name)
   end
+
+  -- Changes of rows, and their reasons in the log.
+  local ROOMS = {
+    { "cut", "value = substr(value, 1, length(value) - 20)", "it is damaged" },
+    { "json", "value = 'nonsense'", "it is damaged" },
+    { "bytes", "value = CAST(x'ff00fe' AS TEXT)", "it is damaged" },
+    { "image", "value = replace(value, '\"image\":\"AQ', '\"image\":\"Ag')", "it is damaged" },
+    { "base64", "value = json_set(value, '$.image', '!!!')", "it is damaged" },
+    { "number", "value = json_set(value, '$.image', 5)", "it is damaged" },
+    { "id", "value = json_set(value, '$.id', 'seven')", "it is damaged" },
+    { "below", "value = json_set(value, '$.id', -1)", "it is damaged" },
+    { "settings", "value = json_set(value, '$.room.settings', 'none')", "it is damaged" },
+    { "meta", "value = json_set(value, '$.room.meta', json('[[1, {}]]'))", "it is damaged" },
+    { "list", "value = '[1, 2]'", "it is damaged" },
+    { "new", "value = json_set(value, '$.version', 2)", "it is of version 2, and config.version is 1" },
+    { "later", "schema = 2", "a later version of perigee has written it" },
+  }
 
   it("is set aside if it is damaged, newer, or of no durable kind", function()
     local s = start()
     local ann = s:client "ann"
-    for _, name in ipairs { "duel:good", "duel:cut", "duel:new", "duel:json" } do
-      ann:question(0, "make", name)
-      ann:question(ann:join(name), "save")
+    ann:question(0, "make", "duel:good")
+    ann:question(ann:join "duel:good", "save")
+    for _, row in ipairs(ROOMS) do
+      ann:question(0, "make", "duel:" .. row[1])
+      ann:question(ann:join("duel:" .. row[1]), "save")
     end
     s:stop()
-    local function change(name, what)
-      sql(s, ("update perigee_rooms set %s where id = '%s'"):format(what, name))
+    for _, row in ipairs(ROOMS) do
+      sql(s, ("update perigee_rooms set %s where id = 'duel:%s'"):format(row[2]:gsub('"', '\\"'), row[1]))
     end
-    change("duel:cut", "value = replace(value, '\\\"image\\\":\\\"AQ', '\\\"image\\\":\\\"Ag')")
-    change("duel:new", "value = json_set(value, '$.version', 2)")
-    change("duel:json", "value = 'nonsense'")
     sql(s, "insert into perigee_rooms select 'pit:1', value, version, schema, updated_at from perigee_rooms"
       .. " where id = 'duel:good'")
+    local before = sql(s, "select id, hex(value) from perigee_rooms where id <> 'duel:good' order by 1")
     s = restart(s)
     s:wait_log "restored duel:good"
-    for _, reason in ipairs { "it is damaged", "it is of version 2, and config.version is 1",
-      "the game has no durable kind pit" } do
-      s:wait_log(reason)
+    s:wait_log "the game has no durable kind pit"
+    for _, row in ipairs(ROOMS) do
+      s:wait_log(function(fields)
+        local text = fields.message or ""
+        return text:find("duel:" .. row[1], 1, true) and text:find(row[3], 1, true)
+      end)
     end
     assert.equal(1, s:count_log "restored duel:")
+    ann = come_back(s, ann)
+    ann:question(0, "make", "duel:cut") -- the name is free again
     s:stop()
-    assert.equal("duel:cut\nduel:json\nduel:new\npit:1\n",
+    assert.equal("duel:cut\nduel:good\n", sql(s, "select id from perigee_rooms order by 1"))
+    local names = {}
+    for name in before:gmatch "([^|\n]+)|" do names[#names + 1] = name end
+    assert.equal(table.concat(names, "\n") .. "\n",
       sql(s, "select json_extract(value, '$.name') from perigee_aside order by 1"))
-    assert.equal("duel:good\n", sql(s, "select id from perigee_rooms"))
+    -- Rows that were JSON are still the same values; others are a text, or Base64.
+    assert.equal("nonsense\n", sql(s, aside("$.row", "duel:json")))
+    assert.equal("/wD+\n", sql(s, aside("$.row.base64", "duel:bytes")))
+    assert.equal("2\n", sql(s, aside("$.row.version", "duel:new")))
+    assert.equal("!!!\n", sql(s, aside("$.row.image", "duel:base64")))
+  end)
+
+  local SESSIONS = {
+    "value = 'nonsense'", "value = CAST(x'ff00fe' AS TEXT)", "value = substr(value, 1, 30)", "schema = 2",
+    "value = json_set(value, '$.hashes', 'zz')", "value = json_set(value, '$.name', '')",
+    "value = json_set(value, '$.rooms', 7)", "value = json_set(value, '$.image', 'AQ!!')",
+    "value = json_set(value, '$.peer', 'x')", "value = json_set(value, '$.account', 'me')",
+  }
+
+  it("is set aside if it is one of a session, whose player gets a new one", function()
+    local s = start()
+    local good, bad = s:client "good", {}
+    good:question(0, "make", "duel:1")
+    good:join "duel:1"
+    for i = 1, #SESSIONS do
+      bad[i] = s:client("bad" .. i)
+      bad[i]:join "duel:1"
+    end
+    s:crash()
+    for i, change in ipairs(SESSIONS) do
+      sql(s, ("update perigee_sessions set %s where value like '%%name_:_bad%d_,%%'"):format(change, i))
+    end
+    s = restart(s)
+    come_back(s, good)
+    for i = 1, #SESSIONS do come_back(s, bad[i], 0) end
+    s:stop()
+    assert.equal(#SESSIONS .. "\n", sql(s, "select count(*) from perigee_aside where id like 'sessions %'"))
   end)
 
   it("of an older version is upgraded first", function()
@@ -267,11 +331,23 @@ describe("a state that cannot be restored", function()
   end)
 end)
 
-describe("the game of docs/durable.md", function()
+describe("docs/durable.md", function()
   after_each(server.stop_all)
 
-  it("starts", function()
-    start { game = pages.blocks(pages.read "docs/durable.md", "lua")[1] }:stop()
+  it("has a game that works, with its spec", function()
+    local files = {}
+    for _, block in ipairs(pages.blocks(pages.read "docs/durable.md", "lua")) do
+      local name = block:match "^%-%- (%S+%.lua)\n"
+      if name then files[name] = block end
+    end
+    local folder = server.folder(files)
+    for command, wanted in pairs { check = "nothing to complain about", test = "4 successes" } do
+      local process = server.perigee({ command }, { cwd = folder })
+      local code = process:wait_exit(30)
+      local said = table.concat(process.out, "\n") .. table.concat(process.err, "\n")
+      assert.equal(0, code, said)
+      assert.truthy(said:find(wanted, 1, true), said)
+    end
   end)
 end)
 
@@ -300,44 +376,204 @@ describe("perigee.state", function()
     s:wait_log "rang 1"
     come_back(s, ann)
   end)
+
+  it("is not saved with a value that is no data, and the log has its path once", function()
+    local s = start { game = [[
+      local perigee = require "perigee"
+      local game = { config = { durable = true, save_interval = 0.2 }, on_message = {} }
+      function game.on_start() print("n is " .. tostring(perigee.state.n)) end
+      function game.on_message.set(_, n) perigee.state.n = n return n end
+      function game.on_message.spoil() perigee.state.fn = print return true end
+      function game.on_message.mend() perigee.state.fn = nil return true end
+      return game
+    ]] }
+    local ann = s:client "ann"
+    ann:question(0, "set", 1)
+    wait.pass(0.3)
+    ann:question(0, "spoil")
+    ann:question(0, "set", 2)
+    s:wait_log "perigee.state.fn holds a function"
+    wait.pass(0.5)
+    assert.equal(1, s:count_log "holds a function")
+    s:crash()
+    s = restart(s)
+    s:wait_log "n is 1"
+    ann = come_back(s, ann)
+    ann:question(0, "spoil")
+    s:wait_log "holds a function"
+    ann:question(0, "set", 3)
+    ann:question(0, "mend")
+    wait.pass(0.3)
+    s:crash()
+    s = restart(s)
+    s:wait_log "n is 3"
+  end)
+
+  it("that is damaged is set aside", function()
+    local s = start { game = [[
+      local perigee = require "perigee"
+      local game = { config = { durable = true, save_interval = 0.2 } }
+      function game.on_start() print("n is " .. tostring(perigee.state.n)) perigee.state.n = 5 end
+      return game
+    ]] }
+    s:stop()
+    for _, change in ipairs { "value = json_set(value, '$.image', 'AQ!!')", "value = '7'",
+      "value = json_set(value, '$.version', 'x')", "schema = 9" } do
+      sql(s, ("update perigee_game set %s where id = 'state'"):format(change))
+      s = restart(s)
+      s:wait_log "n is nil"
+      s:wait_log 'game \\"state\\" is set aside'
+      s:stop()
+      s = restart(s)
+      s:wait_log "n is 5"
+      s:stop()
+    end
+  end)
+end)
+
+describe("a game without a store", function()
+  after_each(server.stop_all)
+
+  local GAMES = {
+    ["config.durable"] = "return { config = { durable = true, store = false } }",
+    ["rooms.duel.durable"] = "return { config = { store = false }, rooms = { duel = { durable = true } } }",
+    ["config.accounts"] = "return { config = { accounts = true, store = false } }",
+    ["perigee.leaderboard"] = [[
+      require("perigee").leaderboard("best", { order = "high" }) return { config = { store = false } }]],
+  }
+
+  for user, game in pairs(GAMES) do
+    it("does not load with " .. user, function()
+      local s = server.launch { game = game }
+      assert.equal(1, s:wait_exit())
+      assert.matches(user:gsub("%.", "%%.") .. " needs a store, but the setting store is false",
+        table.concat(s.err, "\n"))
+    end)
+  end
+
+  it("loads if a kind says that it is not durable", function()
+    start { game = "return { config = { store = false }, rooms = { duel = { durable = false } } }" }:stop()
+  end)
+end)
+
+describe("the account of a peer", function()
+  after_each(server.stop_all)
+
+  local ACCOUNTS = [[
+    local perigee = require "perigee"
+    local game = { config = { accounts = true }, rooms = {}, on_message = {} }
+    game.rooms.duel = { durable = true, auto_create = true }
+    function game.rooms.duel.on_resume(room, peer) print("resumed with " .. peer.account.name) end
+    function game.rooms.duel.on_leave(_, peer, reason) print(("left %s %s"):format(peer.name, reason)) end
+    function game.on_message.who(peer)
+      return peer.account and { peer.account.id, peer.account.name, peer.account.data.coins }
+    end
+    function game.on_message.coins(peer, n)
+      return peer.account:update(function(data) data.coins = n return data end).coins
+    end
+    return game
+  ]]
+
+  local function enter(s, name)
+    local player = s:raw()
+    local request = ('{"do":"sign_up","name":"%s","password":"difference"}'):format(name)
+    local signed_in = player:expect_answer("SIGNED_IN", player:request("SIGN_IN", request)).value
+    player:hello { name = name, token = signed_in.token }
+    player:join "duel:1"
+    return player, signed_in
+  end
+
+  it("comes back after kill -9, unless it may not be used any more", function()
+    local s = start { game = ACCOUNTS }
+    local ann, before = enter(s, "ann")
+    local bob, bobs = enter(s, "bob")
+    local cid = enter(s, "cid")
+    assert.equal(7, ann:question(0, "coins", 7))
+    s:crash()
+    sql(s, "update perigee_accounts set value = json_set(value, '$.banned_until', 9e9)"
+      .. " where json_extract(value, '$.name') = 'bob'")
+    sql(s, "delete from perigee_accounts where json_extract(value, '$.name') = 'cid'")
+    s = restart(s)
+    ann = come_back(s, ann)
+    s:wait_log "resumed with ann"
+    assert.same({ before.account.id, "ann", 7 }, ann:question(0, "who"))
+    assert.equal(8, ann:question(0, "coins", 8))
+    s:wait_log "left bob Unauthorized"
+    s:wait_log "left cid Unauthorized"
+    local again = s:raw()
+    again:control("HELLO", packet.hello { name = "bob", resume = bob.welcome.resume, token = bobs.token })
+    assert.equal("the account is banned", again:expect_rejected("Unauthorized").text)
+    come_back(s, cid, 0)
+    assert.equal(0, s:count_log "resumed with bob")
+  end)
 end)
 
 describe("clients of all kinds", function()
   after_each(server.stop_all)
 
+  local LUA = { reconnect = { first = 0.05 } }
+  local JS = [[
+    import { connect } from "%s/perigee.js";
+    import { WebSocket } from "%s/test/websocket.js";
+    const game = await connect(%q, { name: "js", reconnect: { first: 0.05 }, WebSocket });
+    const room = await game.join("duel:1");
+    const { id } = game;
+    game.on("restored", ({ seconds, dropped }) => console.log(
+      `restored ${game.id === id} ${room.joined} ${seconds > 0} ${dropped}`));
+    game.on("lost", () => console.log("lost"));
+    console.log("in");
+  ]]
+
+  -- Returns a player in Lua, and the events restored and lost that it gets.
+  local function start_lua(s, o)
+    local player = assert(client.connect("127.0.0.1:" .. s.port, o))
+    local room = assert(player:join "duel:1")
+    local seen = { id = player.id }
+    player:on("restored", function(event) seen.restored = event end)
+    player:on("lost", function() seen.lost = true end)
+    return { player = player, room = room, seen = seen }
+  end
+
+  local function start_js(address)
+    local folder = Process.ROOT .. "/clients/js"
+    local text = JS:format(folder, folder, address)
+    local js = server.spawn("/usr/bin/env", { "node", server.folder { ["main.mjs"] = text } .. "/main.mjs" })
+    js:wait_out "^(in)$"
+    return js
+  end
+
   it("report restored", function()
     local s = start()
     s:client("maker"):question(0, "make", "duel:1")
-    local o = { name = "lua", reconnect = { first = 0.05 } }
-    local lua = assert(client.connect("127.0.0.1:" .. s.port, o))
-    local lua_id, room = lua.id, assert(lua:join "duel:1")
-    local seen = {}
-    lua:on("restored", function(event) seen.lua = event end)
-    lua:on("lost", function() seen.lost = true end)
-    local folder = server.folder { ["main.mjs"] = ([[
-      import { connect } from %q;
-      const game = await connect("tcp://127.0.0.1:%d", { name: "js", reconnect: { first: 0.05 } });
-      const room = await game.join("duel:1");
-      const { id } = game;
-      game.on("restored", ({ seconds, dropped }) => console.log(
-        `restored ${game.id === id} ${room.joined} ${seconds > 0} ${dropped}`));
-      game.on("lost", () => console.log("lost"));
-      console.log("in");
-    ]]):format(Process.ROOT .. "/clients/js/perigee.js", s.port) }
-    local js = server.spawn("/usr/bin/env", { "node", folder .. "/main.mjs" })
-    js:wait_out "^(in)$"
-    assert(room:ask "save")
+    local players = { start_lua(s, LUA), start_lua(s, { reconnect = LUA.reconnect, udp = "attached" }) }
+    local address = "://127.0.0.1:" .. s.port
+    local browsers = { start_js("tcp" .. address), start_js("ws" .. address .. "/ws") }
     s:crash()
     restart(s)
-    js:wait_out "^(restored true true true %d)$"
-    wait.for_true(function() return seen.lua end)
-    assert.equal(lua_id, lua.id)
-    assert.equal(1, assert(room:ask "add"))
-    assert.is_nil(seen.lost)
-    assert.is_true(room.joined)
-    lua:close()
-    js:kill "sigkill"
+    for _, js in ipairs(browsers) do js:wait_out "^(restored true true true %d)$" end
+    for i, one in ipairs(players) do
+      wait.for_true(function() return one.seen.restored end)
+      assert.equal(one.seen.id, one.player.id)
+      assert.is_nil(one.seen.lost)
+      assert.is_true(one.room.joined)
+      assert.equal(i, assert(one.room:ask "add"))
+      one.player:close()
+    end
+    for _, js in ipairs(browsers) do js:kill "sigkill" end
   end)
+
+  for _, transport in ipairs { "tcp", "attached", "udp" } do
+    it("report restored, in C by " .. transport, function()
+      local s = start()
+      s:client("maker"):question(0, "make", "duel:1")
+      local live = server.spawn(LIVE, { "restored", "127.0.0.1:" .. s.port, transport })
+      live:wait_out "^(in)$"
+      s:crash()
+      live:wait_out("^(out)$", 30)
+      restart(s)
+      if live:wait_exit(60) ~= 0 then live:fail "not restored" end
+    end)
+  end
 end)
 
 describe("a server with 100 durable rooms and 200 clients under load", function()

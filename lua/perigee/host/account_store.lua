@@ -14,6 +14,7 @@ local account_store = {}
 
 local COLLECTIONS = { accounts = "perigee_accounts", names = "perigee_names", keys = "perigee_keys" }
 local indexes = {} ---@type table<string, integer>
+local is_made = false -- whether read_now has made the collection of accounts
 
 
 --- Declares the collections of a version whose clients can sign in.
@@ -23,8 +24,27 @@ function account_store.declare(version)
     return
   end
   for what, name in next, COLLECTIONS do
-    indexes[what] = stores.declare_own(version, name)
+    indexes[what] = stores.declare_own(version, name, "config.accounts")
   end
+end
+
+
+--- Reads the document of an account while the game is loaded for the first time, without waiting.
+---@param id string
+---@return table? document nil: the account does not exist
+function account_store.read_now(id)
+  local index, ok, problem = indexes.accounts, is_made, nil
+  if not is_made then
+    ok, problem = core.keep_define(index, COLLECTIONS.accounts)
+    is_made = true
+  end
+  if ok then
+    ok, problem = core.kept_document(index, id)
+  end
+  if not ok then
+    error("accounts cannot be read: " .. problem, 0)
+  end
+  return ok ~= "" and messages.decode_json(ok) or nil
 end
 
 

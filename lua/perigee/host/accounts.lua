@@ -13,6 +13,8 @@ local SIGNED_OUT_MAX = 64 -- sign-outs that an account remembers
 local SIGN_IN_MAX = 2 ^ 32 - 1
 local OWN = "^p1%." -- tokens of this server
 local RETRY = 5 -- seconds until a client tries again when the store does not work
+local AGAIN_TEXT = "sign in again"
+local NEEDED_TEXT = "this server is for players who have signed in"
 
 local accounts = {}
 
@@ -21,6 +23,7 @@ local accounts = {}
 ---@field id string
 ---@field document table as last read or written here
 ---@field peers table<integer, integer> numbers of the sign-ins, by peer
+---@field generations table<integer, integer> generations of the account at the sign-ins, by peer
 ---@field object perigee.Account? the object of scripts
 
 local entries = setmetatable({}, { __mode = "v" }) ---@type table<string, perigee.AccountEntry>
@@ -33,7 +36,7 @@ local has_key = false
 ---@param document table
 ---@return perigee.AccountEntry
 function accounts.entry(id, document)
-  local entry = entries[id] or { id = id, peers = {} }
+  local entry = entries[id] or { id = id, peers = {}, generations = {} }
   entries[id], entry.document = entry, document
   return entry
 end
@@ -135,13 +138,10 @@ end
 -- Peers -------------------------------------------------------------------------------------
 
 
---- Gives a peer an account.
----@param peer integer
----@param entry perigee.AccountEntry
----@param sign_in integer number of its sign-in
-function accounts.attach(peer, entry, sign_in)
+-- Gives a peer an account. The account's document is that with which the sign-in was judged.
+local function attach(peer, entry, sign_in)
   of_peer[peer] = entry
-  entry.peers[peer] = sign_in
+  entry.peers[peer], entry.generations[peer] = sign_in, entry.document.generation
 end
 
 
@@ -151,8 +151,16 @@ function accounts.forget(peer)
   local entry = of_peer[peer]
   if entry then
     of_peer[peer] = nil
-    entry.peers[peer] = nil
+    entry.peers[peer], entry.generations[peer] = nil, nil
   end
+end
+
+-- Returns why a sign-in of an account is over; nil if it is not.
+local function problem_of(document, generation, sign_in)
+  if not document or document.generation ~= generation or is_signed_out(document, sign_in) then
+    return AGAIN_TEXT
+  end
+  return accounts.ban_of(document)
 end
 
 -- Returns the entry of the account that a token names, and the claims; or nil, and the results of
@@ -164,17 +172,15 @@ local function judge(token)
   end
   local id, generation, sign_in, issued, expires = core.account_claims(token)
   if not id or core.time() >= expires then
-    return nil, "sign in again", nil, CODES.Unauthorized
+    return nil, AGAIN_TEXT, nil, CODES.Unauthorized
   end
   local document, why, code = account_store.read("accounts", id)
   if code then
     return nil, why, RETRY
-  elseif not document or document.generation ~= generation or is_signed_out(document, sign_in) then
-    return nil, "sign in again", nil, CODES.Unauthorized
   end
-  local ban = accounts.ban_of(document)
-  if ban then
-    return nil, ban, nil, CODES.Unauthorized
+  local over = problem_of(document, generation, sign_in)
+  if over then
+    return nil, over, nil, CODES.Unauthorized
   end
   return accounts.entry(id, document), { sign_in = sign_in, issued = issued, expires = expires }
 end
@@ -195,7 +201,7 @@ function accounts.enter(peer)
   local token = core.peer_token(peer) or ""
   if not token:find(OWN) then
     if limits.needs_account then
-      return false, "this server is for players who have signed in", nil, CODES.Unauthorized
+      return false, NEEDED_TEXT, nil, CODES.Unauthorized
     end
     return true
   elseif not core.peer_is_secure(peer) then
@@ -205,7 +211,7 @@ function accounts.enter(peer)
   if not entry then
     return false, claims --[[@as string]], retry, code
   end
-  accounts.attach(peer, entry, claims.sign_in)
+  attach(peer, entry, claims.sign_in)
   if (core.time() - claims.issued) * 2 >= claims.expires - claims.issued then
     core.renew(peer, (accounts.signed_in(entry.id, entry.document, claims.sign_in)))
   end
@@ -218,6 +224,55 @@ end
 ---@return boolean
 function accounts.hides(token)
   return core.limits().has_accounts and token:find(OWN) ~= nil
+end
+
+-- Restarts ------------------------------------------------------------------------------------
+
+--- The sign-in of a peer, as its kept session has it.
+---@class perigee.KeptSignIn
+---@field id string of the account
+---@field sign_in integer
+---@field generation integer
+
+
+--- Returns the sign-in of a peer, to be kept with its session; nil if it has not signed in.
+---@param peer integer
+---@return perigee.KeptSignIn?
+function accounts.kept(peer)
+  local entry = of_peer[peer]
+  return entry and { id = entry.id, sign_in = entry.peers[peer], generation = entry.generations[peer] }
+end
+
+
+--- Returns why a peer of an earlier process may not return; nil if it may.
+---@param kept perigee.KeptSignIn?
+---@param document table? of its account, as it is now
+---@return string?
+function accounts.kept_problem(kept, document)
+  local limits = core.limits()
+  if not limits.has_accounts then
+    return nil
+  elseif not kept then
+    return limits.needs_account and NEEDED_TEXT or nil
+  end
+  return problem_of(document, kept.generation, kept.sign_in)
+end
+
+
+--- Gives a peer of an earlier process its account, unless accounts.kept_problem has a reason.
+---@param peer integer
+---@param kept perigee.KeptSignIn
+---@param document table
+function accounts.restore(peer, kept, document)
+  attach(peer, accounts.entry(kept.id, document), kept.sign_in)
+end
+
+
+--- Ends a peer that may not return.
+---@param peer integer
+---@param reason string
+function accounts.refuse(peer, reason)
+  core.close(peer, CODES.Unauthorized, reason)
 end
 
 -- Changes -----------------------------------------------------------------------------------

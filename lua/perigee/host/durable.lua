@@ -2,15 +2,17 @@
 --- module saves them as documents of four collections of the store; durable_restore.lua brings it back.
 ---
 --- perigee_rooms: by name; { id, version, room, image }. perigee_sessions: by session; what core.kept_session
---- returns, and the image of peer.state. perigee_game: "alive" (the time of the last sign of the server) and
---- "state". perigee_aside: documents that could not be restored.
+--- returns, the image of peer.state, and the sign-in. perigee_game: "alive" (the time of the last sign of the
+--- server) and "state". perigee_aside: documents that could not be restored.
 
+local accounts = require "perigee.host.accounts"
 local core = require "perigee.core"
 local errors = require "perigee.host.errors"
 local images = require "perigee.host.images"
 local live = require "perigee.host.live"
 local pending = require "perigee.host.pending"
 local registry = require "perigee.host.registry"
+local sorted_keys = require "perigee.util.sorted_keys"
 local state = require "perigee.host.state"
 local stores = require "perigee.host.stores"
 local timers = require "perigee.host.timers"
@@ -43,7 +45,7 @@ local has_left = false -- the server stops, and has saved everything
 local function durable_kinds(version)
   local found = {}
   for name, settings in next, version.settings do
-    found[name] = settings.durable
+    found[name] = settings.durable or nil
   end
   return found
 end
@@ -53,9 +55,11 @@ end
 ---@param version perigee.Version
 function durable.declare(version)
   local _, is_state_kept = core.keep_settings()
-  version.is_durable = is_state_kept or next(durable_kinds(version)) ~= nil
+  local kind = sorted_keys(durable_kinds(version))[1]
+  version.is_durable = is_state_kept or kind ~= nil
+  local user = is_state_kept and "config.durable" or kind and ("rooms.%s.durable"):format(kind)
   for key, name in next, version.is_durable and NAMES or {} do
-    indexes[key] = stores.declare_own(version, name)
+    indexes[key] = stores.declare_own(version, name, user)
   end
 end
 
@@ -145,14 +149,16 @@ local function save_room(room)
   return not problem or nil, problem
 end
 
--- Returns the document of a session; nil if it has ended. With `before`, also nil if peer.state has not
--- changed.
+-- Returns the document of a session, its id and its durable rooms; nil if it has ended. With `before`, also
+-- nil if peer.state has not changed.
 local function session_document(peer, session, before)
   local kept = core.kept_session(peer, session)
   local object = rawget(registry.peers, peer)
   if not kept then
     return nil
-  elseif object and rawget(object, "state") then
+  end
+  kept.account = accounts.kept(peer)
+  if object and rawget(object, "state") then
     local value = { state = object.state }
     local hash, image = take(("peer.state of peer %d (%s)"):format(peer, kept.name), value, before)
     report(object, not hash and image or nil)
@@ -164,7 +170,7 @@ local function session_document(peer, session, before)
   elseif before then
     return nil
   end
-  return core.store_json(kept), kept.session
+  return core.store_json(kept), kept.session, kept.rooms
 end
 
 -- The session's document is written whole, so an unchanged peer.state is written again.
@@ -299,11 +305,25 @@ function durable.forget_peer(object)
 end
 
 
+-- Saves the rooms of a session that were never saved, so that a member that has heard of its join is a
+-- member after a crash.
+local function save_new_rooms(names)
+  for _, name in ipairs(names) do
+    local id = core.room_find(name)
+    local room = id and registry.rooms[id]
+    if room and not saved[room] then
+      save_room(room)
+    end
+  end
+end
+
+
 -- A session has begun, has been resumed, has ended, or its durable rooms have changed. C holds back the
 -- output of the connection until the document is on disk.
 function durable.on.keep(_, _, session, peer, conn)
   live.task, ran[1] = nil, nil
-  local json = session_document(peer, session)
+  local json, _, rooms = session_document(peer, session)
+  save_new_rooms(rooms or {})
   local id = session:gsub(".", function(byte)
     return ("%02x"):format(byte:byte())
   end)

@@ -22,6 +22,7 @@ local ran = core.ran() -- the running handler, see host/init.lua
 ---@field schema integer
 ---@field migrate? fun(id: string, value: any, from: integer): any
 ---@field where string place of the declaration
+---@field user? string what of the game needs a collection of the host's own
 
 --- A leaderboard as a version declares it.
 ---@class perigee.BoardOptions
@@ -70,11 +71,12 @@ end
 --- Declares a collection of the host's own, for a version that has been run.
 ---@param version perigee.Version
 ---@param name string
+---@param user string what of the game needs it
 ---@return integer index
-function stores.declare_own(version, name)
+function stores.declare_own(version, name, user)
   local index = index_of(name)
   version.collections[name] = { name = name, index = index, fields = {}, schema = 1,
-    where = version.main .. ": " }
+    where = version.main .. ": ", user = user }
   return index
 end
 
@@ -116,7 +118,9 @@ function stores.finish(version)
   end
   local place = core.store_place()
   if place == "" then
-    error(version.collections[name].where .. "perigee.store needs a store, but the setting store is false", 0)
+    local first = version.collections[name]
+    local user = first.user or first.is_board and "perigee.leaderboard" or "perigee.store"
+    error(("%s%s needs a store, but the setting store is false"):format(first.where, user), 0)
   end
   local problem = core.store_open(place_of(version, place))
   if problem then

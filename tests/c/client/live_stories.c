@@ -37,6 +37,23 @@ static void a_server_that_ends_and_comes_back(void **state) {
   expect_answer(ann, perigee_ask(ann, room, "where", NULL, 0), "\"lobby\"");
 }
 
+// The server is killed, and has the room and the session again.
+static void a_session_that_survives_the_server(void **state) {
+  (void)state;
+  PerigeeClient *ann = open_client("ann");
+  uint32_t room = join(ann, "duel:1"), id = perigee_peer_id(ann);
+  say("in");
+  expect(ann, PERIGEE_DISCONNECTED);
+  say("out");
+  const PerigeeEvent *event;
+  do event = any_event(ann, PATIENCE_MS);
+  while (event && event->type == PERIGEE_RECONNECTING);
+  assert_non_null(event);
+  assert_int_equal(PERIGEE_RESTORED, event->type);
+  assert_int_equal(id, perigee_peer_id(ann));
+  expect_answer(ann, perigee_ask(ann, room, "add", NULL, 0), "1");
+}
+
 typedef struct Exchange {
   int sent, received;
   int wrong;  // number of messages that came in the wrong order
@@ -213,12 +230,14 @@ static int run_one(const struct CMUnitTest *test) {
 
 int run_story(const char *name) {
   const struct CMUnitTest restart = TEST(a_server_that_ends_and_comes_back);
+  const struct CMUnitTest restored = TEST(a_session_that_survives_the_server);
   const struct CMUnitTest cuts = TEST(what_is_reliable_arrives_once_and_in_order);
   const struct CMUnitTest datagrams = TEST(what_may_be_lost_goes_by_datagrams);
   const struct CMUnitTest crowd = TEST(all_members_of_a_large_room_are_known);
   if (strcmp(name, "schema") == 0) return schema();
   if (strcmp(name, "crowd") == 0) return run_one(&crowd);
   if (strcmp(name, "restart") == 0) return run_one(&restart);
+  if (strcmp(name, "restored") == 0) return run_one(&restored);
   if (strcmp(name, "datagrams") == 0) return run_one(&datagrams);
   return strcmp(name, "cuts") == 0 ? run_one(&cuts) : 2;
 }
