@@ -29,6 +29,9 @@ Net *net_new_simulated(const NetLimits *limits, const NetEvents *events, void *d
 /// many clients exist.
 SimId net_sim_connect(Net *net, Framing framing, const char *address);
 
+/// Sets the clock of a new Net, for a server that starts later than another one.
+void net_sim_set_clock(Net *net, uint64_t now_ms);
+
 bool net_sim_is_client(const Net *net, SimId id);
 
 /// Sends bytes from the client. Ignored after the client has shut down or reset the

@@ -38,7 +38,16 @@ static SimServer *read_server(lua_State *L) {
   return server;
 }
 
-static Net *read_net(lua_State *L) { return world_of(L)->ops->net(read_server(L)); }
+static Net *read_net(lua_State *L) {
+  Net *net = world_of(L)->ops->net(read_server(L));
+  if (net == NULL) luaL_error(L, "the simulated server does not run");
+  return net;
+}
+
+static Script *read_script(lua_State *L) {
+  read_net(L);
+  return world_of(L)->ops->script(read_server(L));
+}
 
 static SimId read_client(lua_State *L, const Net *net, int at) {
   SimId id = read_id(L, at);
@@ -120,6 +129,34 @@ static int sim_stop(lua_State *L) {
   return 0;
 }
 
+// end(id, is_crash): ends the server, for restart
+static int sim_end(lua_State *L) {
+  SimServer *server = read_server(L);
+  world_of(L)->ops->end(server, lua_toboolean(L, 2));
+  return 0;
+}
+
+// restart(id, files, ms): starts a server that has ended, at a time. Returns true; or nil
+// and an error text: then it has ended again.
+static int sim_restart(lua_State *L) {
+  SimServer *server = read_server(L);
+  const SimOps *ops = world_of(L)->ops;
+  lua_Number ms = luaL_checknumber(L, 3);
+  size_t count;
+  const SimFile *files = tool_sim_files(L, 2, &count);
+  ops->restart(server, files, count, (uint64_t)ms + SIM_START_MS);
+  const char *problem = ops->problem(server);
+  if (problem == NULL) {
+    ops->start(server);
+    lua_pushboolean(L, 1);
+    return 1;
+  }
+  ops->end(server, true);
+  lua_pushnil(L);
+  lua_pushstring(L, problem);
+  return 2;
+}
+
 // reload(id, files): returns the report, or nil and the errors
 static int sim_reload(lua_State *L) {
   SimServer *server = read_server(L);
@@ -141,7 +178,7 @@ static int sim_log(lua_State *L) {
 }
 
 static int sim_stats(lua_State *L) {
-  core_push_stats(L, world_of(L)->ops->script(read_server(L)));
+  core_push_stats(L, read_script(L));
   return 1;
 }
 
@@ -220,7 +257,7 @@ static int sim_due(lua_State *L) {
 static int sim_iterate(lua_State *L) {
   SimServer *server = read_server(L);
   const SimOps *ops = world_of(L)->ops;
-  Net *net = ops->net(server);
+  Net *net = read_net(L);
   lua_Number ms = luaL_checknumber(L, 2);
   luaL_argcheck(L, ms >= 0 && ms < 1e15 && ms == (lua_Number)(uint64_t)ms, 2,
                 "not a whole number of milliseconds");
@@ -279,7 +316,7 @@ static int sim_inspect(lua_State *L) {
   SimServer *server = read_server(L);
   const SimOps *ops = world_of(L)->ops;
   luaL_checkstring(L, 2);
-  Host *host = ops->script(server);
+  Host *host = read_script(L);
   lua_State *G = host->L;
   if (G == NULL || host->inspect == 0) return luaL_error(L, "the server has no game");
   host->event = (Event){0};
@@ -302,7 +339,7 @@ static int sim_inspect(lua_State *L) {
 // --- The store ---
 
 static Host *read_store(lua_State *L) {
-  Host *host = world_of(L)->ops->script(read_server(L));
+  Host *host = read_script(L);
   if (host->store == NULL) luaL_error(L, "the game has no store");
   return host;
 }
@@ -377,6 +414,8 @@ void tool_sim_push(lua_State *L, const SimOps *ops) {
                                        {"check", sim_check},
                                        {"close", sim_close},
                                        {"stop", sim_stop},
+                                       {"end", sim_end},
+                                       {"restart", sim_restart},
                                        {"reload", sim_reload},
                                        {"log", sim_log},
                                        {"stats", sim_stats},

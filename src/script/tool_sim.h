@@ -55,6 +55,13 @@ typedef struct SimOps {
   Script *(*script)(const SimServer *server);
   /// Stops the server as SIGTERM does.
   void (*stop)(SimServer *server);
+  /// Ends the server. Only `restart`, `log` and `close` may follow. The store keeps what
+  /// it has committed; without a crash, everything.
+  void (*end)(SimServer *server, bool is_crash);
+  /// Makes a server that has ended load its game again, at the time by net_now_ms, with
+  /// `files` instead of all earlier files. `start` follows, or `problem` returns a text.
+  void (*restart)(SimServer *server, const SimFile *files, size_t count,
+                  uint64_t now_ms);
   /// Reloads now, with `files` instead of all earlier files. Appends the report to
   /// `report`. Returns whether the reload succeeded.
   bool (*reload)(SimServer *server, const SimFile *files, size_t count, Buf *report);

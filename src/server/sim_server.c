@@ -12,6 +12,7 @@
 #include "net/sim.h"
 #include "server/engine.h"
 #include "server/game_path.h"
+#include "store/backend.h"
 #include "wire/ignore.h"
 
 typedef struct OwnFile {
@@ -22,8 +23,10 @@ typedef struct OwnFile {
 struct SimServer {
   Engine engine;  // engine; without a net: not created
   char *game, *lua_path;
-  char *problem;  // reason why the start failed; NULL: none
-  uint64_t seed;
+  char *problem;     // reason why the start failed; NULL: none
+  uint64_t seed;     // of the next start
+  Config config;     // settings before those of the game
+  Backend *backend;  // documents, while the server has no engine; NULL: none
   bool hides_files, is_shuffled, is_echoed;
   LogState log;  // the server's log state while it is not running; otherwise the state
                  // from before
@@ -222,7 +225,8 @@ static bool check_game(SimServer *server) {
   return false;
 }
 
-static void load(SimServer *server, const Config *config) {
+// Loads the game, at a time by net_now_ms.
+static void load(SimServer *server, uint64_t now_ms) {
   static const EngineEvents EVENTS = {.reloaded = on_reloaded};
   EngineOptions options = {
       .script = {.game = server->game,
@@ -230,14 +234,18 @@ static void load(SimServer *server, const Config *config) {
                  .read = read_text,
                  .env = server->env == NULL ? NULL : read_env,
                  .data = server,
-                 .is_shuffled = server->is_shuffled},
-      .config = config,
+                 .is_shuffled = server->is_shuffled,
+                 .backend = server->backend},
+      .config = &server->config,
       .seed = &server->seed,
       .events = &EVENTS,
       .data = server,
   };
   swap_log(server);
+  server->backend = NULL;
   engine_init(&server->engine, &options);
+  net_sim_set_clock(server->engine.net, now_ms);
+  server->seed++;  // another process has other random numbers
   const char *problem = engine_load(&server->engine);
   if (problem != NULL) server->problem = mem_strdup(problem);
   swap_log(server);
@@ -258,20 +266,42 @@ static SimServer *open_server(const SimOptions *options) {
   server->log = (LogState){.sink = on_line, .sink_data = server};
   set_files(server, options->files, options->file_count);
   if (options->env != NULL) set_env(server, options->env);
-  Config config;
-  config_init(&config);
-  if (check_game(server) && read_config(server, &config, options->config))
-    load(server, &config);
-  config_deinit(&config);
+  config_init(&server->config);
+  if (check_game(server) && read_config(server, &server->config, options->config))
+    load(server, SIM_START_MS);
   return server;
 }
 
 static const char *problem_of(const SimServer *server) { return server->problem; }
 
+static void ignore_line(void *data, LogLevel level, const char *text, size_t size) {
+  (void)data, (void)level, (void)text, (void)size;
+}
+
+// Frees the engine. A process that has ended logs nothing about that.
+static void end(SimServer *server, bool is_crash) {
+  if (server->engine.net == NULL) return;
+  swap_log(server);
+  server->backend = script_take_store(server->engine.script, is_crash);
+  swap_log(server);
+  LogState others = log_swap((LogState){.sink = ignore_line});
+  engine_deinit(&server->engine);
+  log_swap(others);
+  server->engine = (Engine){0};
+}
+
+static void restart(SimServer *server, const SimFile *files, size_t count,
+                    uint64_t now_ms) {
+  set_files(server, files, count);
+  mem_free(server->problem);
+  server->problem = NULL;
+  if (check_game(server)) load(server, now_ms);
+}
+
 static void close_server(SimServer *server) {
-  swap_log(server);
-  if (server->engine.net != NULL) engine_deinit(&server->engine);
-  swap_log(server);
+  end(server, true);
+  if (server->backend != NULL) backend_memory.close(server->backend);
+  config_deinit(&server->config);
   forget_lines(server, server->line_count);
   mem_free(server->lines);
   forget_files(server);
@@ -304,6 +334,8 @@ const SimOps *sim_server_ops(void) {
       .net = net_of,
       .script = script_of,
       .stop = stop,
+      .end = end,
+      .restart = restart,
       .reload = reload,
       .log = take_log,
   };

@@ -233,6 +233,15 @@ function Server:try_reload(source) end
 --- Stops the server as SIGTERM does: with `on_stop`, and CLOSING to all clients.
 function Server:stop() end
 
+--- Ends the server as `kill -9` does: what was not saved is lost, and the connections are reset. `restart` starts it again.
+function Server:crash() end
+
+--- Starts the server again after `crash` or `stop`. A server that runs is stopped in order first. The store remains, and time
+--- goes on. The clients that the end has disconnected connect again before this returns, and get the event "restored" or
+--- "lost". The spec fails when the game does not load.
+---@param source? string|table<string, string> Text of game.lua, or texts by file name. Default: from the disk.
+function Server:restart(source) end
+
 --- Closes the server without `on_stop`. The end of a test also closes its server.
 function Server:close() end
 

@@ -148,7 +148,7 @@ function BinaryClient:reconnect()
     self._core:ended(CODES.ConnectionReset, "the client connects again", self._clock.now / 1000)
     drain(self)
   end
-  self.reason, self._resumed = nil, false
+  self.reason, self._resumed, self._is_done = nil, false, false
   self:_attach(self.server:_new_end(self._options), self._network)
   table.insert(self.server._links, self._link)
   local ok, message, code, retry = self:_open()
@@ -272,6 +272,7 @@ end
 
 --- Sends BYE and waits until the server has received it.
 function BinaryClient:close()
+  self._is_done = true
   if self._ended.is_filled then return end
   if self.connected then
     self.connected = false

@@ -396,6 +396,7 @@ end
 
 --- Kills the client's program: the system closes the connection, without a BYE.
 function Client:kill()
+  self._is_done = true -- does not come back by itself
   self._link:kill()
   self:_lose("ConnectionClosed", "the spec killed the client")
 end

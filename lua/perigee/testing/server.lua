@@ -14,6 +14,7 @@ local schemas = require "perigee.client.schema"
 local server_end = require "perigee.testing.server_end"
 local server_log = require "perigee.testing.server_log"
 local server_reload = require "perigee.testing.server_reload"
+local server_restart = require "perigee.testing.server_restart"
 local sim = require "perigee.sim"
 local store = require "perigee.testing.store"
 local strict = require "perigee.testing.strict"
@@ -46,6 +47,7 @@ local Server = {}
 Server.__index = Server
 server_log(Server)
 server_reload(Server)
+server_restart(Server)
 web(Server)
 store(Server)
 
@@ -96,7 +98,7 @@ local function new_clock(self)
   local id, due = self._id, sim.due
   local function next_due()
     self:_check_open()
-    return due(id)
+    return not self._is_down and due(id) or nil
   end
   return clocks.new(function(now) self:_turn(now) end, next_due,
     self._fuzz and self:_new_random() or nil)
@@ -124,6 +126,9 @@ function servers.open(options, defaults)
     _clients = {},
     _links = {},
     _written = {}, -- connections with input since the last iteration
+    _life = 1, -- number of the process
+    _is_down = false, -- whether the process has ended
+    _lost = {}, -- clients that the server's end has disconnected
     _streams = 0, -- number of generators that _new_random has returned
     _echo = defaults.echo,
     _asked = {}, -- patterns of errors that the spec expects
@@ -183,6 +188,13 @@ function Server:_check_open()
 end
 
 
+--- Like _check_open, for calls that need a server that runs.
+function Server:_check_running()
+  self:_check_open()
+  if self._is_down then failure.misuse "the server is down; server:restart() starts it again" end
+end
+
+
 --- Closes the server at once, without calling on_stop. The end of a test also closes its server.
 function Server:close()
   if self._is_closed then return end
@@ -206,7 +218,8 @@ end
 
 --- Stops the server as SIGTERM would: calls on_stop, notifies all clients, and delivers all sent bytes.
 function Server:stop()
-  self:_check_open()
+  self:_check_running()
+  self:_note_lost()
   sim.stop(self._id)
   self:_pass(STOP_SECONDS)
 end
@@ -242,12 +255,18 @@ local function mix_order(self)
 end
 
 
-function Server:_turn(now)
+-- Makes the server do its due work.
+local function iterate(self, now)
   if self._fuzz then mix_order(self) end
   local ok, problem = pcall(sim.iterate, self._id, now)
   self:_take_logs()
   if not ok then failure.raise("%s", problem) end
   self:_answer_requests()
+end
+
+
+function Server:_turn(now)
+  if not self._is_down then iterate(self, now) end
   local links, gone = self._links, 0
   for i = 1, #links do
     links[i]:pull()
@@ -277,7 +296,7 @@ end
 ---@param options? string|table
 ---@return perigee.testing.Client?, string? message, string? code, integer? retry
 function Server:try_client(options)
-  self:_check_open()
+  self:_check_running()
   options = client_options.complete(self, options)
   local kind = options.text and text_client or binary_client
   return kind.connect(self, options, self:_new_end(options))
@@ -287,7 +306,7 @@ end
 --- Creates the server's side of a new connection of a client with these options.
 function Server:_new_end(options)
   local framing = options.text and "lines" or "packets"
-  local conn = sim.connect(self._id, framing, options.address or "127.0.0.1")
+  local conn = self._is_down and 0 or sim.connect(self._id, framing, options.address or "127.0.0.1")
   return server_end.new(self, conn, options.name or "guest")
 end
 
@@ -386,7 +405,7 @@ end
 ---@param name string
 ---@return table?
 function Server:room(name)
-  self:_check_open()
+  self:_check_running()
   failure.check("a room's name", name, "string")
   return (sim.inspect(self._id, "room", name))
 end
@@ -395,7 +414,7 @@ end
 --- Returns copies of all rooms, by name.
 ---@return table<string, table>
 function Server:rooms()
-  self:_check_open()
+  self:_check_running()
   return (sim.inspect(self._id, "rooms"))
 end
 
@@ -403,7 +422,7 @@ end
 --- Returns a copy of perigee.state.
 ---@return table
 function Server:state()
-  self:_check_open()
+  self:_check_running()
   return (sim.inspect(self._id, "state"))
 end
 
@@ -412,7 +431,7 @@ end
 --- `systems` in their order.
 ---@return table
 function Server:world()
-  self:_check_open()
+  self:_check_running()
   return (sim.inspect(self._id, "world"))
 end
 
@@ -422,7 +441,7 @@ end
 ---@param client perigee.testing.Client
 ---@return table?
 function Server:peer(client)
-  self:_check_open()
+  self:_check_running()
   failure.check("a client", client, "table")
   return (sim.inspect(self._id, "peer", client.id))
 end
@@ -454,7 +473,7 @@ end
 --- Returns the relay's figures.
 ---@return table
 function Server:stats()
-  self:_check_open()
+  self:_check_running()
   return sim.stats(self._id)
 end
 

@@ -9,7 +9,7 @@ local FAILURE = { times = "number", only = "string" }
 
 -- Returns number and schema of a collection.
 local function find(self, name)
-  self:_check_open()
+  self:_check_running()
   failure.check("the name of a collection", name, "string")
   local index, schema = sim.inspect(self._id, "collection", name)
   if not index then failure.raise("the game has no collection %s", name) end
@@ -43,7 +43,7 @@ return function(Server)
   ---@param text? string
   ---@param options? table
   function Server:store_fails(text, options)
-    self:_check_open()
+    self:_check_running()
     failure.check_options("store_fails", options or {}, FAILURE)
     sim.store_fails(self._id, text, options and options.only, options and options.times)
   end

@@ -19,8 +19,9 @@ end
 
 
 local function deliver(reply)
-  if reply.server._is_closed then return end
-  sim.inspect(reply.server._id, "http_answer", reply.token, reply.answer, reply.problem, reply.code)
+  local server = reply.server
+  if server._is_closed or server._is_down or server._life ~= reply.life then return end
+  sim.inspect(server._id, "http_answer", reply.token, reply.answer, reply.problem, reply.code)
 end
 
 
@@ -29,7 +30,7 @@ local function answer_request(self, request)
   request.token = nil
   local given, problem, code = self._web(request)
   local answer, delay = complete(given)
-  local reply = { server = self, token = token, answer = answer }
+  local reply = { server = self, life = self._life, token = token, answer = answer }
   if not answer then reply.problem, reply.code = problem or "cannot connect", code or "Unavailable" end
   if delay <= 0 then return deliver(reply) end
   self._clock:at(self._clock.now + math.ceil(delay * 1000), deliver, reply)
@@ -40,7 +41,7 @@ return function(Server)
   --- Sets the function that answers the game's HTTP requests, which then do not use the network.
   ---@param answer fun(request: table): table?, string?, string?
   function Server:http(answer)
-    self:_check_open()
+    self:_check_running()
     failure.check("what answers HTTP requests", answer, "function")
     self._web = answer
     sim.inspect(self._id, "http_serve")

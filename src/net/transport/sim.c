@@ -348,6 +348,8 @@ SimId net_sim_connect(Net *net, Framing framing, const char *address) {
   return pipe->id;
 }
 
+void net_sim_set_clock(Net *net, uint64_t now_ms) { net->sim->now_ms = now_ms; }
+
 bool net_sim_is_client(const Net *net, SimId id) { return pipe_find(net, id) != NULL; }
 
 void net_sim_write(Net *net, SimId id, const void *bytes, size_t size) {
