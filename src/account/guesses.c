@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/least.h"
 #include "base/mem.h"
 
 enum { BUCKETS = 4096, BUCKET_ENTRIES = 8, KEY_MAX = 256 };
@@ -42,51 +43,59 @@ static uint64_t *oldest(Entry *entry) {
   return time;
 }
 
-// Returns the entry of a name or address. If it has none yet, its entry replaces the one
-// of the bucket whose last failure is the oldest.
-static Entry *entry_of(Guesses *guesses, char kind, Text text) {
+// Returns the bucket of a name or address, and the hash of its entry.
+static Entry *bucket_of(Guesses *guesses, char kind, Text text, uint64_t *hash) {
   char key[KEY_MAX + 1];
   size_t size = text.size < KEY_MAX ? text.size : KEY_MAX;
   key[0] = kind;
   if (size > 0) memcpy(key + 1, text.bytes, size);
-  uint64_t hash = hash_bytes(guesses->key, key, size + 1);
-  if (hash == 0) hash = 1;
-  Entry *bucket = guesses->entries[hash % BUCKETS], *entry = &bucket[0];
-  for (int i = 0; i < BUCKET_ENTRIES; i++) {
-    if (bucket[i].hash == hash) return &bucket[i];
-    if (newest(&bucket[i]) < newest(entry)) entry = &bucket[i];
-  }
-  *entry = (Entry){.hash = hash};
-  return entry;
+  *hash = hash_bytes(guesses->key, key, size + 1);
+  if (*hash == 0) *hash = 1;
+  return guesses->entries[*hash % BUCKETS];
 }
 
-static uint32_t wait_s(Entry *entry, uint64_t now_ms) {
-  uint64_t time = *oldest(entry), end = time + GUESSES_WINDOW_MS;
-  if (time == 0 || end <= now_ms + 1) return 0;
-  return (uint32_t)((end - now_ms - 1 + 999) / 1000);
-}
-
-uint32_t guesses_begin(Guesses *guesses, Text name, Text address, uint64_t now_ms) {
-  Entry *here = entry_of(guesses, 'a', address);
-  uint32_t wait = wait_s(here, now_ms);
-  if (wait == 0 && name.size > 0) {
-    Entry *named = entry_of(guesses, 'n', name);
-    wait = wait_s(named, now_ms);
-    if (wait == 0) *oldest(named) = now_ms + 1;
-  }
-  if (wait == 0) *oldest(entry_of(guesses, 'a', address)) = now_ms + 1;
-  return wait;
-}
-
-static void forgive(Entry *entry, uint64_t begun_ms) {
+// Returns the number of failures that may follow; if that is 0, raises `*wait_s` to the
+// seconds until the first one may.
+static uint32_t left_of(Guesses *guesses, char kind, Text text, uint64_t now_ms,
+                        uint32_t *wait_s) {
+  uint64_t hash, end = UINT64_MAX;
+  uint32_t left = GUESSES_MAX;
+  const Entry *entry = bucket_of(guesses, kind, text, &hash),
+              *behind = entry + BUCKET_ENTRIES;
+  while (entry < behind && entry->hash != hash) entry++;
+  if (entry == behind) return left;
   for (int i = 0; i < GUESSES_MAX; i++) {
-    if (entry->times[i] != begun_ms + 1) continue;
-    entry->times[i] = 0;
-    return;
+    uint64_t time = entry->times[i];
+    if (time == 0 || time + GUESSES_WINDOW_MS <= now_ms + 1) continue;
+    left--;
+    if (time + GUESSES_WINDOW_MS < end) end = time + GUESSES_WINDOW_MS;
   }
+  uint32_t wait = left > 0 ? 0 : (uint32_t)((end - now_ms - 1 + 999) / 1000);
+  if (wait > *wait_s) *wait_s = wait;
+  return left;
 }
 
-void guesses_forgive(Guesses *guesses, Text name, Text address, uint64_t begun_ms) {
-  forgive(entry_of(guesses, 'a', address), begun_ms);
-  if (name.size > 0) forgive(entry_of(guesses, 'n', name), begun_ms);
+uint32_t guesses_left(Guesses *guesses, Text name, Text address, uint64_t now_ms,
+                      uint32_t *wait_s) {
+  *wait_s = 0;
+  uint32_t left = left_of(guesses, 'a', address, now_ms, wait_s);
+  if (name.size == 0) return left;
+  return (uint32_t)least(left, left_of(guesses, 'n', name, now_ms, wait_s));
+}
+
+// If a name or address has no entry yet, its entry replaces the one of the bucket whose
+// last failure is the oldest.
+static void fail(Guesses *guesses, char kind, Text text, uint64_t now_ms) {
+  uint64_t hash;
+  Entry *bucket = bucket_of(guesses, kind, text, &hash), *entry = bucket;
+  for (int i = 0; i < BUCKET_ENTRIES && entry->hash != hash; i++)
+    if (bucket[i].hash == hash || newest(&bucket[i]) < newest(entry))
+      entry = &bucket[i];
+  if (entry->hash != hash) *entry = (Entry){.hash = hash};
+  *oldest(entry) = now_ms + 1;
+}
+
+void guesses_fail(Guesses *guesses, Text name, Text address, uint64_t now_ms) {
+  fail(guesses, 'a', address, now_ms);
+  if (name.size > 0) fail(guesses, 'n', name, now_ms);
 }

@@ -17,10 +17,10 @@ typedef struct Guesses Guesses;
 Guesses *guesses_new(void);
 void guesses_free(Guesses *guesses);
 
-/// Begins a try. It counts as a failure until guesses_forgive, so that tries at the same
-/// time count as well. Returns 0; or, if it may not be made, the seconds to wait.
-/// `name` may be empty.
-uint32_t guesses_begin(Guesses *guesses, Text name, Text address, uint64_t now_ms);
+/// Returns the number of failures that may still follow; if that is 0, `*wait_s` gets the
+/// seconds to wait. `name` may be empty.
+uint32_t guesses_left(Guesses *guesses, Text name, Text address, uint64_t now_ms,
+                      uint32_t *wait_s);
 
-/// Removes the failure that guesses_begin has counted at `begun_ms`.
-void guesses_forgive(Guesses *guesses, Text name, Text address, uint64_t begun_ms);
+/// Counts a failure.
+void guesses_fail(Guesses *guesses, Text name, Text address, uint64_t now_ms);

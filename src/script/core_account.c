@@ -58,34 +58,36 @@ static int core_password_check(lua_State *L) {
 
 // --- Guesses ---
 
-// guess(name, address): begins a try. Returns its time for guess_forgive; or nil and the
-// seconds to wait.
-static int core_guess(lua_State *L) {
-  Host *host = core_host(L);
+static Guesses *guesses_of(Host *host) {
   if (!host->accounts.guesses) host->accounts.guesses = guesses_new();
-  char network[ADDRESS_SIZE];
-  address_network(luaL_checkstring(L, 2), network);
-  uint64_t now_ms = net_now_ms(host->net);
-  uint32_t wait = guesses_begin(host->accounts.guesses, core_text(L, 1),
-                                text_from(network), now_ms);
-  if (wait == 0) {
-    lua_pushnumber(L, (lua_Number)now_ms);
-    return 1;
-  }
-  lua_pushnil(L);
-  lua_pushinteger(L, wait);
+  return host->accounts.guesses;
+}
+
+// guesses_left(name, network): returns the number of failures that may still follow, and,
+// if that is 0, the seconds to wait
+static int core_guesses_left(lua_State *L) {
+  Host *host = core_host(L);
+  uint32_t wait_s = 0;
+  lua_pushnumber(L, guesses_left(guesses_of(host), core_text(L, 1), core_text(L, 2),
+                                 net_now_ms(host->net), &wait_s));
+  lua_pushnumber(L, wait_s);
   return 2;
 }
 
-// guess_forgive(name, address, time): a try was no failure
-static int core_guess_forgive(lua_State *L) {
+// guess_failed(name, network): counts a failure
+static int core_guess_failed(lua_State *L) {
   Host *host = core_host(L);
-  char network[ADDRESS_SIZE];
-  address_network(luaL_checkstring(L, 2), network);
-  if (host->accounts.guesses)
-    guesses_forgive(host->accounts.guesses, core_text(L, 1), text_from(network),
-                    (uint64_t)luaL_checknumber(L, 3));
+  guesses_fail(guesses_of(host), core_text(L, 1), core_text(L, 2),
+               net_now_ms(host->net));
   return 0;
+}
+
+// network_of(address): returns the network of a subscriber, which has the address
+static int core_network_of(lua_State *L) {
+  char network[ADDRESS_SIZE];
+  address_network(luaL_checkstring(L, 1), network);
+  lua_pushstring(L, network);
+  return 1;
 }
 
 // --- Tokens ---
@@ -208,8 +210,9 @@ static int core_renew(lua_State *L) {
 
 const luaL_Reg core_account_functions[] = {{"password_hash", core_password_hash},
                                            {"password_check", core_password_check},
-                                           {"guess", core_guess},
-                                           {"guess_forgive", core_guess_forgive},
+                                           {"guesses_left", core_guesses_left},
+                                           {"guess_failed", core_guess_failed},
+                                           {"network_of", core_network_of},
                                            {"account_key", core_account_key},
                                            {"account_token", core_account_token},
                                            {"account_claims", core_account_claims},

@@ -223,6 +223,19 @@ describe("attacks on accounts", function()
     assert.is_true(tonumber(seconds) > 50 and tonumber(seconds) <= 60)
   end)
 
+  it("fail by guessing a name many times at the same moment", function()
+    sign { UP, name = "popular", password = GOOD }
+    local clients, refs, counts = {}, {}, { Unauthorized = 0, RateLimited = 0 }
+    for i = 1, 20 do
+      refs[i], clients[i] = try { IN, name = "popular", password = "wrong " .. i }
+    end
+    for i = 1, 20 do
+      local code = clients[i]:expect(function(event) return event.ref == refs[i] end).code
+      counts[code] = counts[code] + 1
+    end
+    assert.same({ Unauthorized = 5, RateLimited = 15 }, counts)
+  end)
+
   it("fail by guessing from one address, and a connection ends after five tries", function()
     local client = raw()
     for i = 1, 4 do

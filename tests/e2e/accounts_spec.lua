@@ -105,6 +105,16 @@ describe("accounts", function()
     assert.equal("Ada.L", enter(again.token):question(0, "who").account.name)
   end)
 
+  it("lets many players of one address sign in at the same time", function()
+    local clients, refs = {}, {}
+    for i = 1, 24 do
+      clients[i] = perigee:raw { from = "127.0.3.1" }
+      refs[i] = ask(clients[i], i % 2 == 0 and { ["do"] = "sign_in", device = device(100 + i) }
+        or { ["do"] = "sign_up", name = "crowd" .. i, password = "difference" })
+    end
+    for i = 1, 24 do clients[i]:expect_answer("SIGNED_IN", refs[i]) end
+  end)
+
   it("asks on_authenticate for everything else", function()
     local own = sign { ["do"] = "sign_in", credentials = { ticket = "good" } }
     assert.equal(own.account.id, sign({ ["do"] = "sign_in", credentials = { ticket = "good" } }).account.id)

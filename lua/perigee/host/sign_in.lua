@@ -4,6 +4,7 @@
 local account_store = require "perigee.host.account_store"
 local accounts = require "perigee.host.accounts"
 local core = require "perigee.core"
+local guesses = require "perigee.host.guesses"
 local live = require "perigee.host.live"
 local messages = require "perigee.host.messages"
 local passwords = require "perigee.host.passwords"
@@ -272,8 +273,6 @@ end
 
 -- Answers ------------------------------------------------------------------------------------
 
-local IS_FAILURE = { Unauthorized = true, Rejected = true }
-
 -- The reasons that the store gives are codes of scripts, and not of the protocol.
 local function answer(text, code)
   return false, text or "", CODES[code] or CODES.Unavailable
@@ -308,19 +307,13 @@ local function prove(peer, request)
   return id, document
 end
 
--- Does the same within the limit of guesses.
+-- Does the same within the limit of guesses. Nobody guesses a device or the signature of a JWT.
 local function prove_once(peer, request)
   local name = type(request.name) == "string" and request.name:lower() or ""
-  local address = core.peer_address(peer)
-  local begun, wait = core.guess(name, address)
-  if not begun then
-    return refuse(("too many tries; try again in %d s"):format(wait), "RateLimited")
-  end
-  local id, document, code = prove(peer, request)
-  if not IS_FAILURE[code] then
-    core.guess_forgive(name, address, begun)
-  end
-  return id, document, code
+  local can_be_guessed = request.name ~= nil or request.device == nil and request.jwt == nil
+  return guesses.judge(name, core.peer_address(peer), can_be_guessed, function()
+    return prove(peer, request)
+  end)
 end
 
 local function problem_of(peer, request)
