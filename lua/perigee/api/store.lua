@@ -238,21 +238,34 @@ local function results_of(ok, ...)
 end
 
 
+-- Changes a document within the running transaction. Returns its new value; or nil, message and code.
+local function change(self, id, fn)
+  local value, problem, code = self:get(id)
+  if code then
+    return nil, problem, code
+  end
+  value = transactions.without_waits(fn, value)
+  if value == nil then
+    fault.raise "the function of update returns the new value; it has returned nil"
+  end
+  local done
+  done, problem, code = self:put(id, value)
+  if not done then
+    return nil, problem, code
+  end
+  return value
+end
+
+
 function methods:update(id, fn)
   store.check_key(id)
   fault.check("what update calls", fn, "function")
+  if live.transaction then
+    return change(self, id, fn)
+  end
   return results_of(transactions.run("update", function(run)
-    local value, problem, code = self:get(id)
-    if not code then
-      run.is_closed = true
-      value = fn(value)
-      if value == nil then
-        fault.raise "the function of update returns the new value; it has returned nil"
-      end
-      run.problem, run.code = select(2, self:put(id, value))
-    else
-      run.problem, run.code = problem, code
-    end
+    local value
+    value, run.problem, run.code = change(self, id, fn)
     return value
   end))
 end

@@ -22,7 +22,7 @@ local CHECK, CHECK_FOUND = core.store_steps.check, core.store_steps.check_found
 ---@field writes table<integer, table<string, table>> newest write of each document
 ---@field steps table[] these writes, in the order of their first occurrence
 ---@field scores table[] scores for leaderboards: function of the core, and its arguments
----@field is_closed boolean? whether no further call of the store may follow
+---@field is_closed boolean? whether the function of update runs, which cannot wait
 ---@field stash integer? commands that are set aside
 ---@field problem string? why a document could not be read
 ---@field code string?
@@ -112,7 +112,7 @@ function transactions.get(index, id)
   if known then
     return known.json, known.version, known.schema
   elseif run.is_closed then
-    fault.raise("the function of %s cannot wait", run.what)
+    fault.raise "the function of update cannot wait"
   end
   local json, version, schema = core.store_cached(index, id) -- the check notices what is out of date
   if not json then
@@ -145,7 +145,7 @@ end
 function transactions.find(query)
   local run = live.transaction
   if run.is_closed then
-    fault.raise("the function of %s cannot wait", run.what)
+    fault.raise "the function of update cannot wait"
   end
   core.store_begin_unit()
   add_writes(run)
@@ -190,10 +190,41 @@ function transactions.score(score)
   scores[#scores + 1] = score
 end
 
+
+
+--- Calls a function that may not wait within the running transaction.
+---@param fn function
+---@param value any its argument
+---@return any result
+function transactions.without_waits(fn, value)
+  local run = live.transaction
+  if run.is_closed then
+    fault.raise "the function of update cannot wait"
+  end
+  run.is_closed = true
+  local ok, result = pcall(fn, value)
+  run.is_closed = nil
+  if not ok then
+    error(result, 0)
+  end
+  return result
+end
+
 -- The end of a run -----------------------------------------------------------------------------
 
 local function is_write_needed(run)
   return #run.steps + #run.scores > 0 or #run.checks > 1
+end
+
+-- Adds the steps that repeat the reads of a run.
+local function add_checks(run)
+  for _, check in ipairs(run.checks) do
+    if check.query then
+      core.store_unit_step(CHECK_FOUND, 0, "", check.query, 0, check.version)
+    else
+      core.store_unit_step(CHECK, check.index, check.id, nil, 0, check.version)
+    end
+  end
 end
 
 -- Writes the unit of a run. Returns the unit's version; or nil, message and code.
@@ -204,13 +235,7 @@ local function commit(run)
     return 0
   end
   core.store_begin_unit()
-  for _, check in ipairs(run.checks) do
-    if check.query then
-      core.store_unit_step(CHECK_FOUND, 0, "", check.query, 0, check.version)
-    else
-      core.store_unit_step(CHECK, check.index, check.id, nil, 0, check.version)
-    end
-  end
+  add_checks(run)
   add_writes(run)
   for _, score in ipairs(run.scores) do
     score.add(score.index, score.id, score.period, score.score, score.json, true)
@@ -225,6 +250,17 @@ local function commit(run)
   end
   drop(run)
   return nil, version, code
+end
+
+-- Returns whether the function of a run may have failed because other writes came between its reads.
+local function is_outdated(run)
+  if #run.checks < 2 then
+    return false
+  end
+  core.store_begin_unit()
+  add_checks(run)
+  local _, _, code = stores.wait({}, core.store_end_unit)
+  return code == "Conflict"
 end
 
 local function pack(...)
@@ -246,12 +282,14 @@ function transactions.run(what, fn)
   for _ = 1, RUNS_MAX do
     local run = begin(what)
     local results = pack(pcall(fn, run))
+    local version, problem, code = nil, run.problem, run.code
     if not results[1] then
       drop(run)
-      error(results[2], 0)
-    end
-    local version, problem, code = nil, run.problem, run.code
-    if code then
+      if not is_outdated(run) then
+        error(results[2], 0)
+      end
+      code = "Conflict"
+    elseif code then
       drop(run)
     else
       version, problem, code = commit(run)

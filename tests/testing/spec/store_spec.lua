@@ -171,6 +171,32 @@ function M.spawn(peer)
   perigee.spawn(function() room:delete() end)
   return true
 end
+local function earn(value) value.coins = value.coins + 1 return value end
+function M.updates()
+  return (perigee.store.transaction(function()
+    return { players:update("a", earn).coins, players:update("b", earn).coins }
+  end))
+end
+function M.nested_updates()
+  return select(2, pcall(perigee.store.transaction, function()
+    players:update("a", earn)
+    players:update("b", function(value) players:update("a", earn) return value end)
+  end))
+end
+local function sum(peer, expected)
+  perigee.store.transaction(function()
+    local coins = players:get("a").coins
+    coins = coins + players:get("b").coins
+    if coins ~= expected then error("the sum is " .. coins) end
+    peer:send("sum", coins)
+  end)
+end
+function M.sum(peer) sum(peer, 10) end
+function M.failing_sum(peer) sum(peer, 11) end
+function M.swap()
+  players:put("a", { coins = 0 })
+  players:put("b", { coins = 10 })
+end
 return game
 ]]
 
@@ -231,6 +257,22 @@ describe("a transaction", function()
     end
     server:advance(1)
     assert.same({ coins = 20 }, ann:ask("get", "a"))
+  end)
+
+  it("updates several documents", function()
+    assert.same({ 11, 1 }, ann:ask "updates")
+    assert.same({ { coins = 11 }, { coins = 1 } }, { ann:ask("get", "a"), ann:ask("get", "b") })
+    assert.matches("the function of update cannot wait", ann:ask "nested_updates")
+    assert.same({ { coins = 11 }, { coins = 1 } }, { ann:ask("get", "a"), ann:ask("get", "b") })
+  end)
+
+  it("runs again when its function fails because other writes came between its reads", function()
+    ann:send "sum"
+    bob:send "swap"
+    ann:expect("sum", 10)
+    ann:send "failing_sum"
+    server:advance(1)
+    server:expect_error "the sum is 10"
   end)
 
   it("finds its own writes, and runs again when another write changes what it has found", function()
