@@ -9,6 +9,7 @@
 #include "app/store.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -278,6 +279,41 @@ static uint32_t board_of(Import *import, const char *name, bool is_low) {
   return index;
 }
 
+static bool is_number(Text value) {
+  return value.size > 0 &&
+         (*value.bytes == '-' || (*value.bytes >= '0' && *value.bytes <= '9'));
+}
+
+// Reads a whole number; without the key, `*number` stays as it is.
+static bool find_whole(Text object, const char *key, double min, double max,
+                       double *number) {
+  Text value = json_find(object, key);
+  if (value.size > 0 && !is_number(value)) return false;
+  if (value.size > 0) *number = strtod(value.bytes, NULL);
+  return *number >= min && *number <= max && *number == floor(*number);
+}
+
+static bool read_document(Text line, StoreStep *step) {
+  double schema = 1;
+  if (!find_whole(line, "schema", 1, INT32_MAX, &schema)) return false;
+  step->schema = (uint32_t)schema;
+  step->value = json_find(line, "value");
+  return step->value.size > 0 && step->value.size <= STORE_STEP_MAX;
+}
+
+static bool read_score(Text line, StoreStep *step) {
+  static const double MOST = 0x1p53;
+  double period = 0;
+  if (!find_whole(line, "period", -MOST, MOST, &period) ||
+      !is_number(json_find(line, "score")))
+    return false;
+  step->version = (int64_t)period;
+  step->score = find_number(line, "score");
+  step->value = json_find(line, "data");
+  return isfinite(step->score) && step->value.size <= BOARD_DATA_MAX &&
+         (step->value.size == 0 || *step->value.bytes == '{');
+}
+
 // Makes the step of a line; defines its collection if that does not exist. Returns false if
 // the line is not one of an export.
 static bool read_line(Import *import, Text line, StoreStep *step) {
@@ -285,25 +321,22 @@ static bool read_line(Import *import, Text line, StoreStep *step) {
   bool is_document = find_text(line, "collection", &import->name).size > 0;
   if (!is_document && find_text(line, "board", &import->name).size == 0) return false;
   *step = (StoreStep){.id = find_text(line, "id", &import->id)};
-  if (step->id.size == 0 || step->id.size > STORE_ID_MAX) return false;
   const char *name = (const char *)import->name.data;
+  if (step->id.size == 0 || step->id.size > STORE_ID_MAX ||
+      memchr(step->id.bytes, '\0', step->id.size) != NULL || !store_is_name(name))
+    return false;
   if (is_document) {
     Place *place = &import->place;
     step->type = STORE_PUT;
     step->collection = names_find(&place->collections, name);
     if (step->collection == place->collections.count)
       on_collection(place, &(StoreCollection){.name = name});
-    step->schema = (uint32_t)find_number(line, "schema");
-    step->value = json_find(line, "value");
-    return step->value.size > 0 && step->value.size <= STORE_VALUE_MAX;
+    return read_document(line, step);
   }
   Text order = json_find(line, "order");
   step->type = STORE_SCORE;
   step->collection = board_of(import, name, order.size > 1 && order.bytes[1] == 'l');
-  step->version = (int64_t)find_number(line, "period");
-  step->score = find_number(line, "score");
-  step->value = json_find(line, "data");
-  return step->value.size <= BOARD_DATA_MAX;
+  return read_score(line, step);
 }
 
 static bool write_unit(Import *import) {

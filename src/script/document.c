@@ -7,8 +7,12 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "wire/json.h"
 
-enum { DEPTH_MAX = 64, STACK_NEEDED = 8 };
+enum {
+  DEPTH_MAX = JSON_DEPTH_MAX - 1,  // because a line of an export contains the document
+  STACK_NEEDED = 8
+};
 
 typedef struct Writer {
   lua_State *L;

@@ -2,10 +2,12 @@
 // number of the submission. A block without a block before it begins at -infinity.
 #include "store/sqlite_board.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "store/query.h"
 
 enum {
   BLOCK_MAX = 1024,  // entries; a larger block is split
@@ -154,6 +156,7 @@ static StoreCode prepare(SqliteBoard *board, const char *name, StoreFault *fault
 
 SqliteBoard *sqlite_board_new(sqlite3 *db, const Board *rules, StoreFault *fault) {
   char sql[2 * SQL_SIZE];
+  assert(store_is_name(rules->name) && "the name stands in SQL text");
   if (sqlite3_exec(db, name_in(sql, CREATE, rules->name), NULL, NULL, NULL) !=
       SQLITE_OK) {
     fail(db, fault);

@@ -1,5 +1,6 @@
 --- `perigee store`: export, import, backup and check.
 local cjson = require "cjson"
+local Process = require "tests.e2e.process"
 local server = require "tests.e2e.server"
 local uv = require "luv"
 
@@ -75,11 +76,64 @@ describe("perigee store", function()
     assert.equal(1504, #lines_of(file .. "2"))
   end)
 
+  local function document(changes)
+    local line = { collection = "notes", id = "a", value = 1, schema = 1 }
+    for key, value in pairs(changes) do line[key] = value end
+    return cjson.encode(line)
+  end
+
+  local function score(changes)
+    local line = { board = "best", order = "high", period = 0, id = "a", score = 1 }
+    for key, value in pairs(changes) do line[key] = value end
+    return cjson.encode(line)
+  end
+
   it("names the line of an import that is wrong", function()
-    local other = server.folder { ["game.lua"] = GAME, ["bad.jsonl"] = "\n{\"id\":1}\n" }
-    local code, _, problem = run({ "store", "import", "bad.jsonl" }, other)
-    assert.equal(1, code)
-    assert.truthy(problem:find("bad.jsonl:2: not a line of `perigee store export`", 1, true), problem)
+    local other = server.folder { ["game.lua"] = GAME, ["data/none"] = "" }
+    for i, line in ipairs {
+      '{"id":1}', "[]", document { collection = "no name" }, document { collection = ("x"):rep(3000) },
+      document { id = "" }, document { id = "a\0" }, document { id = ("a"):rep(256) },
+      document { schema = 0 }, document { schema = -1 }, document { schema = 1e300 },
+      document { schema = 1.5 },
+      document { value = ("x"):rep(2 ^ 21) }, (document { value = "@" }:gsub('"@"', ("["):rep(10000))),
+      (document { value = "@" }:gsub('"@"', ("["):rep(10000) .. ("]"):rep(10000))),
+      score { board = ("x"):rep(3000) }, score { board = 'x"; DROP TABLE perigee_store; --' },
+      score { period = 1e300 }, score { period = 0.5 }, score { score = "1" },
+      (score { score = "@" }:gsub('"@"', "1e999")), score { data = "x" }, score { data = { 1 } },
+    } do
+      Process.write_file(other .. "/bad.jsonl", document {} .. "\n" .. line .. "\n")
+      local code, _, problem = run({ "store", "import", "bad.jsonl" }, other)
+      assert.equal(1, code)
+      local expected = "bad.jsonl:2: not a line of `perigee store export`"
+      assert.truthy(problem:find(expected, 1, true), i .. ": " .. problem)
+    end
+  end)
+
+  it("brings back the deepest documents, and the largest of durable rooms", function()
+    local game = [[
+      local perigee = require "perigee"
+      local notes = perigee.store "notes"
+      local game = { on_message = {}, rooms = { hall = { durable = true } } }
+      function game.on_message.fill()
+        local value = "x"
+        while pcall(notes.put, notes, "deep", { value }) do value = { value } end
+        local room = perigee.rooms.create "hall:1"
+        room.state = { ("x"):rep(2 ^ 20 - 100) }
+        return { room:save() }
+      end
+      return game
+    ]]
+    local from = server.start { game = game }
+    assert.same({ true }, from:client("ann"):question(0, "fill"))
+    from:stop()
+    assert.equal(0, (run({ "store", "export", "all.jsonl" }, from.folder)))
+    local lines = lines_of(from.folder .. "/all.jsonl")
+    assert.equal(0, (run({ "store", "import", "all.jsonl", "--store", "other.db" }, from.folder)))
+    assert.equal(0, (run({ "store", "export", "again.jsonl", "--store", "other.db" }, from.folder)))
+    local again = lines_of(from.folder .. "/again.jsonl")
+    for i, line in ipairs(lines) do lines[i] = line:gsub('"version":%d+}$', "") end
+    for i, line in ipairs(again) do again[i] = line:gsub('"version":%d+}$', "") end
+    assert.same(lines, again)
   end)
 
   it("backs a store up while a server uses it", function()
