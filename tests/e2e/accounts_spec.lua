@@ -28,6 +28,12 @@ local GAME = [[
   function M.coins(peer, n)
     return peer.account:update(function(data) data.coins = (data.coins or 0) + n return data end)
   end
+  function M.wrong_data(peer, key)
+    local values = { list = { [17] = 1 }, fn = print, large = ("x"):rep(2 ^ 20) }
+    local function update() return { values[key] } end
+    local ok, result, problem, code = pcall(peer.account.update, peer.account, update)
+    return { ok, ok and code or result, problem }
+  end
   function M.find(_, name)
     local a, why = perigee.accounts.find(name)
     return a and a.id or why or "none"
@@ -113,6 +119,15 @@ describe("accounts", function()
         or { ["do"] = "sign_up", name = "crowd" .. i, password = "difference" })
     end
     for i = 1, 24 do clients[i]:expect_answer("SIGNED_IN", refs[i]) end
+  end)
+
+  it("keeps data that JSON can express, at most 1 MiB", function()
+    local client = enter(sign({ ["do"] = "sign_in", device = device(3) }).token)
+    assert.matches("value.data%[1%] has keys that are no names", client:question(0, "wrong_data", "list")[2])
+    assert.matches("value.data%[1%] is a function", client:question(0, "wrong_data", "fn")[2])
+    assert.same({ true, "TooLarge", "an account has at most 1 MiB of JSON" },
+      client:question(0, "wrong_data", "large"))
+    assert.same({}, client:question(0, "who").account.data)
   end)
 
   it("asks on_authenticate for everything else", function()

@@ -3,6 +3,7 @@
 --- unique. `keys` has the seed of the key of tokens.
 
 local core = require "perigee.core"
+local fault = require "perigee.util.fault"
 local messages = require "perigee.host.messages"
 local stores = require "perigee.host.stores"
 
@@ -77,8 +78,10 @@ function account_store.write(steps)
     texts[i] = false
     if step.value ~= nil then
       texts[i], problem, is_large = core.store_json(step.value)
-      if not texts[i] then
-        return nil, problem, is_large and "TooLarge" or "Invalid"
+      if is_large then
+        return nil, "an account has at most 1 MiB of JSON", "TooLarge"
+      elseif not texts[i] then
+        fault.raise("%s", problem)
       end
     end
   end
