@@ -40,9 +40,11 @@ static StoreCode check_owner(sqlite3 *db, const char *path, BackendUse use,
   return STORE_OK;
 }
 
+// The name of the database that SQLite knows is without symbolic links, so a file has one
+// lock whatever path leads to it.
 static StoreCode lock_file(SqliteFile *file, const char *path, StoreFault *fault) {
   char lock[PATH_MAX];
-  snprintf(lock, sizeof lock, "%s-lock", path);
+  snprintf(lock, sizeof lock, "%s-lock", sqlite3_db_filename(file->db, "main"));
   file->lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (file->lock < 0)
     return store_fault(fault, STORE_UNAVAILABLE, "cannot create %s: %s", lock,

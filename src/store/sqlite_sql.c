@@ -24,7 +24,11 @@ static int authorize(void *data, int action, const char *a, const char *b,
     case SQLITE_RECURSIVE:
       return SQLITE_OK;
     case SQLITE_FUNCTION:
-      return sqlite3_stricmp(b, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
+      return sqlite3_stricmp(b, "load_extension") == 0 ||
+                     sqlite3_stricmp(b, "fts3_tokenizer") ==
+                         0  // gives and takes pointers
+                 ? SQLITE_DENY
+                 : SQLITE_OK;
     default:
       return SQLITE_DENY;
   }

@@ -67,7 +67,7 @@ local GAME = [[
   end
   function M.find(peer, p) return values(players:find(p.where, p.options)) end
   function M.count(peer, where) return values(players:count(where)) end
-  function M.sql(peer, p) return values(perigee.store.sql(p[1], p[2], p[3])) end
+  function M.sql(peer, p) return values(perigee.store.sql(unpack(p))) end
   function M.stats() return perigee.stats().store end
   function M.late() return pcall(perigee.store, "others") end
   return game
@@ -170,6 +170,18 @@ describe("perigee.store", function()
     assert.same({ { id = "sql", rating = 77 } }, ask("sql", { sql, 77, "sql" })[1])
     assert.equal("Invalid", ask("sql", { "SELECT nothing FROM players" })[3])
     assert.equal("Invalid", ask("sql", { "DELETE FROM players" })[3])
+  end)
+
+  it("refuses SQL that writes, reaches beyond the file, or is no UTF-8", function()
+    for _, sql in ipairs {
+      "INSERT INTO players SELECT * FROM players", "DELETE FROM players", "ATTACH '/tmp/x.db' AS x",
+      "PRAGMA journal_mode = DELETE", "SELECT load_extension('x')", "SELECT fts3_tokenizer('simple')",
+      "CREATE TABLE x (a)", "BEGIN", "VACUUM", "SELECT 1; SELECT 2", "", "SELECT CAST(x'ff' AS TEXT)",
+    } do
+      assert.equal("Invalid", ask("sql", { sql })[3], sql)
+    end
+    assert.equal("Timeout", ask("sql", { "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)"
+      .. " SELECT count(*) FROM c" })[3])
   end)
 
   it("answers commit when the disk has everything", function()

@@ -429,8 +429,8 @@ function store.api.sql(statement, ...)
   end
   local rows
   rows, problem = messages.decode_json(json)
-  if problem then
-    return nil, problem, "Unavailable"
+  if problem then -- a text of the statement, or of the file
+    return nil, problem, "Invalid"
   end
   return rows
 end

@@ -1,6 +1,7 @@
---- Limits the failed sign-ins of a name and of a network (src/account/guesses.h). A sign-in whose proof can be
---- guessed waits while so many others are being judged that together they could exceed the limit. Therefore many
---- players of one network can sign in at the same time, and nobody gets more guesses by trying many at a time.
+--- Limits the failed sign-ins of a name and of a network (src/account/guesses.h). A sign-in whose proof can
+--- be guessed waits while so many others are being judged that together they could exceed the limit.
+--- Therefore many players of one network can sign in at the same time, and nobody gets more guesses by
+--- trying many at a time.
 
 local core = require "perigee.core"
 local tasks = require "perigee.host.tasks"
@@ -66,7 +67,7 @@ end
 ---@param name string in lower case; "" if it has none
 ---@param address string
 ---@param can_be_guessed boolean
----@param judge fun(): string?, any, string? returns the id and the document of an account; or nil, a text and a code
+---@param judge fun(): string?, any, string? returns id and document of an account; or nil, a text and a code
 ---@return string? id
 ---@return any document
 ---@return string? code

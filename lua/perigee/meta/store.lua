@@ -74,7 +74,7 @@ function Collection:delete(id, options) end
 
 --- Reads a document, calls `fn` with its value (nil if there is none), and writes what `fn` returns. If another write
 --- comes first, `fn` runs again, at most 10 times. `fn` cannot wait. Its commands take effect when the document is on disk;
---- those of a run that is repeated are dropped.
+--- those of a run that is repeated are dropped. Within a transaction, it is a part of that.
 ---@async
 ---@param id string
 ---@param fn fun(value: any): any
