@@ -130,6 +130,15 @@ local function add_class(page, name, doc)
   page[#page + 1] = LEFT_OUT[name] and LEFT_OUT[name] .. "\n"
 end
 
+-- After a failure, the second result is a message. Describes that result of a success, if it has one.
+local function second_of(value)
+  if not value or value.name == "message" or value.name == "problem" then return nil end
+  return {
+    name = value.name, kind = value.kind:gsub("string|", ""):gsub("|nil$", "?"),
+    text = value.text:gsub("[;.]?%s*[Aa]fter a failure a message%.?$", ""),
+  }
+end
+
 local function returned(block)
   local list = {}
   for i, rest in ipairs(block.returns) do
@@ -140,8 +149,9 @@ local function returned(block)
   local first, last = list[1], list[#list]
   if not first then return "" end
   local parts, is_failure = {}, #list == 3 and last.name == "code"
-  for _, value in ipairs(is_failure and { first } or list) do
-    local part = ("`%s`"):format(is_failure and value.kind:gsub("%?$", "") or value.kind)
+  if is_failure then first.kind = first.kind:gsub("%?$", "") end
+  for _, value in ipairs(is_failure and { first, second_of(list[2]) } or list) do
+    local part = ("`%s`"):format(value.kind)
     if value.name ~= "" and value.name ~= "ok" and value.name ~= "..." then
       part = ("`%s` %s"):format(value.name, part)
     end
@@ -149,8 +159,10 @@ local function returned(block)
   end
   local says = "Returns " .. table.concat(parts, ", ")
   if is_failure then
-    says = says .. ", or nil, a message and a [code](api.md#perigeecode)"
-    local why = last.text ~= "" and last.text or list[2].text:gsub("^Why not%.?$", "")
+    local codes = last.kind:match "^perigee%.StoreCode" and "perigeestorecode" or "perigeecode"
+    says = says .. (", or nil, a message and a [code](api.md#%s)"):format(codes)
+    local message = second_of(list[2]) and "" or list[2].text:gsub("^Why not%.?$", "")
+    local why = last.text ~= "" and last.text or message
     says = says .. (why ~= "" and ": " .. why:gsub("%.$", "") or "")
   end
   return wrap(says .. ".", "")

@@ -46,8 +46,8 @@ local Accounts = {}
 --- Finds an account by the name to sign in with, whatever its case. Waits.
 ---@async
 ---@param name string
----@return perigee.Account? account Nil if no account has the name, or after a failure.
----@return string? message Only after a failure.
+---@return perigee.Account? account Nil if no account has the name.
+---@return string? message
 ---@return perigee.StoreCode? code
 function Accounts.find(name) end
 

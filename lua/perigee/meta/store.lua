@@ -49,7 +49,7 @@ local Collection = {}
 --- Returns a copy of a document. Waits, so what the handler did before takes effect first.
 ---@async
 ---@param id string
----@return any value Nil when there is no such document, or after a failure.
+---@return any value Nil if no such document exists.
 ---@return integer|string|nil version Version of the document; after a failure a message.
 ---@return perigee.StoreCode? code Unavailable, or VersionMismatch if a newer version of the game has written the document.
 function Collection:get(id) end
@@ -89,7 +89,7 @@ function Collection:update(id, fn) end
 ---@async
 ---@param where table<string, any> Conditions by field; {} for all documents.
 ---@param options? perigee.FindOptions
----@return perigee.Found[]? list Nil after a failure.
+---@return perigee.Found[]? list
 ---@return string? cursor For `after` of the next call; nil if there are no more. After a failure a message.
 ---@return perigee.StoreCode? code
 function Collection:find(where, options) end

@@ -42,7 +42,7 @@ function Client:rooms() end
 --- `present`, `capacity`, `locked`, `password` and its public `meta`.
 ---@param query? perigee.RoomQuery
 ---@return table[]? rooms
----@return string? next The name to give as `after` if more rooms follow; without rooms, the reason of the failure.
+---@return string? next The name to give as `after` if more rooms follow; after a failure a message.
 ---@return perigee.Code? code
 function Client:list(query) end
 
