@@ -57,6 +57,7 @@ end
 
 local function default_of(row)
   if row.default == "" then return "none" end
+  if row.default == "true" or row.default == "false" then return row.default end
   return IS_QUOTED[row.kind] and '"' .. row.default .. '"' or row.default
 end
 

@@ -26,7 +26,7 @@
     "UDP ports, from the number of the TCP port on; 0: no UDP", "",                    \
     "See [UDP](operating.md#udp).")                                                    \
   X(KEY_UDP_PLAIN, udp_plain, SWITCH, "false", 0, 1, LIVE,                             \
-    "whether clients may do without sealing datagrams", "", "")                        \
+    "whether clients may leave their datagrams unencrypted", "", "")                   \
   X(KEY_IO_THREADS, io_threads, WHOLE, "0", 0, NET_IO_THREADS_MAX, START,              \
     "threads that serve connections; 0: the main one does", "",                        \
     "See [threads](operating.md#threads).")                                            \
@@ -72,7 +72,7 @@
     "The server reads more slowly from a peer that sends more: see [who waits "        \
     "for whom](operating.md#who-waits-for-whom).")                                     \
   X(KEY_RATE_LIMIT_KICK, rate_limit_kick, SWITCH, "false", 0, 1, LIVE,                 \
-    "whether a peer that sends more is disconnected, and not throttled", "",           \
+    "whether a peer over rate_limit is disconnected instead of throttled", "",         \
     "The reason is RateLimited.")                                                      \
   X(KEY_BATCH_HZ, batch_hz, WHOLE, "60", 0, 1000, LIVE,                                \
     "output flushes a second; 0: one at the end of every iteration of the loop", "",   \
@@ -82,7 +82,7 @@
   X(KEY_HANDLER_BUDGET, handler_budget, SECONDS, "0.05", 0.001, 60, LIVE,              \
     "time that one handler call may take", "", "See [scripts](operating.md#scripts).") \
   X(KEY_SCRIPT_SLICE, script_slice, SECONDS, "0.004", 0.0005, 60, LIVE,                \
-    "time of scripts until the loop looks at sockets again", "",                       \
+    "time of scripts until the server looks at its sockets again", "",                 \
     "See [who waits for whom](operating.md#who-waits-for-whom).")                      \
   X(KEY_DELIVERY_LIMIT, delivery_limit, BYTES, "64 MiB", 1 << 10, 1ull << 40, LIVE,    \
     "bytes that one handler may send, for all who get them", "",                       \
@@ -114,7 +114,8 @@
   X(KEY_TLS_CERT, tls_cert, TEXT, "", 0, 0, LIVE, "PEM file of the certificate", "",   \
     "With this and `tls_key`, the server serves TLS on the same port. See "            \
     "[TLS](operating.md#tls).")                                                        \
-  X(KEY_TLS_KEY, tls_key, TEXT, "", 0, 0, LIVE, "PEM file of its key", "", "")         \
+  X(KEY_TLS_KEY, tls_key, TEXT, "", 0, 0, LIVE, "PEM file of the certificate's key",   \
+    "", "")                                                                            \
   X(KEY_ALLOWED_ORIGINS, allowed_origins, TEXTS, "", 0, 0, LIVE,                       \
     "WebSocket origins besides the server's own", "",                                  \
     "As browsers name them (`\"https://game.example\"`); `\"*\"` allows all. "         \
@@ -145,16 +146,18 @@
   X(KEY_STORE_CACHE, store_cache, BYTES, "16 MiB", 0, 1 << 30, START,                  \
     "memory for documents that were read or written last", "", "")                     \
   X(KEY_SAVE_INTERVAL, save_interval, SECONDS, "5", 0.1, 3600, LIVE,                   \
-    "time in which the rooms and peers that have changed are saved", "",               \
+    "time after which changed rooms and peers are saved", "",                          \
     "See [durable rooms](durable.md). A crash loses the changes of this time at "      \
     "most.")                                                                           \
   X(KEY_DURABLE, durable, SWITCH, "false", 0, 1, LIVE,                                 \
-    "whether perigee.state survives the end of the server", "", "")                    \
+    "whether perigee.state survives the end of the server", "",                        \
+    "See [durable rooms](durable.md).")                                                \
   X(KEY_VERSION, version, WHOLE, "0", 0, 1000000000, LIVE,                             \
-    "version of the game's states, which on_upgrade gets after a start", "",           \
-    "The game increases it. States of a newer version are set aside.")                 \
+    "version of the form of what durable rooms save", "",                              \
+    "The game increases it when its states change their form, and on_upgrade gets "    \
+    "both versions. See [durable rooms](durable.md#the-start).")                       \
   X(KEY_ACCOUNTS, accounts, CHOICE, "false", 0, 0, LIVE,                               \
-    "whether clients can sign in; required: others are refused",                       \
+    "whether clients can sign in; required: all others are refused",                   \
     "false|true|required", "See [accounts.md](accounts.md).")                          \
   X(KEY_ACCOUNTS_INSECURE, accounts_insecure, SWITCH, "false", 0, 1, LIVE,             \
     "whether clients may sign in without TLS from other machines", "",                 \
@@ -168,22 +171,23 @@
     "audience (`aud`) that these JWTs must have", "", "")                              \
   X(KEY_JWT_KEYS, jwt_keys, TEXT, "", 0, 0, LIVE,                                      \
     "file with the issuer's keys: PEM or JWKS", "",                                    \
-    "The server reads the file again when it has changed. See "                        \
+    "The path is relative to the folder in which perigee was started. The server "     \
+    "reads the file again when it has changed. See "                                   \
     "[JWTs](accounts.md#jwts).")                                                       \
   X(KEY_ADMIN, admin, ADDRESS, "127.0.0.1:7778", 0, 0, START,                          \
     "address for operators and tools: the control API under /api, MCP under /mcp", "", \
-    "`false` switches it off. Where another server has the port and the address "      \
-    "was not chosen, the server warns and does without. A server inside another "      \
+    "`false` switches it off. If another server has the default port already, "        \
+    "the server warns, and has no such address. A server inside another "              \
     "program has it where it has a game, or where `admin` is set. See [the control "   \
     "API](operating.md#the-control-api) and [mcp.md](mcp.md).")                        \
   X(KEY_ADMIN_TOKEN, admin_token, TEXT, "", 0, 0, START,                               \
-    "secret that its requests must carry; needed where others can reach it", "",       \
-    "A request carries it as `Authorization: Bearer TOKEN`; it has 16 "                \
-    "characters or more. Without a token, `admin` has to be an address of this "       \
+    "secret that requests to `admin` must carry", "",                                  \
+    "A request carries it as `Authorization: Bearer TOKEN`. It has 16 characters "     \
+    "or more. Without a token, `admin` has to be an address of this "                  \
     "machine alone. Give it as `PERIGEE_ADMIN_TOKEN`, because others can read "        \
     "flags and the game's source.")                                                    \
   X(KEY_ADMIN_HOSTS, admin_hosts, TEXTS, "", 0, 0, START,                              \
-    "names by which it may be called besides localhost", "",                           \
+    "names by which `admin` may be called besides localhost", "",                      \
     "`\"*.game.example\"` is one label more. They count in `Host` and in "             \
     "`Origin`. `127.0.0.1`, `[::1]` and the host of `admin` are always known.")        \
   X(KEY_ADMIN_WRITE, admin_write, SWITCH, "false", 0, 1, LIVE,                         \
@@ -196,8 +200,8 @@
     "whether MCP shows the game's sources to those without admin_token", "",           \
     "Clients that give the `admin_token` may always read them.")                       \
   X(KEY_MCP_TOOLS, mcp_tools, TEXTS, "*", 0, 0, LIVE,                                  \
-    "MCP tools that may be used: name, start*; -name excludes tools", "",              \
-    "The last one that fits decides. See [mcp.md](mcp.md).")                           \
+    "MCP tools that may be used: name, start*; -name excludes a tool", "",             \
+    "The last entry that fits a tool decides. See [mcp.md](mcp.md).")                  \
   X(KEY_LOG_LEVEL, log_level, CHOICE, "info", 0, 0, LIVE,                              \
     "least level that is logged", "debug|info|warn|error|off", "")                     \
   X(KEY_LOG_FORMAT, log_format, CHOICE, "text", 0, 0, LIVE, "form of the log",         \

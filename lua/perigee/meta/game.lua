@@ -208,7 +208,7 @@
 --- Whether lines that begin with / are commands, and connections are greeted. Default: true.
 ---@field text_commands? boolean
 ---@field udp_ports? integer UDP ports, from the number of the TCP port on; 0: no UDP. Default: 1.
----@field udp_plain? boolean Whether clients may do without sealing datagrams. Default: false.
+---@field udp_plain? boolean Whether clients may leave their datagrams unencrypted. Default: false.
 ---@field io_threads? integer Threads that serve connections; 0: the main one does. Default: 0.
 ---@field max_clients? integer Clients at a time. Default: 1024.
 ---@field max_clients_per_address? integer Connections from one address; 0: no limit. Default: 0.
@@ -231,13 +231,13 @@
 ---@field unique_names? "text"|true|false
 --- Packets a second from one peer, twice that in a burst; 0: no limit. Default: 500.
 ---@field rate_limit? integer
---- Whether a peer that sends more is disconnected, and not throttled. Default: false.
+--- Whether a peer over rate_limit is disconnected instead of throttled. Default: false.
 ---@field rate_limit_kick? boolean
 --- Output flushes a second; 0: one at the end of every iteration of the loop. Default: 60.
 ---@field batch_hz? integer
 ---@field tick_rate? number Calls of on_tick a second. Default: 20.
 ---@field handler_budget? number Time that one handler call may take. In seconds. Default: 0.05.
---- Time of scripts until the loop looks at sockets again. In seconds. Default: 0.004.
+--- Time of scripts until the server looks at its sockets again. In seconds. Default: 0.004.
 ---@field script_slice? number
 --- Bytes that one handler may send, for all who get them. In bytes, or as "64 KiB". Default: "64 MiB".
 ---@field delivery_limit? integer|string
@@ -254,7 +254,7 @@
 ---@field schema_change? "refuse"|"reconnect"
 ---@field watch? boolean Reload when a file of the game changes; off with --prod. Default: true.
 ---@field tls_cert? string PEM file of the certificate. Default: none.
----@field tls_key? string PEM file of its key. Default: none.
+---@field tls_key? string PEM file of the certificate's key. Default: none.
 ---@field allowed_origins? string|string[] WebSocket origins besides the server's own. Default: none.
 --- Names by which browsers may call the server besides localhost; *: all. Default: none.
 ---@field hosts? string|string[]
@@ -270,11 +270,10 @@
 ---@field store_timeout? number
 --- Memory for documents that were read or written last. In bytes, or as "64 KiB". Default: "16 MiB".
 ---@field store_cache? integer|string
---- Time in which the rooms and peers that have changed are saved. In seconds. Default: 5.
----@field save_interval? number
+---@field save_interval? number Time after which changed rooms and peers are saved. In seconds. Default: 5.
 ---@field durable? boolean Whether perigee.state survives the end of the server. Default: false.
----@field version? integer Version of the game's states, which on_upgrade gets after a start. Default: 0.
---- Whether clients can sign in; required: others are refused. Default: "false".
+---@field version? integer Version of the form of what durable rooms save. Default: 0.
+--- Whether clients can sign in; required: all others are refused. Default: false.
 ---@field accounts? false|true|"required"
 --- Whether clients may sign in without TLS from other machines. Default: false.
 ---@field accounts_insecure? boolean
@@ -284,15 +283,14 @@
 ---@field jwt_keys? string File with the issuer's keys: PEM or JWKS. Default: none.
 --- Address for operators and tools: the control API under /api, MCP under /mcp. Default: "127.0.0.1:7778".
 ---@field admin? string|false
---- Secret that its requests must carry; needed where others can reach it. Default: none.
----@field admin_token? string
----@field admin_hosts? string|string[] Names by which it may be called besides localhost. Default: none.
+---@field admin_token? string Secret that requests to `admin` must carry. Default: none.
+---@field admin_hosts? string|string[] Names by which `admin` may be called besides localhost. Default: none.
 --- Whether the control API without admin_token and the server's own MCP tools may change something. Default: false.
 ---@field admin_write? boolean
 ---@field mcp_write? boolean The older name of admin_write.
 --- Whether MCP shows the game's sources to those without admin_token. Default: false.
 ---@field mcp_source? boolean
---- MCP tools that may be used: name, start*; -name excludes tools. Default: "*".
+--- MCP tools that may be used: name, start*; -name excludes a tool. Default: "*".
 ---@field mcp_tools? string|string[]
 ---@field log_level? "debug"|"info"|"warn"|"error"|"off" Least level that is logged. Default: "info".
 ---@field log_format? "text"|"json" Form of the log. Default: "text".
