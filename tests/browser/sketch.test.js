@@ -56,6 +56,8 @@ test("three pages play a turn, one is loaded again, and a phone watches", async 
   await until(ann, () => sketch.table.state.players.some((player) => player.is_bot));
   await picture(ann, "waiting");
 
+  await ann.selectOption("#card select", "5");
+
   // Bob takes a seat from the list, cid by the code of the table.
   await until(bob, () => document.querySelector("#tables .main"));
   await picture(bob, "lobby");
@@ -68,6 +70,7 @@ test("three pages play a turn, one is loaded again, and a phone watches", async 
 
   await ann.click("#card .start .main");
   await phase(bob, "choosing");
+  assert.equal(await bob.evaluate(() => sketch.table.state.rounds), 5); // the newcomers did not reset it
   await until(ann, () => document.querySelector(".choices button"));
   await picture(ann, "choosing");
   await ann.click(".choices button");

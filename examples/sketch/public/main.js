@@ -22,15 +22,18 @@ function notice(text, seconds) {
 }
 
 const PROBLEMS = {
-  Unauthorized: "This table has a password.",
+  Unauthorized: "The password of this table is missing or wrong.",
   NoSuchRoom: "There is no such table.",
   RoomFull: "This table is full.",
+  "the room is locked": "This table is locked.",
+  Invalid: "Please choose another name. It cannot begin with !, * or /.",
+  AlreadySeated: "You sit at a table already.",
   VotedOut: "The others have voted you out.",
   NoSeatFree: "All seats are taken.",
   HostOnly: "Only the host can do that.",
   TooFewPlayers: "Two players are needed.",
 }
-const explain = error => notice(PROBLEMS[error.codeName] ?? error.message, 4)
+const explain = error => notice(PROBLEMS[error.codeName] ?? PROBLEMS[error.message] ?? error.message, 4)
 
 const name = sessionStorage.getItem("sketch.name")
 const game = await connect({
@@ -57,6 +60,7 @@ function show(room) {
   $("table").hidden = room === null
   history.replaceState(null, "", room ? "#" + room.name.slice("sketch:".length) : location.pathname)
   table.open(room)
+  if (room) notice()
   lobby.refresh()
 }
 

@@ -11,6 +11,7 @@ export class Table {
   /** `leave()` shows the lobby. */
   constructor(game, leave) {
     this.game = game
+    this.chosen = {} // by the host, for the next match
     this.paper = new Paper($("paper"), piece => this.room?.send("draw", piece))
     this.#hear()
     this.#tools()
@@ -71,7 +72,7 @@ export class Table {
     $("tools").hidden = !isDrawing
     $("table").classList.toggle("drawing", isDrawing)
     $("title").replaceChildren(element("b", "", state.title),
-      element("span", "", state.round ? `round ${state.round} of ${state.rounds}` : `table ${state.code}`))
+      element("span", "", (state.round ? `round ${state.round} of ${state.rounds}` : `table ${state.code}`) + (state.is_locked ? " · locked" : "")))
     $("words").placeholder = isDrawing ? "they guess…" : state.phase === "drawing" && !you.word && this.me ? "your guess" : "say something"
     this.#word()
     this.#players()
@@ -102,7 +103,8 @@ export class Table {
       if (this.me && player !== this.me) row.append(this.#vote(player))
       return row
     }))
-    $("watching").textContent = state.watching ? `${state.watching} ${state.watching > 1 ? "watch" : "watches"}` : ""
+    $("watching").replaceChildren(state.watching ? `${state.watching} ${state.watching > 1 ? "watch" : "watches"}` : "")
+    if (!this.me && state.watching && (state.phase === "drawing" || state.phase === "pause")) $("watching").append(this.#sit())
   }
 
   #vote(player) {
@@ -130,7 +132,7 @@ export class Table {
     const { state } = this, link = element("button", "link", `${location.host}/#${state.code}`)
     link.title = "Copy the address"
     link.addEventListener("click", () => navigator.clipboard?.writeText(location.href).then(() => { link.textContent = "copied" }))
-    return [element("h2", "", state.players.length < 2 ? "Who plays with you?" : "Ready?"), element("p", "", "Others come with this address: "), link, this.#host()]
+    return [element("h2", "", state.players.length < 2 ? "Who plays with you?" : "Ready?"), element("p", "", `Others come with this address${state.has_password ? " and the password" : ""}:`), link, this.#host()]
   }
 
   #host() {
@@ -139,7 +141,8 @@ export class Table {
       const host = this.state.players.find(player => player.id === this.state.host)
       return element("p", "soft", `${host?.name ?? "The host"} begins.`)
     }
-    const rounds = choice("rounds", [1, 2, 3, 5], this.state.rounds), seconds = choice("seconds each", [40, 60, 80, 120], 80)
+    const rounds = choice("rounds", [1, 2, 3, 5], this.chosen, this.state.rounds)
+    const seconds = choice("seconds each", [40, 60, 80, 120], this.chosen, 80)
     const start = element("button", "main", "Start"), lock = element("button", "", this.state.is_locked ? "Unlock" : "Lock")
     start.disabled = this.state.players.length < 2
     start.addEventListener("click", () => this.room.ask("start", { rounds: rounds.value, seconds: seconds.value }))
@@ -249,8 +252,10 @@ export class Table {
   }
 }
 
-/** Lets the player choose a number: `label` is the element, `value` the chosen number. */
-function choice(name, values, value) {
-  const select = element("select", "", ...values.map(one => new Option(one, one, one === value, one === value)))
+/** A selection of numbers. `label` is the element, `value` the selected number; `chosen` keeps it by name. */
+function choice(name, values, chosen, preset) {
+  const selected = chosen[name] ?? preset
+  const select = element("select", "", ...values.map(one => new Option(one, one, one === selected, one === selected)))
+  select.addEventListener("change", () => { chosen[name] = Number(select.value) })
   return { label: element("label", "", select, " " + name), get value() { return Number(select.value) } }
 }

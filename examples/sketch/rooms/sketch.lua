@@ -18,8 +18,8 @@ local sketch = {
 
 -- Timers call these functions by name.
 sketch.choose, sketch.give_hint, sketch.finish_turn = turns.choose, turns.hint, turns.finish
-sketch.next_turn, sketch.check = turns.next, turns.check
-sketch.free_seat = members.free_seat
+sketch.next_turn = turns.next
+sketch.check, sketch.free_seat = members.check, members.free_seat
 
 sketch.on_join, sketch.on_leave, sketch.on_resume = members.join, members.leave, members.resume
 

@@ -55,10 +55,15 @@ function members.play(room, peer)
   tell.table(room)
 end
 
-local function remove(room, player)
-  players.remove(room, player)
+-- Runs when a player has left for good, and when one has been away for long.
+function members.check(room)
   elect(room)
   turns.check(room)
+end
+
+local function remove(room, player)
+  players.remove(room, player)
+  members.check(room)
 end
 
 -- The seat of a player waits for some time.
@@ -70,7 +75,6 @@ function members.leave(room, peer)
   if player.is_bot then return remove(room, player) end
   player.peer, player.timer = nil, room:after(rules.keep_seat, "free_seat", player.id)
   players.set_away(room, player)
-  elect(room)
   tell.table(room)
 end
 

@@ -15,7 +15,7 @@ function players.of(room, peer)
   return players.find(room, "peer", peer)
 end
 
--- Returns whether an absent player has this token.
+-- Returns whether a seat belongs to this token.
 function players.owned_by(room, token)
   return token ~= "" and players.find(room, "token", token) ~= nil
 end
@@ -29,9 +29,16 @@ function players.here(room, field, value)
   return list
 end
 
--- Returns the number of people, without bots.
+-- Returns the people who are present, without bots.
 function players.people(room)
   return players.here(room, "is_bot", false)
+end
+
+-- Returns the number of people who have a seat, present or not.
+function players.count_people(room)
+  local count = 0
+  for _, player in ipairs(room.state.players) do count = count + (player.is_bot and 0 or 1) end
+  return count
 end
 
 -- Marks a player as absent, because it left or lost its connection. It may come back.
@@ -55,11 +62,11 @@ local function free_name(room, name)
   return free
 end
 
--- The host is always a person. If the host leaves, the person who joined next becomes host.
+-- The host is always a person. If the host stays away, the person who joined next becomes host.
 function players.elect(room)
   local state = room.state
   local host = players.find(room, "id", state.host)
-  if host and host.peer then return end
+  if host and players.is_awaited(host) then return end
   local heir = players.people(room)[1]
   state.host = heir and heir.id
   return heir

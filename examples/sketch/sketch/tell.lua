@@ -46,11 +46,10 @@ end
 
 -- Returns the present table, for all members and for the lists of the lobby.
 function tell.table(room)
-  local state, people = room.state, 0
-  for _, player in ipairs(state.players) do people = people + (player.is_bot and 0 or 1) end
+  local state = room.state
   room:broadcast("table", table_of(room), RELIABLE)
   room:set_meta("title", state.title, { public = true })
-  room:set_meta("players", people, { public = true })
+  room:set_meta("players", players.count_people(room), { public = true })
   room:set_meta("seats", rules.seats, { public = true })
   room:set_meta("round", state.phase == "waiting" and 0 or state.round, { public = true })
 end

@@ -129,9 +129,8 @@ end
 function turns.check(room)
   local state = room.state
   local drawer = players.find(room, "id", state.drawer)
-  if #state.players < 2 and state.phase ~= "waiting" and state.phase ~= "over" then
-    return turns.wait(room)
-  end
+  local is_playing = state.phase ~= "waiting" and state.phase ~= "over"
+  if is_playing and #state.players < 2 or players.count_people(room) == 0 then return turns.wait(room) end
   if state.phase == "choosing" or state.phase == "drawing" then
     local is_gone = not drawer or not players.is_awaited(drawer)
     if is_gone then return turns.skip(room, "The drawer is gone.") end

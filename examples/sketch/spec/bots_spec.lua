@@ -34,6 +34,20 @@ describe("a bot", function()
     assert.equal(3, server:room(name).count)
   end)
 
+  it("waits for people when they have left a match", function()
+    local server = helper.server()
+    local name, ann = helper.table(server, "ann")
+    local dan = helper.page(server, "dan")
+    dan:join(name, { role = "spectator" })
+    ann:send "bot"
+    ann:send "bot"
+    dan:expect("table", function(table) return #table.players == 3 end)
+    ann:ask("start", { rounds = 1, seconds = 15 })
+    dan:expect("table", { phase = "over" }, 12 + 15 + 5 + 1)
+    ann:send "leave"
+    dan:expect("table", { phase = "waiting" })
+  end)
+
   it("does not keep a table that people have left", function()
     local server = helper.server()
     local name, ann = helper.table(server, "ann")

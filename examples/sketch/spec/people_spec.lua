@@ -97,10 +97,25 @@ describe("the host", function()
   it("is the next one in the order of joining when the host leaves", function()
     bob:send "leave"
     ann.client:close()
-    cid.client:expect("said", { text = "cid is the host." })
+    server:advance(9)
+    assert.is_nil((cid:ask("start", { rounds = 1, seconds = 60 })))
+    cid.client:expect("said", { text = "cid is the host." }, 2)
     assert.is_nil((bob:ask("start", { rounds = 1, seconds = 60 })))
     back(server, "ann", name)
     assert.is_true(cid:ask("start", { rounds = 1, seconds = 60 }))
+  end)
+
+  it("stays host when the page is loaded again", function()
+    ann.client:close()
+    server:advance(1)
+    local _, room = back(server, "ann", name)
+    server:advance(20)
+    assert.is_true(room:ask("start", { rounds = 1, seconds = 60 }))
+  end)
+
+  it("who leaves for good makes the next one host at once", function()
+    ann:send "leave"
+    bob.client:expect("said", { text = "bob is the host." })
   end)
 
   it("stays host while the connection is lost for a moment", function()
