@@ -197,6 +197,60 @@ describe("a durable room", function()
     assert.same({ two }, rooms)
   end)
 
+  it("that is deleted stays away, even if it has members when the server stops", function()
+    local s = start()
+    local ann = s:client "ann"
+    ann:question(0, "make", "duel:1")
+    local room = ann:join "duel:1"
+    ann:question(room, "save")
+    ann:send(room, "delete")
+    ann:fence()
+    s:stop()
+    s = restart(s)
+    local _, rooms = come_back(s, ann)
+    assert.same({}, rooms)
+    assert.equal(0, s:count_log "restored duel:1")
+  end)
+
+  it("stays when an older room of its name ends", function()
+    local s = start()
+    local ann, bob = s:client "ann", s:client "bob"
+    ann:question(0, "make", "duel:1")
+    local old = ann:join "duel:1"
+    ann:question(old, "save")
+    ann:send(old, "delete")
+    ann:question(0, "make", "duel:1")
+    local new = bob:join "duel:1"
+    bob:question(new, "add")
+    assert.same({ "true" }, bob:question(new, "save"))
+    ann:leave(old)
+    assert.same({ "true" }, bob:question(new, "save")) -- everything before this is on disk
+    s:crash()
+    s = restart(s)
+    s:wait_log "restored duel:1 n=1"
+    local _, rooms = come_back(s, bob)
+    assert.same({ new }, rooms)
+  end)
+
+  it("reports that the store is too slow to save it", function()
+    local s = start { game = [[
+      local perigee = require "perigee"
+      local notes = perigee.store "notes"
+      local game = { rooms = { duel = { durable = true, on_message = {} } }, on_message = {} }
+      function game.rooms.duel.on_message.save(room)
+        for i = 1, 10000 do notes:put("n" .. i, i) end
+        room.state.n = 1
+        local ok, problem, code = room:save()
+        return { ok == nil, problem, code }
+      end
+      function game.on_message.make(_, name) perigee.rooms.create(name) return true end
+      return game
+    ]], flags = { handler_budget = 1 } }
+    local ann = s:client "ann"
+    ann:question(0, "make", "duel:1")
+    assert.same({ true, "the store is too slow", "SlowStore" }, ann:question(ann:join "duel:1", "save"))
+  end)
+
   it("is not saved with a value that is no data, and the log has its path", function()
     local s = start()
     local ann = s:client "ann"

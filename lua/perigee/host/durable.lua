@@ -135,17 +135,31 @@ local function keep(object, record)
   saved[object] = record
 end
 
--- Saves a room. Returns true, or nil and a sentence.
+-- Deletes the document of a room that is deleted, unless another room has its name now.
+local function forget(room)
+  local id = core.room_find(room.name)
+  if not id or id == room.id then
+    delete("rooms", room.name)
+  end
+end
+
+-- Saves a room. Returns true; or nil, a sentence, and a code if the store is the reason.
 local function save_room(room)
   local kept = core.kept_room(room.id)
-  if not kept then
+  if not kept then -- a deleted room whose members have not left yet
+    forget(room)
+    saved[room] = { due = math.huge }
     return true
   end
   local json, problem, record = room_document(room, kept, saved[room])
   report(room, problem)
-  if json and put("rooms", room.name, json) or not json then
-    keep(room, record)
+  if json then
+    local ok, message, code = put("rooms", room.name, json)
+    if not ok then
+      return nil, message, code
+    end
   end
+  keep(room, record)
   return not problem or nil, problem
 end
 
@@ -207,7 +221,7 @@ local function find_due(now)
     local record = saved[object]
     return not record or not record.due or record.due <= now
   end
-  for _, id in ipairs(core.rooms()) do
+  for _, id in ipairs(core.rooms(true)) do
     local room = registry.rooms[id]
     if kinds[room.kind] then
       count = count + 1
@@ -270,8 +284,10 @@ end
 ---@param room perigee.Room
 ---@return true?, string? message, string? code
 function durable.save(room)
-  local ok, problem = save_room(room)
-  if not ok then
+  local ok, problem, why = save_room(room)
+  if why then
+    return nil, problem, why
+  elseif not ok then
     error(problem, 0)
   end
   local text, message, code = stores.wait({}, core.store_flush)
@@ -293,7 +309,7 @@ end
 ---@param room perigee.Room
 function durable.forget_room(room)
   if is_on and not has_left and kinds[room.kind] then
-    delete("rooms", room.name)
+    forget(room)
   end
   saved[room], reported[room] = nil, nil
 end
