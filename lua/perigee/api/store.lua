@@ -6,6 +6,7 @@ local fault = require "perigee.util.fault"
 local iterate = require "perigee.util.iterate"
 local live = require "perigee.host.live"
 local messages = require "perigee.host.messages"
+local migrations = require "perigee.host.migrations"
 local stores = require "perigee.host.stores"
 local tasks = require "perigee.host.tasks"
 local transactions = require "perigee.host.transactions"
@@ -119,7 +120,11 @@ local function value_of(options, id, json, schema)
     return nil, ("the document %q of %s has the schema %d, which is newer than %d"):format(id, options.name,
       schema, options.schema), "VersionMismatch"
   elseif schema < options.schema and options.migrate then
-    value = options.migrate(id, value, schema)
+    value, problem = migrations.migrate(options, id, value, schema)
+    if problem then
+      error(("the document %q of %s cannot be migrated from schema %d: %s"):format(id, options.name, schema,
+        problem), 0)
+    end
   end
   return value
 end

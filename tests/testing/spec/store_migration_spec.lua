@@ -51,6 +51,38 @@ describe("documents of an older schema", function()
     assert.same({ purse = { 50 }, from = 1, id = "p50" }, server:store("players").p50)
   end)
 
+  it("stay as they are when the version is rolled back", function()
+    server = testing.server { source = FIRST, fuzz = false, config = { rollback_errors = 1 } }
+    ann = server:client "ann"
+    server:store_put("players", "p7", { money = 7 })
+    server:store_put("players", "broken", { other = 1 })
+    server:reload(SECOND)
+    ann:ask("get", "broken")
+    server:expect_error 'the document "broken" of players cannot be migrated from schema 1: .*no money'
+    server:expect_log "rolled back"
+    server:advance(20)
+    assert.same({ money = 7 }, server:store("players").p7)
+    assert.same({ money = 7 }, ann:ask("get", "p7").value)
+  end)
+
+  it("stay as they are when migrate returns nothing", function()
+    server:reload((GAME:gsub("OPTIONS", "{ schema = 2, migrate = function() end }")))
+    server:advance(6)
+    server:expect_error "migrate must return the new value, not nil"
+    assert.same({ money = 7 }, server:store("players").p7)
+  end)
+
+  it("are rewritten when the store works again", function()
+    server:reload(SECOND)
+    server:store_fails("disk full", { only = "write" })
+    server:advance(10)
+    assert.same({ money = 7 }, server:store("players").p7)
+    server:store_fails()
+    server:advance(20)
+    for i = 1, 50 do assert.same({ coins = i, from = 1 }, server:store("players")["p" .. i]) end
+    server:expect_error "store_failing"
+  end)
+
   it("stay as they are when migrate fails", function()
     server:store_put("players", "broken", { other = 1 })
     server:reload(SECOND)
