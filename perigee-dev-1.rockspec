@@ -36,6 +36,7 @@ build = {
       defines = { "_DEFAULT_SOURCE", "_POSIX_C_SOURCE=200809L" },
     },
     ["perigee.client"] = "lua/perigee/client.lua",
+    ["perigee.fixed"] = "lua/perigee/fixed.lua",
     ["perigee.native"] = "lua/perigee/native.lua",
     ["perigee.schema"] = "lua/perigee/schema.lua",
     ["perigee.client.address"] = "lua/perigee/client/address.lua",

@@ -62,7 +62,8 @@ describe("the rock", function()
     local spec = setmetatable({}, { __index = _G })
     setfenv(assert(loadfile "perigee-dev-1.rockspec"), spec)()
     local declared = table.concat(spec.dependencies, " ")
-    local modules, needed = spec.build.modules, { ["perigee.client"] = true, ["perigee.native"] = true }
+    local modules, needed = spec.build.modules, { ["perigee.client"] = true, ["perigee.native"] = true,
+      ["perigee.fixed"] = true }
     local function check(path, name)
       needed[name] = true
       local is_known = OF_LUAJIT[name] or modules[name] or declared:find(name, 1, true)

@@ -55,6 +55,13 @@ describe("the loader", function()
     assert.equal("duel runs", fake_core.log_text(core))
   end)
 
+  it("has perigee.fixed by the name that clients use, and no other module of the host", function()
+    assert.equal("ended", (load {
+      ["game.lua"] = 'assert(require "perigee.fixed" == require("perigee").fixed) return {}',
+    }))
+    fails('perigee.world belongs to the host; games use require "perigee"', 'require "perigee.world"')
+  end)
+
   it("has lpeg and re, which a game cannot change", function()
     local outcome = load {
       ["game.lua"] = [[
