@@ -60,6 +60,16 @@ describe("perigee bots", function()
     has(out, "errors    0$")
   end)
 
+  it("finds modules beside the script, wherever it is started", function()
+    local folder = server.folder {
+      ["game.lua"] = "return {}",
+      ["bot.lua"] = "local aim = require 'aim.at' return function(bot) assert(aim == bot.number + 6) end",
+      ["aim/at.lua"] = "return 7",
+    }
+    local process = server.perigee { "bots", folder, "-n", "1", "--script", folder .. "/bot.lua" }
+    assert.equal(0, process:wait_exit(60), table.concat(process.out, "\n"))
+  end)
+
   it("serves a game itself, with its schema", function()
     local folder = server.folder {
       ["game.lua"] = [[

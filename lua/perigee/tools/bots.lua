@@ -47,6 +47,8 @@ end
 --- Returns the script, a function or a table; or nil and an error.
 local function load_script(path)
   if not path then return {} end
+  local folder = path:match "^(.*)/[^/]*$" or "." -- of the modules that the script requires
+  package.path = ("%s/?.lua;%s/?/init.lua;%s"):format(folder, folder, package.path)
   local chunk, problem = loadfile(path)
   if not chunk then return nil, problem end
   local ok, script = xpcall(chunk, function(text) return debug.traceback(tostring(text), 2) end)
