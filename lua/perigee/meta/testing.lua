@@ -126,7 +126,7 @@ function Server:http(answer) end
 ---@return table<string, any>
 function Server:store(name) end
 
---- Writes a document.
+--- Writes a document, as an earlier run of the game would have.
 ---@param name string
 ---@param id string
 ---@param value any
