@@ -157,7 +157,7 @@ end
 
 -- Returns a list of entries; or nil, message and code.
 local function read(self, id, count)
-  local json, problem, code = stores.wait({}, core.board_read, self._board.index, id, period(self), count)
+  local json, problem, code = stores.wait(core.board_read, self._board.index, id, period(self), count)
   if not json then
     return nil, problem, code
   end

@@ -163,7 +163,7 @@ local function read(index, id)
       return json, version, schema
     end
   end
-  return stores.wait({}, core.store_get, index, id)
+  return stores.wait(core.store_get, index, id)
 end
 
 
@@ -192,7 +192,7 @@ local function write_if(what, version, step, options, id, json)
   core.store_begin_unit()
   core.store_unit_step(CHECK, options.index, id, nil, 0, version)
   core.store_unit_step(step, options.index, id, json, options.schema)
-  local text, new_version, code = stores.wait({}, core.store_end_unit)
+  local text, new_version, code = stores.wait(core.store_end_unit)
   if not text then
     return nil, new_version, code
   end
@@ -353,7 +353,7 @@ local function ask(what, query)
   end
   tasks.check_may_wait(what)
   core.store_begin_unit()
-  return stores.wait({}, core.store_find, query)
+  return stores.wait(core.store_find, query)
 end
 
 
@@ -405,7 +405,7 @@ store.api = {}
 --- Waits until everything written so far is on disk.
 function store.api.commit()
   tasks.check_may_wait "perigee.store.commit"
-  local text, problem, code = stores.wait({}, core.store_flush)
+  local text, problem, code = stores.wait(core.store_flush)
   if not text then
     return nil, problem, code
   end
@@ -428,7 +428,7 @@ function store.api.sql(statement, ...)
     fault.raise("perigee.store.sql has at most %d arguments", ARGUMENTS_MAX)
   end
   tasks.check_may_wait "perigee.store.sql"
-  local json, problem, code = stores.wait({}, core.store_sql, statement, arguments, count)
+  local json, problem, code = stores.wait(core.store_sql, statement, arguments, count)
   if not json then
     return nil, problem, code
   end

@@ -56,7 +56,7 @@ end
 ---@return integer|string version 0: there is none; after a failure a sentence
 ---@return string? code
 function account_store.read(what, id)
-  local text, version, schema = stores.wait({}, core.store_get, indexes[what], id)
+  local text, version, schema = stores.wait(core.store_get, indexes[what], id)
   if not text then
     return nil, version, schema --[[@as string]]
   elseif text == "" then
@@ -93,7 +93,7 @@ function account_store.write(steps)
     end
     core.store_unit_step(texts[i] and STEPS.put or STEPS.delete, index, step.id, texts[i] or nil, 1)
   end
-  local text, problem, code = stores.wait({}, core.store_end_unit)
+  local text, problem, code = stores.wait(core.store_end_unit)
   if not text then
     return nil, problem, code
   end

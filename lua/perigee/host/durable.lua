@@ -290,7 +290,7 @@ function durable.save(room)
   elseif not ok then
     error(problem, 0)
   end
-  local text, message, code = stores.wait({}, core.store_flush)
+  local text, message, code = stores.wait(core.store_flush)
   if not text then
     return nil, message, code
   end
@@ -350,7 +350,7 @@ function durable.on.keep(_, _, session, peer, conn)
   end
   core.store_begin_unit()
   core.store_unit_step(step, indexes.sessions, id, json, 1)
-  local text, problem = stores.wait({}, core.store_end_unit)
+  local text, problem = stores.wait(core.store_end_unit)
   report("session", not text and "a session cannot be stored: " .. tostring(problem) or nil)
   core.release(conn)
 end

@@ -3,6 +3,7 @@
 
 local core = require "perigee.core"
 local live = require "perigee.host.live"
+local pending = require "perigee.host.pending"
 local tasks = require "perigee.host.tasks"
 
 local TOKEN_MAX = 2 ^ 31
@@ -60,7 +61,7 @@ function fetches.wait(request, timeout)
       "Unavailable"
   end
   last_token = last_token % TOKEN_MAX + 1
-  local entry, token = {}, last_token
+  local entry, token = pending.new(), last_token
   waiting[token] = entry
   if simulated then
     request.token = token

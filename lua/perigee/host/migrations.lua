@@ -81,7 +81,7 @@ local function write(options, documents)
   for _, document in ipairs(documents) do
     core.store_unit_step(PUT, options.index, document.id, document.json, options.schema)
   end
-  local text, problem, code = stores.wait({}, core.store_end_unit)
+  local text, problem, code = stores.wait(core.store_end_unit)
   return text ~= nil, problem, code
 end
 
@@ -123,7 +123,7 @@ end
 
 local function run(job)
   repeat
-    local text = stores.wait({}, core.store_scan, job.options.index, job.options.schema, job.after)
+    local text = stores.wait(core.store_scan, job.options.index, job.options.schema, job.after)
     local found = text and core.store_found(text)
     if found then
       rewrite(job, found)

@@ -18,7 +18,7 @@ local last_token = 0
 -- Waits for the end of a request; returns whether the password is right, and the hash to store or "".
 local function wait(request, ...)
   last_token = last_token % TOKEN_MAX + 1
-  local entry, token = {}, last_token
+  local entry, token = pending.new(), last_token
   if not request(token, ...) then
     return nil, "too many clients sign in at this moment; try again", "RateLimited"
   end

@@ -181,14 +181,19 @@ end
 
 
 --- Makes a request, and waits for its answer.
----@param entry table of tasks.wait
 ---@param request fun(token: integer, ...): boolean?, string?, string? function of the core
 ---@param ... any its arguments
 ---@return string? text JSON of a document, or "" for none; nil: the request has failed
 ---@return integer|string version, or a sentence
 ---@return integer|string? schema, or a code
 ---@return string? cursor
-function stores.wait(entry, request, ...)
+function stores.wait(request, ...)
+  return stores.wait_as(pending.new(), request, ...)
+end
+
+
+--- Does the same with an entry of tasks.wait.
+function stores.wait_as(entry, request, ...)
   local token = next_token()
   local ok, problem, code = request(token, ...)
   if not ok then

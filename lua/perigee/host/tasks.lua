@@ -84,7 +84,7 @@ end
 function tasks.sleep(seconds)
   fault.check_seconds("the time to sleep", seconds)
   tasks.check_may_wait "perigee.sleep"
-  park({}, seconds)
+  park(pending.new(), seconds)
 end
 
 

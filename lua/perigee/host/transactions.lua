@@ -7,6 +7,7 @@ local core = require "perigee.core"
 local fault = require "perigee.util.fault"
 local journal = require "perigee.host.journal"
 local live = require "perigee.host.live"
+local pending = require "perigee.host.pending"
 local stores = require "perigee.host.stores"
 local tasks = require "perigee.host.tasks"
 
@@ -71,7 +72,7 @@ local function wait(run, entry, ...)
   function entry.drop()
     drop_stash(run)
   end
-  return stores.wait(entry, ...)
+  return stores.wait_as(entry, ...)
 end
 
 -- Gives the handler its effects back. Returns false if they were dropped meanwhile.
@@ -116,7 +117,7 @@ function transactions.get(index, id)
   end
   local json, version, schema = core.store_cached(index, id) -- the check notices what is out of date
   if not json then
-    json, version, schema = wait(run, {}, core.store_get, index, id)
+    json, version, schema = wait(run, pending.new(), core.store_get, index, id)
     if not resume(run) then
       fault.raise("%s was interrupted", run.what)
     elseif not json then
@@ -149,7 +150,7 @@ function transactions.find(query)
   end
   core.store_begin_unit()
   add_writes(run)
-  local text, version, code, cursor = wait(run, {}, core.store_find, query)
+  local text, version, code, cursor = wait(run, pending.new(), core.store_find, query)
   if not resume(run) then
     fault.raise("%s was interrupted", run.what)
   elseif not text then
@@ -240,7 +241,8 @@ local function commit(run)
   for _, score in ipairs(run.scores) do
     score.add(score.index, score.id, score.period, score.score, score.json, true)
   end
-  local entry = { is_bound = true }
+  local entry = pending.new()
+  entry.is_bound = true
   local text, version, code = wait(run, entry, core.store_end_unit)
   if text and resume(run) then
     live.transaction = nil
@@ -259,7 +261,7 @@ local function is_outdated(run)
   end
   core.store_begin_unit()
   add_checks(run)
-  local _, _, code = stores.wait({}, core.store_end_unit)
+  local _, _, code = stores.wait(core.store_end_unit)
   return code == "Conflict"
 end
 
