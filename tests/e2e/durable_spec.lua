@@ -661,7 +661,7 @@ describe("a server with 100 durable rooms and 200 clients under load", function(
 
   it(("is killed %d times, and each player is back in a room that is not torn"):format(ROUNDS), function()
     local s = start()
-    local clients, worst = {}, 0
+    local clients, before, worst = {}, {}, 0
     local maker = s:client "maker"
     for i = 1, ROOMS do maker:question(0, "make", "duel:" .. i) end
     for i = 1, ROOMS * PER_ROOM do
@@ -685,13 +685,17 @@ describe("a server with 100 durable rooms and 200 clients under load", function(
       for i = 1, ROOMS do
         local read = clients[i]:question(clients[i].room, "read")
         assert.equal(read[1] * 2, read[2])
-        local must = 0
+        local must, last = 0, before[i] or 0
         for _, count in ipairs(history[clients[i].room] or {}) do
           if count[1] <= killed - SAVE_INTERVAL - LATE then must = math.max(must, count[2]) end
+          last = math.max(last, count[2])
         end
         assert.is_true(read[1] >= must, ("room %d has %d, and %d was old enough"):format(i, read[1], must))
+        assert.is_true(read[1] <= last + PER_ROOM, ("room %d has %d, after %d"):format(i, read[1], last))
+        before[i] = read[1]
       end
     end
+    print(("durable: %d starts, the longest took %.2f s"):format(ROUNDS, worst))
     assert.is_true(worst < 1 * wait.SLOWNESS, ("it accepts after %.2f s"):format(worst))
   end)
 end)

@@ -1,11 +1,18 @@
 --- The store when the server is killed, or the machine loses its power, under 10,000 writes a second: each
 --- write that commit() has acknowledged exists, and no handler is half applied. PERIGEE_KILL_ROUNDS kills
---- more often.
+--- more often, and PERIGEE_KILL_SEED repeats the moments.
+local random = require "tests.random"
 local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"
 
 local ROUNDS = tonumber(os.getenv "PERIGEE_KILL_ROUNDS") or 3
+local SEED = tonumber(os.getenv "PERIGEE_KILL_SEED") or os.time()
 local PAIRS = 50 -- pairs that a handler writes: 100 documents, 100 times a second
+local HANDLERS_MAX = 25 -- before a kill
+local LATER_MS = 20 -- between the last acknowledgement and the kill, at most
+
+local draw = random.from(SEED % 2147483646 + 1)
+print("store_kill: PERIGEE_KILL_SEED=" .. SEED)
 
 local GAME = [[
   local perigee = require "perigee"
@@ -46,7 +53,7 @@ local function write_and_kill(folder, round, env)
   local perigee = server.start { path = folder, env = env }
   local ann = perigee:client "ann"
   assert.is_true(ann:question(0, "go", round))
-  local wanted, acknowledged = PAIRS * (3 + round * 7 % 23), 0
+  local wanted, acknowledged = PAIRS * draw(HANDLERS_MAX), 0
   local function take()
     for _, event in ipairs(ann.inbox) do
       if event.message == "acknowledged" then acknowledged = math.max(acknowledged, event.value) end
@@ -55,6 +62,7 @@ local function write_and_kill(folder, round, env)
     return acknowledged >= wanted
   end
   assert.is_true(wait.until_true(take))
+  wait.pass((draw(LATER_MS) - 1) / 1000) -- any moment of a commit
   perigee:crash()
   take()
   return acknowledged
@@ -90,18 +98,13 @@ end)
 describe("the store after a loss of power", function()
   after_each(server.stop_all)
 
-  -- Replaces the files by their synced contents. Some files keep unsynced writes, because an operating system
-  -- may have written them to the disk without a sync.
-  local function lose_power(data, round)
+  -- Replaces the files by what has reached the disk.
+  local function lose_power(data)
     os.remove(data .. "/game.db-shm")
-    for i, name in ipairs { "game.db", "game.db-wal" } do
-      local synced = io.open(data .. "/" .. name .. ".synced")
-      if synced then synced:close() end
-      if not synced and name == "game.db-wal" then
-        os.remove(data .. "/" .. name)
-      elseif synced and (round + i) % 3 ~= 0 then
-        assert(os.execute(("cp %s/%s.synced %s/%s"):format(data, name, data, name)) == 0)
-      end
+    for _, name in ipairs { "game.db", "game.db-wal" } do
+      local path = data .. "/" .. name
+      os.remove(path)
+      os.rename(path .. ".synced", path)
     end
   end
 
@@ -112,9 +115,9 @@ describe("the store after a loss of power", function()
     local env = { LD_PRELOAD = library, PERIGEE_UNSYNCED = folder .. "/data", ASAN_OPTIONS =
       (os.getenv "ASAN_OPTIONS" or "") .. ":verify_asan_link_order=0" }
     for round = 1, ROUNDS do
+      env.PERIGEE_UNSYNCED_SEED = tostring(draw(2 ^ 30))
       local acknowledged = write_and_kill(folder, round, env)
-      lose_power(folder .. "/data", round)
-      os.execute(("rm -f %s/data/*.synced"):format(folder))
+      lose_power(folder .. "/data")
       check(folder .. "/data/game.db", round, acknowledged)
       os.execute(("cp %s/data/game.db %s/data/game.db.synced"):format(folder, folder))
     end

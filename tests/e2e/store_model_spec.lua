@@ -8,7 +8,7 @@ local server = require "tests.e2e.server"
 
 local STEPS = tonumber(os.getenv "PERIGEE_MODEL_STEPS") or 500
 local SEED = tonumber(os.getenv "PERIGEE_MODEL_SEED") or os.time()
-local IDS, GROUPS, NUMBERS, STEPS_OF_A_HANDLER, LIMIT = 25, 4, 40, 8, 5
+local IDS, GROUPS, NUMBERS, STEPS_OF_A_HANDLER, LIMIT, ALL = 25, 4, 40, 8, 5, 1000
 
 local GAME = [[
   local perigee = require "perigee"
@@ -51,7 +51,7 @@ local GAME = [[
   function DO.find(s)
     local ids = {}
     for i, found in ipairs(docs:find(s.where, { order = s.order, limit = s.limit })) do
-      ids[i] = found.id .. " " .. found.value.n
+      ids[i] = { found.id, found.value }
     end
     return ids
   end
@@ -112,7 +112,7 @@ function Model:matches(where)
         matches = matches and value[field] == wanted
       end
     end
-    list[#list + 1] = matches and { id = id, n = value.n } or nil
+    list[#list + 1] = matches and { id, value } or nil
   end
   return list
 end
@@ -178,10 +178,10 @@ function DO.find(model, s)
   local is_down = s.order == "-n"
   table.sort(list, function(a, b)
     if is_down then a, b = b, a end
-    if a.n ~= b.n then return a.n < b.n end
-    return a.id < b.id
+    if a[2].n ~= b[2].n then return a[2].n < b[2].n end
+    return a[1] < b[1]
   end)
-  for i = 1, math.min(s.limit, #list) do ids[i] = list[i].id .. " " .. list[i].n end
+  for i = 1, math.min(s.limit, #list) do ids[i] = copy(list[i]) end
   return ids
 end
 
@@ -220,6 +220,7 @@ local function draw_step(draw)
   elseif step.type == "find" or step.type == "count" then
     step.where = draw(2) == 1 and { g = "g" .. draw(GROUPS) } or { n = { ">=", draw(NUMBERS) - NUMBERS / 2 } }
     step.order, step.limit = draw(2) == 1 and "n" or "-n", draw(LIMIT)
+    if draw(5) == 1 then step.where, step.limit = { n = { ">=", -1e9 } }, ALL end
   end
   return step
 end
