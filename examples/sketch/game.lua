@@ -1,6 +1,7 @@
 -- Sketch: one player draws a secret word, and the others guess it. Run `perigee run examples/sketch`, open
 -- http://localhost:7777/ in three tabs, and keep this file open beside them.
 local perigee = require "perigee"
+local boards = require "sketch.boards"
 local members = require "sketch.members"
 local players = require "sketch.players"
 local rules = require "sketch.rules"
@@ -60,6 +61,11 @@ function game.on_message.back(peer, code)
   if not room or not players.owned_by(room, peer.token) then return false end
   peer:join(room)
   return true
+end
+
+-- A request: the best matches of all time, and the most points of this week.
+function game.on_message.top()
+  return boards.top()
 end
 
 -- The connection is lost, and the session waits: the others see that the player is away.

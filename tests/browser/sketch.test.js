@@ -118,3 +118,37 @@ test("three pages play a turn, one is loaded again, and a phone watches", async 
 
   for (const page of [...pages, dan]) assert.deepEqual(page.failures, []);
 });
+
+test("the lobby shows the scores of a match", async (t) => {
+  const server = await startExample(t, "sketch");
+  const pages = await Promise.all(["ann", "bob"].map((name) => visit(t, server, name)));
+  const [ann, bob] = pages;
+  await until(ann, () => getComputedStyle(document.getElementById("best"), "::after").content.includes("Nobody yet"));
+  await ann.click("#open button");
+  await atTable(ann);
+  await until(bob, () => document.querySelector("#tables .main"));
+  await bob.click("#tables .main");
+  await atTable(bob);
+  await until(ann, () => sketch.table.state.players.length === 2);
+  await ann.evaluate(() => sketch.table.room.ask("start", { rounds: 1, seconds: 60 }));
+  for (const [drawer, other] of [[ann, bob], [bob, ann]]) {
+    await until(drawer, () => document.querySelector(".choices button"));
+    await drawer.click(".choices button");
+    await phase(other, "drawing");
+    await other.fill("#words", await drawer.evaluate(() => sketch.table.you.word));
+    await other.keyboard.press("Enter");
+    await phase(drawer, "pause");
+  }
+  await phase(ann, "over");
+  const score = await ann.evaluate(() => String(sketch.table.me.score));
+  await ann.click("#leave");
+  await until(ann, (score) => ["best", "weekly"].every((board) =>
+    document.querySelector(`#${board} .me`)?.textContent.endsWith("ann" + score)), score);
+  await picture(ann, "lobby-scores");
+  const phone = await visit(t, server, "dan", PHONE);
+  await until(phone, () => document.querySelectorAll("#best li").length === 2);
+  await phone.evaluate(() => document.querySelector(".boards").scrollIntoView());
+  await picture(phone, "phone-lobby-scores");
+  assert.ok(await phone.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  for (const page of [...pages, phone]) assert.deepEqual(page.failures, []);
+});

@@ -29,6 +29,14 @@ export class Lobby {
     this.shown = text
   }
 
+  /** Shows the best matches of all time, and the points of this week. */
+  async showBoards() {
+    for (const [board, entries] of Object.entries(await this.game.ask("top"))) {
+      $(board).replaceChildren(...entries.map(({ rank, name, score }) =>
+        element("li", name === this.game.name ? "me" : "", element("span", "", rank), element("b", "", name), score)))
+    }
+  }
+
   showCode(code) {
     $("code").elements.code.value = code
     $("code").classList.add("asked")

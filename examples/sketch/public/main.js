@@ -61,6 +61,7 @@ function show(room) {
   history.replaceState(null, "", room ? "#" + room.name.slice("sketch:".length) : location.pathname)
   table.open(room)
   if (room) notice()
+  else lobby.showBoards()
   lobby.refresh()
 }
 
@@ -91,6 +92,7 @@ if (code && name) {
 } else {
   if (code) lobby.showCode(code)
   lobby.refresh()
+  lobby.showBoards()
   $("name").focus()
 }
 window.sketch = { game, table } // for the console, and for tests

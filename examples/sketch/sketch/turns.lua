@@ -2,6 +2,7 @@
 -- it, and then all look at the result. The timers of a phase are in room.state and call functions of the
 -- room's kind by name, so a match goes on when you save these files.
 local perigee = require "perigee"
+local boards = require "sketch.boards"
 local picture = require "sketch.picture"
 local players = require "sketch.players"
 local rules = require "sketch.rules"
@@ -77,6 +78,7 @@ function turns.next(room)
   state.drawer, state.word, state.shown = drawer and drawer.id, nil, {}
   if not drawer then
     enter(room, "over")
+    boards.keep(state.players)
   else
     state.choices = words.three()
     enter(room, "choosing", rules.choose, "choose", math.random(3))
