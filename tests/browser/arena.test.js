@@ -1,7 +1,7 @@
 // examples/arena, played by pages in a browser and by a Lua client at once. All see the same game, and a file
 // that is saved meanwhile changes the game of all.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { cp, readFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
 import path from "node:path";
@@ -11,8 +11,8 @@ import { fileURLToPath } from "node:url";
 import { connect } from "../../clients/js/perigee.js";
 import { folder, save } from "../../clients/js/test/files.js";
 import { startProxy } from "../../clients/js/test/proxy.js";
-import { startServer } from "../../clients/js/test/server.js";
-import { openPage, until } from "./browser.js";
+import { BINARY, startServer } from "../../clients/js/test/server.js";
+import { openPage, picture, until } from "./browser.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const NAMES = ["ann", "bob", "cid", "dan"];
@@ -149,6 +149,25 @@ test("a page, on a screen of any size", async (t) => {
     }
     assert.deepEqual([page.failures, page.lines], [[], []]);
     await page.close();
+  }
+});
+
+test("a page shows the best rounds and the kills of the week", async (t) => {
+  const root = await folder(t);
+  await cp(path.join(ROOT, "examples/arena"), root, { recursive: true });
+  const week = Math.floor((Date.now() / 86400_000 - 4) / 7); // 5 January 1970 was a Monday
+  const entries = NAMES.flatMap((id, i) => [["best", 0], ["weekly", week]].map(([board, period]) =>
+    JSON.stringify({ board, order: "high", period, id, score: 20 - i })));
+  await save(root, "scores.jsonl", entries.join("\n"));
+  execFileSync(BINARY, ["store", "import", path.join(root, "scores.jsonl"), root]);
+  const server = await startServer(t, { path: root, flags: ["--text-port", "0", ...PATIENT] });
+  for (const [width, height] of [[1280, 800], [390, 844]]) {
+    const page = await openPage(t, `http://${server.address}/`, { viewport: { width, height } });
+    await until(page, () => !document.getElementById("boards").hidden);
+    const boards = await page.evaluate(() => ["best", "weekly"].map((id) => document.getElementById(id).innerText));
+    for (const board of boards) assert.match(board, /^1\s*ann\s*20\s*2\s*bob\s*19\s/);
+    await picture(page, `arena-boards-${width}`);
+    assert.deepEqual(page.failures, []);
   }
 });
 

@@ -92,6 +92,12 @@ export class Connection {
     return this.room.ask("play", name)
   }
 
+  /** Resolves to the best rounds of all time and the kills of this week, the best first. */
+  async top() {
+    const { best, weekly } = await this.room.ask("top")
+    return { best: Object.values(best), weekly: Object.values(weekly) } // an empty table of Lua comes as {}
+  }
+
   say(text) {
     this.room.send("chat", text)
   }

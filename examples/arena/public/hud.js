@@ -3,7 +3,7 @@
 import { colorOf } from "./colors.js"
 
 const $ = id => document.getElementById(id)
-const FEED_SECONDS = 6, LINE_SECONDS = 12, LINES = 8
+const FEED_SECONDS = 6, LINE_SECONDS = 12, LINES = 8, BOARD_ROWS = 5
 
 function element(tag, className, ...children) {
   const made = document.createElement(tag)
@@ -44,6 +44,15 @@ export function showScores(match) {
 }
 
 // Returns the remaining seconds.
+// Below the name that a player chooses: { best, weekly } of the server. Hidden while both are empty.
+export function showBoards(top) {
+  for (const [board, entries] of Object.entries(top)) {
+    $(board).replaceChildren(...entries.slice(0, BOARD_ROWS).map(({ rank, id, score }) =>
+      element("li", "", element("i", "", rank), element("span", "who", id), element("b", "", score))))
+  }
+  $("boards").hidden = top.best.length + top.weekly.length === 0
+}
+
 export function showTime(match) {
   const left = Math.max(0, Math.ceil((match.round.ends - match.now()) / 1000))
   setText($("time"), `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`)
