@@ -16,7 +16,10 @@ local leaderboard = require "perigee.api.leaderboard"
 local live = require "perigee.host.live"
 local live_schema = require "perigee.host.live_schema"
 local mcp = require "perigee.mcp"
+local matchmaker = require "perigee.api.matchmaker"
+local party = require "perigee.api.party"
 local pending = require "perigee.host.pending"
+local queues = require "perigee.matchmaking.queues"
 local protocol = require "perigee.api.protocol"
 local requests = require "perigee.host.requests"
 local rooms = require "perigee.api.rooms"
@@ -50,6 +53,8 @@ local perigee = {
   store = store.api,
   leaderboard = leaderboard,
   accounts = accounts.api,
+  matchmaker = matchmaker,
+  party = party,
 }
 
 
@@ -79,6 +84,7 @@ function perigee.stats()
   stats.busiest = core.busiest()
   stats.timers, stats.waiting = pending.count()
   stats.systems = systems.stats()
+  stats.queues = queues.stats()
   stats.late_answers = requests.late_answers()
   stats.invalid_messages = live_schema.invalid
   return stats

@@ -19,7 +19,7 @@ local handlers = {}
 local KIND_HANDLERS = {
   "on_create", "on_delete", "on_join", "on_leave", "on_message", "on_broadcast",
   "on_backpressure", "on_resume", "on_restore", "on_tick", "on_upgrade", "on_error", "on_turn", "on_desync",
-  "on_snapshot",
+  "on_snapshot", "on_match_start",
 }
 
 -- The game's handlers that also serve rooms of undeclared kinds.
@@ -253,6 +253,9 @@ function handlers.read(version)
   for _, name in ipairs(sorted_keys(rooms)) do
     read_kind(version, name, rooms[name])
   end
+  if next(version.queues) and not version.kinds.party then -- the rooms of parties
+    version.kinds.party, version.settings.party, version.kind_tables.party = {}, {}, {}
+  end
   if version.has_lockstep and channel_rules.uses(version.channels, lockstep_wire.CHANNEL) then
     fail(version.main, "channel %d is that of lockstep, which a room kind has", lockstep_wire.CHANNEL)
   end
@@ -336,11 +339,17 @@ end
 ---@param events table state of the poll style: `recording`, `used`
 function handlers.export(version, events)
   local hooks = with_poll(hooks_of(version.game), events)
+  hooks = next(version.queues) and bit.bor(hooks, HOOKS.message) or hooks
+  local has_seats = { party = next(version.queues) ~= nil }
+  for _, rules in next, version.queues do
+    has_seats[rules.room] = true
+  end
   core.kinds_begin(version.has_lockstep and bit.bor(hooks, HOOKS.packet) or hooks)
   for _, name in ipairs(sorted_keys(version.kinds)) do
     local settings = version.settings[name]
     local of_kind = hooks_of(version.kinds[name])
     of_kind = settings.lockstep and bit.bor(of_kind, HOOKS.leave) or of_kind
+    of_kind = has_seats[name] and bit.bor(of_kind, HOOKS.join, HOOKS.leave) or of_kind
     core.kind_set(name, of_kind, settings)
   end
   core.kinds_end()

@@ -9,6 +9,7 @@ local live = require "perigee.host.live"
 local live_schema = require "perigee.host.live_schema"
 local lockstep = require "perigee.lockstep.packets"
 local mcp_http = require "perigee.mcp.http"
+local matchmaking_request = require "perigee.matchmaking.requests"
 local mcp_plugins = require "perigee.mcp.plugins"
 local messages = require "perigee.host.messages"
 local options = require "perigee.api.options"
@@ -87,6 +88,11 @@ end
 -- Calls the handler of a message: the handler of the room's kind, otherwise the handler of the game. Returns
 -- whether a handler exists, and its results.
 local function call_handler(peer, room, name, value)
+  local own = matchmaking_request(name)
+  if own then
+    ran[1], ran[2] = own, name
+    return true, own(peers[peer], value)
+  end
   local object = room ~= 0 and room_objects[room] or nil
   local handler = object and of_room[room].on_message
   if type(handler) == "function" then

@@ -10,9 +10,11 @@ local fault = require "perigee.util.fault"
 local live = require "perigee.host.live"
 local mcp_plugins = require "perigee.mcp.plugins"
 local network = require "perigee.world.network"
+local parties = require "perigee.matchmaking.parties"
 local peer_host = require "perigee.api.peer"
 local registry = require "perigee.host.registry"
 local requests = require "perigee.host.requests"
+local seats = require "perigee.matchmaking.seats"
 local verdict = require "perigee.host.verdict"
 
 local of_room, peers, room_objects = live.of_room, registry.peers, registry.rooms
@@ -111,6 +113,8 @@ function on.disconnect(peer, _, _, code)
   if object then
     durable.forget_peer(object)
   end
+  seats.forget_peer(peer)
+  parties.forget_peer(peer)
   if handler or events.recording or object or declared.is_used then
     object = peer_host.keep(peer)
   end

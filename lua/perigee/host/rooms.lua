@@ -10,7 +10,9 @@ local messages = require "perigee.host.messages"
 local registry = require "perigee.host.registry"
 local backoff = require "perigee.host.backoff"
 local room_host = require "perigee.api.room"
+local parties = require "perigee.matchmaking.parties"
 local rooms = require "perigee.api.rooms"
+local seats = require "perigee.matchmaking.seats"
 local tasks = require "perigee.host.tasks"
 local verdict = require "perigee.host.verdict"
 
@@ -28,6 +30,9 @@ function on.join(peer, room, json, _, token)
   live.task = nil
   local handler = of_room[room].on_join
   ran[1] = handler
+  if not seats.may_join(peer, room) or not parties.may_join(peer, room) then
+    return false, "the places in this room are reserved"
+  end
   if not handler then
     return true
   end
@@ -57,6 +62,7 @@ end
 function on.leave(peer, room, _, code)
   live.task = nil
   lockstep.leave(peer, room)
+  seats.leave(peer, room)
   local handler = of_room[room].on_leave
   ran[1] = handler
   if handler then
@@ -136,6 +142,7 @@ local function forget(room, object)
   tasks.drop_room(room)
   backoff.forget(room)
   lockstep.forget(room)
+  seats.forget_room(room)
 end
 
 

@@ -17,6 +17,7 @@ local mcp_registry = require "perigee.mcp.registry"
 local network = require "perigee.world.network"
 local perigee = require "perigee.init"
 local protocol = require "perigee.api.protocol"
+local queues = require "perigee.matchmaking.queues"
 local replacements = require "perigee.api.replacements"
 local sorted_keys = require "perigee.util.sorted_keys"
 local state = require "perigee.host.state"
@@ -51,7 +52,7 @@ end
 -- Copies the API, so that no version can change the API of another one.
 local function make_api(shared)
   local api = copy_api("perigee", perigee, replacements.perigee)
-  for _, part in ipairs { "rooms", "to", "mcp", "fixed", "json", "accounts" } do
+  for _, part in ipairs { "rooms", "to", "mcp", "fixed", "json", "accounts", "party" } do
     api[part] = copy_api("perigee." .. part, perigee[part])
   end
   api.store = copy_api("perigee.store", perigee.store, nil, store.collection)
@@ -69,6 +70,7 @@ function versions.new(number)
   declared.begin(version)
   protocol.begin()
   stores.begin(version)
+  queues.begin(version)
   return version
 end
 
@@ -120,6 +122,7 @@ function versions.check(version)
     error(("%sschema.perigee: %s"):format(version.root, problem), 0)
   end
   world.check()
+  queues.check(version)
   durable.declare(version)
   account_store.declare(version)
   stores.finish(version)
@@ -136,6 +139,7 @@ function versions.put_in_place(version)
   bots.take()
   core.config_take()
   stores.take(version)
+  queues.take(version)
   durable.take(version)
   live_schema.take(version.protocol)
   lockstep.take()

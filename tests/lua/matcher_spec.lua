@@ -1,0 +1,257 @@
+-- The matcher beside a slow model that tries all sets of tickets. `TICKETS=100000 SEED=7 busted
+-- tests/lua/matcher_spec.lua` goes on for longer.
+
+require "perigee.guard.next_workaround" -- as in the server
+
+local matcher = require "perigee.matchmaking.matcher"
+local from = require("random").from
+
+local TICKETS = tonumber(os.getenv "TICKETS") or 1500
+local SEED = tonumber(os.getenv "SEED") or 1
+local CROWD = 7 -- most tickets that wait, because the model tries all their sets
+
+-- The model ----------------------------------------------------------------------------------
+
+local function may_meet(rules, a, b, now)
+  for _, rule in ipairs(rules.numbers) do
+    for _, one in ipairs { a, b } do
+      local reach = math.min(rule.max, rule.within + rule.grow * math.floor(now - one.entered + 1e-6))
+      if math.abs(a.values[rule.name] - b.values[rule.name]) > reach then return false end
+    end
+  end
+  for _, name in ipairs(rules.same) do
+    if a.values[name] ~= b.values[name] then return false end
+  end
+  for _, name in ipairs(rules.not_with) do
+    for _, pair in ipairs { { a, b }, { b, a } } do
+      for _, player in ipairs(pair[2].players) do
+        if pair[1].values[name][player.key] then return false end
+      end
+    end
+  end
+  return true
+end
+
+local function have_common(rules, list)
+  for _, name in ipairs(rules.any) do
+    local has_one = false
+    for element in pairs(list[1].values[name]) do
+      local is_common = true
+      for _, ticket in ipairs(list) do is_common = is_common and ticket.values[name][element] end
+      has_one = has_one or is_common
+    end
+    if not has_one then return false end
+  end
+  return true
+end
+
+local function can_play(roles, players, i, left)
+  if i > #players then return true end
+  for role in pairs(roles) do
+    if left[role] > 0 and (not players[i].roles or players[i].roles[role]) then
+      left[role] = left[role] - 1
+      local can = can_play(roles, players, i + 1, left)
+      left[role] = left[role] + 1
+      if can then return true end
+    end
+  end
+  return false
+end
+
+local function is_team(rules, players)
+  local left = {}
+  for role, count in pairs(rules.roles or {}) do left[role] = count end
+  return not rules.roles or can_play(rules.roles, players, 1, left)
+end
+
+-- Tries all teams for the tickets from number i on.
+local function can_split(rules, list, i, teams, size)
+  if i > #list then
+    for _, players in ipairs(teams) do
+      if #players ~= size or not is_team(rules, players) then return false end
+    end
+    return true
+  end
+  for _, players in ipairs(teams) do
+    if #players + #list[i].players <= size then
+      for _, player in ipairs(list[i].players) do players[#players + 1] = player end
+      local can = can_split(rules, list, i + 1, teams, size)
+      for _ = 1, #list[i].players do players[#players] = nil end
+      if can then return true end
+    end
+  end
+  return false
+end
+
+local function is_match(rules, list, now)
+  local total, oldest = 0, math.huge
+  for _, ticket in ipairs(list) do
+    total, oldest = total + #ticket.players, math.min(oldest, ticket.entered)
+  end
+  if not rules.sizes[total] or total < rules.max and now - oldest < rules.patience then return false end
+  for i = 1, #list do
+    for k = i + 1, #list do
+      if not may_meet(rules, list[i], list[k], now) then return false end
+    end
+  end
+  local teams = {}
+  for team = 1, rules.teams do teams[team] = {} end
+  return have_common(rules, list) and can_split(rules, list, 1, teams, total / rules.teams)
+end
+
+-- Returns a set of waiting tickets that is a match.
+local function find_match(rules, waiting, now)
+  for set = 1, 2 ^ #waiting - 1 do
+    local list = {}
+    for i = 1, #waiting do
+      if math.floor(set / 2 ^ (i - 1)) % 2 == 1 then list[#list + 1] = waiting[i] end
+    end
+    if is_match(rules, list, now) then return list end
+  end
+end
+
+-- Queues by chance ---------------------------------------------------------------------------
+
+local function some(random, most, names)
+  local set = {}
+  for _ = 1, random(most) do set[names[random(#names)]] = true end
+  return set
+end
+
+local function random_rules(random)
+  local rules = { teams = random(2), sizes = {}, numbers = {}, same = {}, any = {}, not_with = {}, patience = 4 }
+  if random(4) == 1 then
+    rules.roles = { tank = 1, healer = random(2) }
+    rules.max = rules.teams * (1 + rules.roles.healer)
+    rules.sizes[rules.max] = true
+  else
+    rules.max = rules.teams * (1 + random(2))
+    for size = rules.teams * random(2), rules.max, rules.teams do rules.sizes[size] = size > 1 or nil end
+    rules.sizes[rules.max] = true
+  end
+  if random(2) == 1 then
+    rules.numbers[1] = { name = "rating", within = 10 * random(5), grow = 5 * (random(3) - 1), max = 100 }
+  end
+  if random(4) == 1 then rules.numbers[2] = { name = "level", within = 3, grow = 0, max = 3 } end
+  if random(3) == 1 then rules.same[1] = "region" end
+  if random(3) == 1 then rules.any[1] = "maps" end
+  if random(3) == 1 then rules.not_with[1] = "blocked" end
+  return rules
+end
+
+local function random_ticket(random, rules, id, now, next_peer)
+  local ticket = { id = id, entered = now, players = {}, values = {
+    rating = 10 * random(20), level = random(8), region = random(2) == 1 and "eu" or "us",
+    maps = some(random, 2, { "ice", "sand", "sea" }),
+    blocked = random(3) == 1 and some(random, 2, { "p1", "p2", "p3", "p4", "p5" }) or {},
+  } }
+  for i = 1, random(3) == 1 and random(rules.max / rules.teams) or 1 do
+    ticket.players[i] = {
+      peer = next_peer + i, key = "p" .. random(9),
+      roles = random(3) > 1 and some(random, 2, { "tank", "healer" }) or nil,
+    }
+  end
+  return ticket
+end
+
+local function is_of_a_kind(rules, a, b)
+  local function text(ticket)
+    local parts = {}
+    local function add(set)
+      local keys = {}
+      for key in pairs(set) do keys[#keys + 1] = key end
+      table.sort(keys)
+      parts[#parts + 1] = "(" .. table.concat(keys, " ") .. ")"
+    end
+    for _, rule in ipairs(rules.numbers) do parts[#parts + 1] = ticket.values[rule.name] end
+    for _, name in ipairs(rules.same) do parts[#parts + 1] = ticket.values[name] end
+    for _, name in ipairs(rules.any) do add(ticket.values[name]) end
+    for _, name in ipairs(rules.not_with) do add(ticket.values[name]) end
+    for _, player in ipairs(ticket.players) do
+      add(rules.roles and (player.roles or { any = true }) or {})
+      parts[#parts + 1] = #rules.not_with > 0 and player.key or ""
+    end
+    return table.concat(parts, ",")
+  end
+  return text(a) == text(b)
+end
+
+local function check_match(rules, match, waiting, now, matched)
+  assert(is_match(rules, match.tickets, now), "no match by the model")
+  local teams = {}
+  for i, ticket in ipairs(match.tickets) do
+    local team = teams[match.teams[i]] or {}
+    teams[match.teams[i]] = team
+    for _, player in ipairs(ticket.players) do
+      assert(not matched[player.peer], "a player is in two matches")
+      matched[player.peer] = true
+      team[#team + 1] = player
+    end
+    for _, other in ipairs(waiting) do
+      assert(other.entered >= ticket.entered or not is_of_a_kind(rules, ticket, other),
+        "an older ticket of the same kind waits")
+    end
+  end
+  for _, team in ipairs(teams) do
+    local left = {}
+    for role, count in pairs(rules.roles or {}) do left[role] = count end
+    for _, player in ipairs(rules.roles and team or {}) do
+      assert(not player.roles or player.roles[player.role], "a role that the player does not accept")
+      left[player.role] = left[player.role] - 1
+      assert(left[player.role] >= 0, "a role twice")
+    end
+  end
+end
+
+-- Runs a queue for a while; returns the number of its tickets and matches.
+local function play(seed)
+  local random = from(seed)
+  for _ = 1, 10 do random(7) end -- the first numbers of near seeds are alike
+  local rules = random_rules(random)
+  local queue, waiting, matched = matcher.new(rules), {}, {}
+  local now, id, peers, made = 0, 0, 0, 0
+  for _ = 1, 30 do
+    now = now + random(3) - 1
+    while #waiting < CROWD and random(3) > 1 do
+      id = id + 1
+      local ticket = random_ticket(random, rules, id, now, peers)
+      peers = peers + #ticket.players
+      waiting[#waiting + 1] = ticket
+      queue:add(ticket)
+    end
+    if #waiting > 0 and random(6) == 1 then
+      assert(queue:remove(table.remove(waiting, random(#waiting)).id))
+    end
+    local is_complete
+    repeat
+      local matches
+      matches, is_complete = queue:run(now, random(4))
+      for _, match in ipairs(matches) do
+        made = made + 1
+        for _, ticket in ipairs(match.tickets) do
+          for i = #waiting, 1, -1 do
+            if waiting[i] == ticket then table.remove(waiting, i) end
+          end
+          assert(not queue:remove(ticket.id))
+        end
+        check_match(rules, match, waiting, now, matched)
+      end
+    until is_complete
+    assert.equal(#waiting, queue.count)
+    local missed = find_match(rules, waiting, now)
+    assert(not missed, "a match was missed")
+  end
+  return id, made
+end
+
+describe("the matcher", function()
+  it("makes the matches that a model allows, and misses none", function()
+    local tickets, matches, seed = 0, 0, SEED
+    while tickets < TICKETS do
+      local ok, count, made = pcall(play, seed)
+      assert(ok, ("seed %d: %s"):format(seed, tostring(count)))
+      tickets, matches, seed = tickets + count, matches + made, seed + 1
+    end
+    assert(matches * 8 > tickets, "too few matches to test anything: " .. matches)
+  end)
+end)
