@@ -21,6 +21,7 @@ local party = require "perigee.api.party"
 local pending = require "perigee.host.pending"
 local queues = require "perigee.matchmaking.queues"
 local protocol = require "perigee.api.protocol"
+local rating = require "perigee.api.rating"
 local requests = require "perigee.host.requests"
 local rooms = require "perigee.api.rooms"
 local store = require "perigee.api.store"
@@ -55,6 +56,7 @@ local perigee = {
   accounts = accounts.api,
   matchmaker = matchmaker,
   party = party,
+  rating = rating,
 }
 
 

@@ -215,6 +215,20 @@ describe("the annotations", function()
     return methods
   end
 
+  it("have all of matchmaking", function()
+    local matchmaker = require "perigee.api.matchmaker"
+    for name, class in pairs { Matchmaker = upvalue(matchmaker, "queue_class"),
+      Ticket = upvalue(upvalue(require("perigee.matchmaking.seats").objects_of, "object_of"), "ticket_class"),
+      Party = upvalue(upvalue(perigee.party.of, "object_of"), "party_class") } do
+      same_functions(name .. ":", methods_of(class), API.classes["perigee." .. name].methods)
+    end
+    same_functions("perigee.party.", perigee.party, API.classes["perigee.Parties"].methods)
+    same_functions("perigee.rating.", perigee.rating, API.classes["perigee.Ratings"].methods)
+    local rules = require "perigee.matchmaking.rules"
+    assert.same(keys(set_of(upvalue(upvalue(rules.read, "check_types"), "OPTIONS"))),
+      keys(API.classes["perigee.MatchmakerOptions"].fields))
+  end)
+
   it("have all of leaderboards", function()
     local leaderboard = require "perigee.api.leaderboard"
     local methods = methods_of(upvalue(leaderboard, "board_class"))

@@ -317,7 +317,7 @@ end
 function luacats.of_games()
   return luacats.read(paths_of {
     "perigee", "rooms", "bots", "sending", "commands", "services", "store", "leaderboards",
-    "accounts", "figures", "world", "lockstep", "mcp",
+    "accounts", "matchmaking", "figures", "world", "lockstep", "mcp",
     "game", "sandbox",
   })
 end

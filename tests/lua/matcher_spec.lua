@@ -119,7 +119,9 @@ local function some(random, most, names)
 end
 
 local function random_rules(random)
-  local rules = { teams = random(2), sizes = {}, numbers = {}, same = {}, any = {}, not_with = {}, patience = 4 }
+  local rules = {
+    teams = random(2), sizes = {}, numbers = {}, same = {}, any = {}, not_with = {}, patience = 4,
+  }
   if random(4) == 1 then
     rules.roles = { tank = 1, healer = random(2) }
     rules.max = rules.teams * (1 + rules.roles.healer)

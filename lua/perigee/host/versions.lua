@@ -52,7 +52,7 @@ end
 -- Copies the API, so that no version can change the API of another one.
 local function make_api(shared)
   local api = copy_api("perigee", perigee, replacements.perigee)
-  for _, part in ipairs { "rooms", "to", "mcp", "fixed", "json", "accounts", "party" } do
+  for _, part in ipairs { "rooms", "to", "mcp", "fixed", "json", "accounts", "party", "rating" } do
     api[part] = copy_api("perigee." .. part, perigee[part])
   end
   api.store = copy_api("perigee.store", perigee.store, nil, store.collection)

@@ -172,7 +172,9 @@ function parties.invite(party, by, peer)
     return nil, "the party has invited too many", "RateLimited"
   end
   journal.set(party.invited, peer, true)
-  queues.notify(peer, "party.invited", { party = party.id, code = party.code, from = { id = by, name = core.peer_name(by) } })
+  queues.notify(peer, "party.invited", {
+    party = party.id, code = party.code, from = { id = by, name = core.peer_name(by) },
+  })
   return true
 end
 
@@ -202,7 +204,8 @@ function parties.join(party, peer)
 end
 
 
---- Removes a peer from its party. A party without members ends. The next member leads it in the leader's place.
+--- Removes a peer from its party. A party without members ends. The next member leads it in the place of
+--- the leader.
 ---@param party perigee.PartyEntry
 ---@param peer integer
 ---@param reason string

@@ -49,7 +49,7 @@ local RELIABLE = { reliable = true }
 ---@field object perigee.Ticket?
 
 local queues = {
-  on_match = nil, ---@type fun(queue: perigee.Queue, match: perigee.Match) seats.lua takes a match
+  on_match = nil, ---@type fun(queue: perigee.Queue, match: perigee.FoundMatch) seats.lua takes a match
 }
 
 local all = {} ---@type table<string, perigee.Queue>
@@ -91,8 +91,8 @@ function queues.check(version)
       error(("%sperigee.matchmaker(%q): the game has no room kind %s%s"):format(found.where, name, found.room,
         fault.hint_or_names(found.room, sorted_keys(version.kinds))), 0)
     elseif settings.capacity and settings.capacity < found.max then
-      error(("%sperigee.matchmaker(%q): a match has up to %d players, and %s.capacity is %d"):format(found.where,
-        name, found.max, found.room, settings.capacity), 0)
+      error(("%sperigee.matchmaker(%q): a match has up to %d players, and %s.capacity is %d"):format(
+        found.where, name, found.max, found.room, settings.capacity), 0)
     end
   end
 end
@@ -170,6 +170,14 @@ end
 
 queues.forget = forget
 
+-- Ends a ticket that is not in the matcher.
+local function finish(ticket, reason)
+  forget(ticket)
+  notify_all(ticket, "cancelled", { queue = ticket.queue.name, ticket = ticket.id, reason = reason })
+end
+
+queues.finish = finish
+
 local run -- the function of a cycle
 
 local function has_work(queue)
@@ -236,9 +244,9 @@ function run(queue)
   queue.timer, queue.is_running = nil, true
   local is_complete
   repeat
-    local now, matches = core.now(), nil
-    matches, is_complete = queue.matcher:run(now, SEARCHES)
-    for _, match in ipairs(matches) do
+    local now, found = core.now()
+    found, is_complete = queue.matcher:run(now, SEARCHES)
+    for _, match in ipairs(found) do
       note_waits(queue, match, now)
       queue.matches = queue.matches + 1
       queues.on_match(queue, match)
@@ -265,8 +273,9 @@ end
 
 -- Returns why peers cannot enter: a sentence and a code.
 local function refusal(found, peers)
-  if #peers > found.max / found.teams then
-    return ("a team has %d players, and these are %d"):format(found.max / found.teams, #peers), "PartyTooLarge"
+  local most = found.max / found.teams
+  if #peers > most then
+    return ("a team has %d players, and these are %d"):format(most, #peers), "PartyTooLarge"
   end
   for _, peer in ipairs(peers) do
     local ends = penalties[queues.key_of(peer)]
@@ -316,8 +325,10 @@ function queues.enter(queue, peers, properties)
     return nil, roles --[[@as string]], "Protocol"
   end
   last_id = last_id + 1
-  local ticket = { id = last_id, entered = core.now(), queue = queue, properties = properties, values = values,
-    players = players_of(found, peers, roles) }
+  local ticket = {
+    id = last_id, entered = core.now(), queue = queue, properties = properties, values = values,
+    players = players_of(found, peers, roles),
+  }
   insert(ticket)
   journal.push(withdraw, ticket)
   notify_queued(ticket, queue.matcher.count)
@@ -350,9 +361,8 @@ function queues.cancel(ticket, reason)
   if ticket.match or not ticket.queue.matcher:remove(ticket.id) then
     return false
   end
-  forget(ticket)
   journal.push(insert, ticket)
-  notify_all(ticket, "cancelled", { queue = ticket.queue.name, ticket = ticket.id, reason = reason })
+  finish(ticket, reason)
   return true
 end
 
@@ -390,8 +400,7 @@ local function renew(queue, found)
         end
         insert(ticket)
       else
-        forget(ticket)
-        notify_all(ticket, "cancelled", { queue = queue.name, ticket = ticket.id, reason = "the game has changed" })
+        finish(ticket, "the game has changed")
       end
     end
   end
@@ -409,8 +418,7 @@ function queues.take(version)
     if not version.queues[name] then
       for _, ticket in ipairs(all[name].matcher.order) do
         if not ticket.is_gone then
-          forget(ticket)
-          notify_all(ticket, "cancelled", { queue = name, ticket = ticket.id, reason = "the queue is closed" })
+          finish(ticket, "the queue is closed")
         end
       end
       all[name] = nil

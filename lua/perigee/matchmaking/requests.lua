@@ -1,5 +1,5 @@
---- The requests of clients to the matchmaker and to their party: messages whose names begin with "matchmaker."
---- and "party.". docs/protocol.md lists them. They exist in games that have a matchmaker.
+--- The requests of clients to the matchmaker and to their party: messages whose names begin with
+--- "matchmaker." and "party.". docs/protocol.md lists them. They exist in games that have a matchmaker.
 
 local core = require "perigee.core"
 local faults = require "perigee.host.faults"

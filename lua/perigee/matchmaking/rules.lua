@@ -76,8 +76,8 @@ local function read_number_rule(name, property, rule)
     end
   end
   found.max = found.max or (found.grow > 0 and math.huge or found.within)
-  if not is_seconds(found.within) or not is_seconds(found.grow) or type(found.max) ~= "number"
-    or not (found.max >= found.within) then
+  local are_numbers = is_seconds(found.within) and is_seconds(found.grow) and type(found.max) == "number"
+  if not are_numbers or found.max ~= found.max or found.max < found.within then
     fail(name, "match.%s is as { within = 50, grow = 25, max = 400 }: numbers from 0, and max is not less "
       .. "than within", property)
   end
@@ -194,7 +194,8 @@ local function read_values(found, properties, key_of)
   for _, property in ipairs(found.same) do
     local value = properties[property]
     if not is_text(value) and type(value) ~= "number" and type(value) ~= "boolean" then
-      return nil, ("%s must be a text of at most %d bytes, not %s"):format(property, TEXT_MAX, fault.kind(value))
+      return nil, ("%s must be a text of at most %d bytes, not %s"):format(property, TEXT_MAX,
+        fault.kind(value))
     end
     values[property] = value
   end

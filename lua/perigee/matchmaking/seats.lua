@@ -1,6 +1,6 @@
---- The seats of matches: makes the room of a match, keeps a place in it for each player, and brings the players
---- there. A match begins when all have come. A player who does not come in time ends the match, and the others
---- are back in the queue. A match that has begun may get players from the queue again (`fill`).
+--- The seats of matches: makes the room of a match, keeps a place in it for each player, and brings the
+--- players there. A match begins when all have come. If a player does not come in time, the match ends, and
+--- the others are in the queue again. A match that has begun may get more players from the queue (`fill`).
 
 local core = require "perigee.core"
 local errors = require "perigee.host.errors"
@@ -139,14 +139,13 @@ local function miss(match, seat, reason)
     return
   end
   queues.punish(seat.player.key, match.queue.rules.penalty)
-  queues.forget(ticket)
+  queues.finish(ticket, reason)
   if match.has_begun then
     drop_ticket(match, ticket)
     seats.offer(match)
   else
     end_match(match, ticket)
   end
-  queues.notify_all(ticket, "cancelled", { queue = match.queue.name, ticket = ticket.id, reason = reason })
 end
 
 -- Coming ---------------------------------------------------------------------------------------
@@ -258,9 +257,7 @@ local function without_broken(tickets)
   local whole = {}
   for _, ticket in ipairs(tickets) do
     if ticket.is_broken then
-      queues.forget(ticket)
-      queues.notify_all(ticket, "cancelled", { queue = ticket.queue.name, ticket = ticket.id,
-        reason = "a player is gone" })
+      queues.finish(ticket, "a player is gone")
     else
       whole[#whole + 1] = ticket
     end
@@ -282,8 +279,8 @@ local function start(queue, found)
     end
     queues.put_back(tickets, options == false)
     if problem then
-      errors.log(core.levels.warn, ("the matchmaker %s cannot make a room: %s"):format(queue.name, problem), nil,
-        nil, "matchmaker " .. queue.name)
+      errors.log(core.levels.warn, ("the matchmaker %s cannot make a room: %s"):format(queue.name, problem),
+        nil, nil, "matchmaker " .. queue.name)
     end
     return
   end

@@ -165,6 +165,8 @@
 ---@field on_desync? fun(room: perigee.Room, report: perigee.DesyncReport)
 --- Returns the state as bytes, for scripts that simulate the game. The state is that after the last call of `on_turn`.
 ---@field on_snapshot? fun(room: perigee.Room): string?
+--- Runs when all players of a match of `perigee.matchmaker` have taken their seats in the room.
+---@field on_match_start? fun(room: perigee.Room, match: perigee.MatchDescription)
 --- Runs after a handler failed in a room of this kind, in place of the game's `on_error`.
 ---@field on_error? fun(room: perigee.Room, report: perigee.ErrorReport)
 

@@ -19,6 +19,8 @@
 ---@field json perigee.Json JSON as text.
 ---@field store perigee.Store Documents that outlive the server.
 ---@field accounts perigee.Accounts Accounts of players.
+---@field party perigee.Parties Parties of players.
+---@field rating perigee.Ratings Ratings of skill.
 ---@field fixed perigee.Fixed Arithmetic with the same results on all machines, for games in lockstep.
 local perigee = {}
 
@@ -143,6 +145,12 @@ function perigee.hash(text, key) end
 ---@param options? perigee.LeaderboardOptions
 ---@return perigee.Leaderboard
 function perigee.leaderboard(name, options) end
+
+--- Declares a queue, at the top level. Its name has at most 32 letters, digits and `_`.
+---@param name string
+---@param options perigee.MatchmakerOptions
+---@return perigee.Matchmaker
+function perigee.matchmaker(name, options) end
 
 --- Returns random bytes that nobody can predict, for codes and tokens. In a simulated server they follow from its seed.
 ---@param count integer From 1 to 65536.

@@ -1,0 +1,357 @@
+--- The search for a match around some tickets (matcher.lua): takes candidates, the oldest first, and takes
+--- back choices that lead nowhere.
+
+local fits = require "perigee.matchmaking.fits"
+
+local floor, sort = math.floor, table.sort
+local is_older = fits.is_older
+
+-- A search may look at this many candidates after it has taken back its first choice, and all searches of a
+-- cycle together at so many.
+local SEARCH_MAX, CYCLE_MAX = 2000, 500000
+local GATHER_MAX = 1000 -- most tickets that a search reads to find candidates of one shape
+
+local searches = {}
+
+--- A match in the making.
+---@class perigee.MatchSearch
+---@field rules perigee.MatchRules
+---@field now number
+---@field is_lenient boolean a match of less than the largest size is possible
+---@field is_fill boolean fills a running match
+---@field tickets perigee.MatchTicket[]
+---@field teams integer[] team of each ticket
+---@field members perigee.MatchPlayer[][] by team
+---@field common table<string, table[]> elements that all tickets so far have in common: a stack by property
+---@field total integer players
+---@field left integer candidates that the search may still look at, once it has taken back a choice
+---@field has_failed boolean a choice was taken back
+---@field best perigee.FoundMatch?
+---@field best_total integer
+
+local function new_search(rules, waiting, now)
+  local search = {
+    rules = rules, now = now, tickets = {}, teams = {}, members = {}, common = {}, total = 0, best_total = 0,
+    left = math.min(SEARCH_MAX, floor(CYCLE_MAX / (waiting + 1))), has_failed = false,
+  }
+  for team = 1, rules.teams do
+    search.members[team] = {}
+  end
+  for _, name in ipairs(rules.any) do
+    search.common[name] = {}
+  end
+  return search
+end
+
+-- Adds a ticket to a team; returns false, and changes nothing, if the team has no places for its players.
+local function place(search, ticket, team)
+  local rules, members = search.rules, search.members[team]
+  if #members + #ticket.players > rules.max / rules.teams then
+    return false
+  end
+  for _, player in ipairs(ticket.players) do
+    members[#members + 1] = player
+  end
+  if rules.roles and not fits.assign_roles(rules.roles, members) then
+    for _ = 1, #ticket.players do
+      members[#members] = nil
+    end
+    return false
+  end
+  local n = #search.tickets + 1
+  search.tickets[n], search.teams[n] = ticket, team
+  for name, stack in next, search.common do
+    stack[n] = n == 1 and ticket.values[name] or fits.common(stack[n - 1], ticket.values[name])
+  end
+  search.total = search.total + #ticket.players
+  return true
+end
+
+local function unplace(search)
+  local n = #search.tickets
+  local ticket, members = search.tickets[n], search.members[search.teams[n]]
+  for _ = 1, #ticket.players do
+    members[#members] = nil
+  end
+  for _, stack in next, search.common do
+    stack[n] = nil
+  end
+  search.tickets[n], search.teams[n] = nil, nil
+  search.total = search.total - #ticket.players
+end
+
+local function may_add(search, ticket)
+  if search.total + #ticket.players > search.rules.max then
+    return false
+  end
+  for name, stack in next, search.common do
+    if stack[1] and not fits.common(stack[#stack], ticket.values[name]) then
+      return false
+    end
+  end
+  for i = 1, #search.tickets do
+    if not fits.may_meet(search.rules, search.tickets[i], ticket, search.now) then
+      return false
+    end
+  end
+  return true
+end
+
+local function has_one_that_waited(search, list)
+  for _, ticket in ipairs(list) do
+    if fits.has_waited(search.rules, ticket, search.now) then
+      return true
+    end
+  end
+  return false
+end
+
+local function is_match(search)
+  local rules, total = search.rules, search.total
+  if search.is_fill then
+    return true
+  elseif not rules.sizes[total] or total < rules.max and not has_one_that_waited(search, search.tickets) then
+    return false
+  end
+  for team = 2, #search.members do
+    if #search.members[team] ~= #search.members[1] then
+      return false
+    end
+  end
+  return true
+end
+
+-- Keeps the match so far if it is the largest one.
+local function note(search)
+  if search.total > search.best_total and is_match(search) then
+    local tickets, teams = {}, {}
+    for i = 1, #search.tickets do
+      tickets[i], teams[i] = search.tickets[i], search.teams[i]
+    end
+    search.best, search.best_total = { tickets = tickets, teams = teams }, search.total
+  end
+  return search.best_total == search.rules.max
+end
+
+-- Extends the match by candidates from number `first` on; returns whether it has the largest size.
+local function extend(search, candidates, first)
+  if note(search) then
+    return true
+  end
+  local failed = {} -- kinds of tickets that lead nowhere from here
+  for i = first, #candidates do
+    local ticket = candidates[i]
+    search.left = search.left - (search.has_failed and 1 or 0)
+    if search.left < 0 then
+      return false
+    elseif not failed[ticket.kind] and may_add(search, ticket) then
+      local tried = {} -- sizes of the teams that were tried; empty teams are all the same
+      for team = 1, #search.members do
+        local size = #search.members[team]
+        if not (size == 0 and tried[0]) then
+          tried[size] = true
+          if place(search, ticket, team) then
+            if extend(search, candidates, i + 1) then
+              return true
+            end
+            unplace(search)
+            search.has_failed = true
+          end
+        end
+      end
+      failed[ticket.kind] = true
+    end
+  end
+  return false
+end
+
+-- Candidates ---------------------------------------------------------------------------------
+
+-- Returns the place of the first ticket in a sorted list whose value is at least `limit`, or greater than it.
+local function bound(list, name, limit, is_greater)
+  local low, high = 1, #list + 1
+  while low < high do
+    local middle = floor((low + high) / 2)
+    local value = list[middle].values[name]
+    if value < limit or is_greater and value == limit then
+      low = middle + 1
+    else
+      high = middle
+    end
+  end
+  return low
+end
+
+-- Adds the tickets of a list that fit the search, until there are `most`.
+local function add_fitting(search, list, first, last, most, found)
+  local read, begin = 0, #found
+  for i = first, last do
+    local ticket = list[i]
+    if not ticket.is_gone then
+      read = read + 1
+      if ticket ~= search.tickets[1] and may_add(search, ticket) then
+        found[#found + 1] = ticket
+      end
+      if #found - begin == most or read == GATHER_MAX then
+        return
+      end
+    end
+  end
+end
+
+-- Adds the oldest tickets of a group that fit the search, at most as many as a match has players. Either
+-- the tickets with near values are few, or so many that the oldest tickets soon have them: reads the list
+-- that is shorter.
+local function gather(search, group, found)
+  local most, rule, by_age, by_value = search.rules.max, search.rules.numbers[1], group.by_age, group.by_value
+  while group.first <= #by_age and by_age[group.first].is_gone do
+    group.first = group.first + 1
+  end
+  if rule and not search.is_fill then
+    local anchor = search.tickets[1]
+    local value, reach = anchor.values[rule.name], fits.reach_of(rule, anchor, search.now)
+    local first = bound(by_value, rule.name, value - reach)
+    local last = bound(by_value, rule.name, value + reach, true) - 1
+    local near = last - first + 1
+    if near * near < most * #by_age then
+      local list = {}
+      add_fitting(search, by_value, first, last, near, list)
+      sort(list, is_older)
+      for i = 1, math.min(most, #list) do
+        found[#found + 1] = list[i]
+      end
+      return
+    end
+  end
+  add_fitting(search, by_age, group.first, #by_age, most, found)
+end
+
+local function candidates_for(search, bucket)
+  local found = {}
+  for _, group in next, bucket.groups do
+    gather(search, group, found)
+  end
+  sort(found, is_older)
+  return found
+end
+
+-- Returns the smallest number of players that the search may end with.
+local function least_players(search)
+  local least = search.rules.max
+  for size in next, search.is_lenient and search.rules.sizes or {} do
+    least = math.min(least, size)
+  end
+  return least
+end
+
+-- Returns whether a bucket has players for each role.
+local function has_roles(search, bucket)
+  for role, places in next, search.rules.roles or {} do
+    if (bucket.accepts[role] or 0) < places * search.rules.teams then
+      return false
+    end
+  end
+  return true
+end
+
+local function count_role(role, ticket)
+  local n = 0
+  for _, player in ipairs(ticket.players) do
+    n = n + ((not player.roles or player.roles[role]) and 1 or 0)
+  end
+  return n
+end
+
+-- Returns whether some of the candidates and the first ticket fill a team.
+local function can_fill_team(search, candidates)
+  local most = search.rules.max / search.rules.teams
+  local sums = { [#search.tickets[1].players] = true } -- sizes that parts of a team can have
+  for _, ticket in ipairs(candidates) do
+    for sum = most - #ticket.players, 1, -1 do
+      sums[sum + #ticket.players] = sums[sum + #ticket.players] or sums[sum]
+    end
+  end
+  if sums[most] then
+    return true
+  end
+  for size in next, search.is_lenient and search.rules.sizes or {} do
+    if sums[size / search.rules.teams] then
+      return true
+    end
+  end
+  return false
+end
+
+-- Returns whether the candidates can be enough: a quick answer for most of the searches that find nothing.
+local function can_suffice(search, candidates)
+  local players, singles = search.total, #search.tickets[1].players == 1 and 1 or 0
+  for _, ticket in ipairs(candidates) do
+    players = players + #ticket.players
+    singles = singles + (#ticket.players == 1 and 1 or 0)
+  end
+  if players < least_players(search) then
+    return false
+  end
+  for role, places in next, search.rules.roles or {} do
+    local accept = count_role(role, search.tickets[1])
+    for _, ticket in ipairs(candidates) do
+      accept = accept + count_role(role, ticket)
+    end
+    if accept < places * search.rules.teams then
+      return false
+    end
+  end
+  return singles >= search.rules.max / search.rules.teams or can_fill_team(search, candidates)
+end
+
+-- Returns whether all tickets of a shape in a bucket have the same chances.
+
+
+--- Returns a match of a ticket with others of its bucket; nil if there is none.
+---@param rules perigee.MatchRules
+---@param ticket perigee.MatchTicket
+---@param waiting integer number of tickets in the queue
+---@param now number
+---@return perigee.FoundMatch?
+function searches.around(rules, ticket, waiting, now)
+  local search, bucket = new_search(rules, waiting, now), ticket.bucket
+  if not has_roles(search, bucket) or not place(search, ticket, 1) then
+    return nil
+  end
+  local candidates = candidates_for(search, bucket)
+  search.is_lenient = has_one_that_waited(search, { ticket, candidates[1] })
+  if can_suffice(search, candidates) then
+    extend(search, candidates, 1)
+  end
+  return search.best
+end
+
+
+--- Returns the tickets for a running match that lacks players; nil if none fits.
+---@param rules perigee.MatchRules
+---@param open perigee.OpenMatch
+---@param bucket table
+---@param waiting integer
+---@param now number
+---@return perigee.FoundMatch?
+function searches.fill(rules, open, bucket, waiting, now)
+  local search = new_search(rules, waiting, now)
+  search.is_fill = true
+  for _, ticket in ipairs(open.tickets) do
+    place(search, ticket, ticket.team)
+  end
+  local present = #search.tickets
+  search.best_total = search.total
+  extend(search, candidates_for(search, bucket), 1)
+  local found = search.best
+  if not found then
+    return nil
+  end
+  local added = { tickets = {}, teams = {}, open = open }
+  for i = present + 1, #found.tickets do
+    added.tickets[i - present], added.teams[i - present] = found.tickets[i], found.teams[i]
+  end
+  return added
+end
+
+return searches
