@@ -370,6 +370,49 @@ export interface Channel {
 }
 
 /** A session with a server. */
+/** A player of a match. */
+export interface MatchMember { id: number; name: string; team: number; role?: string }
+
+export interface MatchmakerEvents {
+  /** The place in the queue, again when it has changed; `estimate` in seconds, if known. */
+  queued: { queue: string; ticket: number; position: number; estimate?: number };
+  /** The match is made, and the server joins this client to its room within `seconds`. */
+  matched: {
+    queue: string; ticket: number; room: string; team: number; role?: string; players: MatchMember[];
+    seconds: number;
+  };
+  cancelled: { queue: string; ticket: number; reason: string };
+  timeout: { queue: string; ticket: number };
+}
+
+export interface Matchmaker {
+  /** Enters a queue, with the party that this client leads. Rejects with the code of the game's fault. */
+  enter(queue: string, properties?: Record<string, unknown>): Promise<{ ticket: number }>;
+  /** Leaves the queue; resolves to false if this client was in none. */
+  cancel(): Promise<boolean>;
+  on<E extends keyof MatchmakerEvents>(name: E, fn: (value: MatchmakerEvents[E]) => void): () => void;
+}
+
+export interface Party {
+  id: number; code: string; leader: number; members: { id: number; name: string }[]; size: number; room: string;
+}
+
+export interface PartyEvents {
+  changed: Party;
+  invited: { party: number; code: string; from: { id: number; name: string } };
+  left: { party: number; reason: string };
+}
+
+export interface PartyCalls {
+  make(): Promise<Party>;
+  invite(name: string): Promise<true>;
+  join(code: string): Promise<Party>;
+  leave(): Promise<true>;
+  promote(id: number): Promise<true>;
+  kick(id: number): Promise<true>;
+  on<E extends keyof PartyEvents>(name: E, fn: (value: PartyEvents[E]) => void): () => void;
+}
+
 export interface Game<M extends Messages = Messages> extends Emitter<GameEvents, M> {
   /** This client's peer id; a new session (`lost`) has another one. */
   readonly id: number;
@@ -409,6 +452,10 @@ export interface Game<M extends Messages = Messages> extends Emitter<GameEvents,
   link(how: SignInOptions): Promise<SignedIn>;
   /** Ends this sign-in on all connections, and this client. */
   signOut(): Promise<void>;
+  /** Queues of games with `perigee.matchmaker`. */
+  readonly matchmaker: Matchmaker;
+  /** This client's party, in games with `perigee.matchmaker`. */
+  readonly party: PartyCalls;
   listRooms(options?: WaitOptions): Promise<{ id: number; name: string; members: number }[]>;
   /** Sends a message without a room to the game's script. JSON or the schema must be able to express the value. */
   send(name: string, value?: unknown, options?: SendOptions): void;

@@ -1031,6 +1031,28 @@ class Game extends Emitter {
     this.account = null;
   }
 
+  /** Queues: enter(queue, properties), cancel(), and the events queued, matched, cancelled and timeout. */
+  get matchmaker() {
+    return this._matchmaker ??= {
+      enter: (queue, properties = {}) => this.ask("matchmaker.enter", { queue, properties }),
+      cancel: () => this.ask("matchmaker.cancel"),
+      on: (name, fn) => this.onMessage("matchmaker." + name, fn),
+    };
+  }
+
+  /** The client's party. All calls resolve when the server has done them; events are changed, invited and left. */
+  get party() {
+    return this._party ??= {
+      make: () => this.ask("party.make"),
+      invite: (name) => this.ask("party.invite", { name }),
+      join: (code) => this.ask("party.join", { code }),
+      leave: () => this.ask("party.leave"),
+      promote: (id) => this.ask("party.promote", { id }),
+      kick: (id) => this.ask("party.kick", { id }),
+      on: (name, fn) => this.onMessage("party." + name, fn),
+    };
+  }
+
   /** Resolves to the server's rooms. Each is { id, name, members }; `members` is their number. */
   async listRooms(options = {}) {
     checkOptions("listRooms", options, WAIT_OPTIONS);

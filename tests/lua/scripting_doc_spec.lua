@@ -12,6 +12,7 @@ local RUN_BY = {
   ["docs/schema.md"] = "this",
   ["docs/world.md"] = "this", ["docs/channels.md"] = "this", ["docs/faults.md"] = "this",
   ["docs/bots-in-rooms.md"] = "this", ["docs/accounts.md"] = "tests/e2e/store_doc_spec.lua",
+  ["docs/matchmaking.md"] = "tests/e2e/store_doc_spec.lua",
   ["docs/leaderboards.md"] = "tests/e2e/store_doc_spec.lua",
   ["docs/store.md"] = "tests/e2e/store_doc_spec.lua",
   ["docs/recipes.md"] = "tests/e2e/recipes_doc_spec.lua",

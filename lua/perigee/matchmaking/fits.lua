@@ -1,4 +1,4 @@
---- What fits together in a match: numbers, lists and roles of tickets (matcher.lua).
+--- Tells which tickets fit together in a match, by numbers, lists and roles (matcher.lua).
 
 local floor = math.floor
 

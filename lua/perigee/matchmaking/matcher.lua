@@ -14,7 +14,7 @@ local searches = require "perigee.matchmaking.search"
 local sort, insert, floor = table.sort, table.insert, math.floor
 local is_older = fits.is_older
 
---- What a queue asks of its matches (rules.lua).
+--- The rules of a queue for its matches (rules.lua reads them).
 ---@class perigee.MatchRules
 ---@field max integer most players
 ---@field sizes table<integer, boolean> allowed numbers of players

@@ -6,7 +6,7 @@
 --- A number whose difference is limited between any two tickets of a match.
 ---@class perigee.MatchRange
 ---@field within number Largest difference at first.
----@field grow? number What a ticket accepts in addition for each whole second of waiting. Default: 0.
+---@field grow? number Increase of the difference for each whole second that a ticket has waited. Default: 0.
 ---@field max? number Largest difference that a ticket ever accepts. Default: any with `grow`, otherwise `within`.
 
 --- How a queue makes matches. `players` or `roles` says how many players a match has.
@@ -15,7 +15,7 @@
 ---@field players? integer|integer[] Number of players, or the least and the most, as `{ 2, 4 }`. At most 100.
 ---@field teams? integer Number of teams of equal size. Default: 1.
 ---@field roles? table<string, integer> Number of players with each role in a team, as `{ tank = 1, healer = 1, damage = 3 }`.
---- What tickets must have in common, by the name of a property: a range for numbers; `"same"`: equal values; `"any"`: lists
+--- Rules for the properties of the tickets of a match, by name: a range for numbers; `"same"`: equal values; `"any"`: lists
 --- with an element in common; `"not_with"`: a list of peers and ids of accounts that cannot be in the match.
 ---@field match? table<string, perigee.MatchRange|"same"|"any"|"not_with">
 ---@field timeout? number Seconds after which a ticket ends. Default: never.
@@ -43,7 +43,7 @@
 ---@field queue string
 ---@field players perigee.MatchMember[]
 
---- What a client gets as the options of its join, in `on_join`, when a match brings it into the room.
+--- The options that `on_join` gets when a match brings a player into the room.
 ---@class perigee.SeatOptions
 ---@field match integer The match's id.
 ---@field team integer
