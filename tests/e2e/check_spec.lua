@@ -221,6 +221,10 @@ describe("perigee check finds", function()
     finds("for _, r in ipairs(perigee.rooms.all()) do r:peers()[1]:kik() end",
       "a peer has no method kik; did you mean kick?")
     finds("perigee.world:qery 'x'", "perigee.world has no method qery; did you mean query?")
+    local collection = "local players = perigee.store 'players' function game.on_message.hit(peer) % end"
+    finds("players:gte(peer.name)", "a collection has no method gte; did you mean get?", collection)
+    finds("players:put('x', 1, { if_versoin = 1 })",
+      "there is no option if_versoin; did you mean if_version?", collection)
     finds("lobby():peeers()", "a room has no method peeers; did you mean peers?",
       "local function lobby() return perigee.rooms.get 'lobby' end function game.on_start() % end")
   end)

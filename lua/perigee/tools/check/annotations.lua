@@ -31,6 +31,7 @@ local annotations = {}
 ---@field is_library boolean whether the class is the library or a part of it
 ---@field fields table<string, string> texts of the fields' types
 ---@field functions table<string, table> methods and functions: parameters, returns, is_method
+---@field call? string text of the type of its objects as functions
 ---@field is_open boolean whether objects may have fields of any name
 
 -- Files --------------------------------------------------------------------------------------
@@ -54,6 +55,8 @@ local function read_tag(self, block, tag, rest)
     if name then
       block.class.fields[name] = written
     end
+  elseif tag == "overload" and block.class then
+    block.class.call = rest
   elseif tag == "alias" then
     local name, written = rest:match "^([%w_.]+)%s*(.*)$"
     self.aliases[name] = written

@@ -260,6 +260,8 @@ function Flow:call_known(node, type, name)
     return self:call_api(node, type.parameters, type.returns, name)
   elseif type.kind == "code" then
     return self:call_own(node, type.node)
+  elseif type.kind == "class" and type.class.call then
+    return self:call_known(node, annotations.type(self.api, type.class.call), type.class.shown)
   end
   return self:hand_out(node.arguments)
 end
