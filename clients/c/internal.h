@@ -373,7 +373,7 @@ void link_settle(PerigeeClient *client);
 /// Appends to the output.
 void link_write(PerigeeClient *client, const void *bytes, size_t size);
 
-/// Frees the memory of an empty buffer unless it is small.
+/// Frees the memory of an empty buffer, because a program may have many idle clients.
 void link_give_back(Buf *buf);
 
 /// Return the unsent bytes of the output, and their number. link_sent reports that the

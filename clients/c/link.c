@@ -11,7 +11,6 @@ enum {
   PING_EVERY_MS = 5000,   // longest interval between pings; a shorter interval of the
                           // server replaces it
   DEAD_AFTER_MS = 8000,   // silence after an unanswered ping until the connection ends
-  KEEP_CAPACITY = 256,    // bytes of memory that an empty buffer may keep
 };
 
 void link_fail(PerigeeClient *client, int code, const char *text, size_t size) {
@@ -83,7 +82,7 @@ void link_end(PerigeeClient *client, int code, const char *text) {
 // --- Receiving ---
 
 void link_give_back(Buf *buf) {
-  if (buf->size == 0 && buf->capacity > KEEP_CAPACITY) buf_deinit(buf);
+  if (buf->size == 0) buf_deinit(buf);
 }
 
 // Handles the packets in these bytes, until too many events wait. Returns the number of

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "internal.h"
 
-enum { FIRST_CAPACITY = 8 };
+enum { FIRST_ROOMS = 2, FIRST_MEMBERS = 8 };
 
 static char *copy_text(const char *text, size_t size) {
   char *copy = mem_alloc(size + 1);
@@ -44,7 +44,7 @@ Room *rooms_find_name(const Rooms *rooms, const char *name, size_t size) {
 Room *rooms_add(Rooms *rooms, const char *name, size_t size) {
   if (rooms->count == rooms->capacity)
     rooms->capacity =
-        array_grow(&rooms->list, rooms->capacity, sizeof *rooms->list, FIRST_CAPACITY);
+        array_grow(&rooms->list, rooms->capacity, sizeof *rooms->list, FIRST_ROOMS);
   Room *room = mem_zalloc(sizeof *room);
   room->number = ++rooms->last_number;
   room->name = copy_text(name, size);
@@ -106,7 +106,7 @@ bool rooms_take_members(const Rooms *rooms, uint32_t count) {
 static void append(Room *room, Member member) {
   if (room->member_count == room->member_capacity)
     room->member_capacity = array_grow(&room->members, room->member_capacity,
-                                       sizeof *room->members, FIRST_CAPACITY);
+                                       sizeof *room->members, FIRST_MEMBERS);
   put(room, room->member_count++, member);
 }
 

@@ -161,7 +161,7 @@ static int client_next_event(lua_State *L) {
   PerigeeClient *client = core_client(L, 1);
   const PerigeeEvent *event = perigee_next_event(client);
   if (!event) return 0;
-  core_push_event(L, client, event);
+  core_push_event(L, event);
   return 1;
 }
 
@@ -193,6 +193,23 @@ static int client_info(lua_State *L) {
   return 1;
 }
 
+// members(room): returns a table of the names of the other members by peer id. It may
+// include changes whose events come later.
+static int client_members(lua_State *L) {
+  const PerigeeClient *client = core_client(L, 1);
+  uint32_t room = core_number(L, 2, UINT32_MAX);
+  uint32_t count = perigee_member_count(client, room);
+  lua_newtable(L);
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t peer = perigee_member(client, room, i);
+    const char *name = perigee_member_name(client, room, peer);
+    lua_pushnumber(L, peer);
+    lua_pushstring(L, name ? name : "");
+    lua_rawset(L, -3);
+  }
+  return 1;
+}
+
 // udp_stats(): returns a table of figures about datagrams; nil without datagrams
 static int client_udp_stats(lua_State *L) {
   PerigeeStats stats;
@@ -216,11 +233,15 @@ static int now(lua_State *L) {
 }
 
 int luaopen_perigee_client_core(lua_State *L) {
-  static const luaL_Reg METHODS[] = {
-      {"close", client_close}, {"free", client_free},
-      {"poll", client_poll},   {"next_event", client_next_event},
-      {"info", client_info},   {"udp_stats", client_udp_stats},
-      {"__gc", client_free},   {NULL, NULL}};
+  static const luaL_Reg METHODS[] = {{"close", client_close},
+                                     {"free", client_free},
+                                     {"poll", client_poll},
+                                     {"next_event", client_next_event},
+                                     {"info", client_info},
+                                     {"udp_stats", client_udp_stats},
+                                     {"__gc", client_free},
+                                     {"members", client_members},
+                                     {NULL, NULL}};
   static const luaL_Reg FUNCTIONS[] = {
       {"connect", connect}, {"now", now}, {NULL, NULL}};
   luaL_newmetatable(L, HANDLE);

@@ -41,8 +41,7 @@ uint32_t core_number(lua_State *L, int index, uint32_t most);
 const char *core_name(lua_State *L, int index);
 
 /// Pushes an event as a table, with a field `type`.
-void core_push_event(lua_State *L, const PerigeeClient *client,
-                     const PerigeeEvent *event);
+void core_push_event(lua_State *L, const PerigeeEvent *event);
 
 /// Add functions to the table of methods on top of the stack. core_add_calls adds the
 /// calls of calls.c, core_add_lockstep adds the calls of lockstep.c.

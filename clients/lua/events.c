@@ -87,21 +87,6 @@ static void set_found(lua_State *L, const PerigeeEvent *event) {
   set_data(L, "found", event);
 }
 
-// Adds the names of the other members by peer id. They may already include changes
-// whose events come later.
-static void set_members(lua_State *L, const PerigeeClient *client, uint32_t room) {
-  uint32_t count = perigee_member_count(client, room);
-  lua_newtable(L);
-  for (uint32_t i = 0; i < count; i++) {
-    uint32_t peer = perigee_member(client, room, i);
-    const char *name = perigee_member_name(client, room, peer);
-    lua_pushnumber(L, peer);
-    lua_pushstring(L, name ? name : "");
-    lua_rawset(L, -3);
-  }
-  lua_setfield(L, -2, "members");
-}
-
 // --- Lockstep ---
 
 static uint32_t read_u32(const uint8_t *bytes) {
@@ -280,13 +265,11 @@ static const struct {
     [PERIGEE_SIGNED_IN] = {"signed_in", set_found},
 };
 
-void core_push_event(lua_State *L, const PerigeeClient *client,
-                     const PerigeeEvent *event) {
+void core_push_event(lua_State *L, const PerigeeEvent *event) {
   lua_createtable(L, 0, 6);
   set_text(L, "type", EVENTS[event->type].type);
   if (event->request != 0) set_integer(L, "answers", event->request);
   if (event->room != 0) set_integer(L, "room_id", event->room);
   if (event->by_udp) set_flag(L, "by_udp", 1);
   if (EVENTS[event->type].set) EVENTS[event->type].set(L, event);
-  if (event->type == PERIGEE_JOINED) set_members(L, client, event->room);
 }

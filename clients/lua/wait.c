@@ -57,13 +57,16 @@ static int loop_add(lua_State *L) {
   return 1;
 }
 
-// remove(client)
+// remove(client): returns the key of the client; nil if the loop does not have it
 static int loop_remove(lua_State *L) {
   Loop *loop = check_loop(L);
-  size_t i = find_handle(loop, core_handle(L, 2));
-  if (i < loop->count) loop->handles[i] = loop->handles[--loop->count];
+  const Handle *handle = core_handle(L, 2);
+  size_t i = find_handle(loop, handle);
+  if (i == loop->count) return 0;
+  loop->handles[i] = loop->handles[--loop->count];
   keep_client(L, 0);
-  return 0;
+  lua_pushlightuserdata(L, handle->client);
+  return 1;
 }
 
 static int milliseconds(lua_State *L, int index) {

@@ -37,10 +37,28 @@ local TRANSPORT = { [true] = "both", attached = "both", alone = "udp" }
 ---@field udp boolean whether unreliable packets use UDP now
 ---@field timeout number seconds that a call without a timeout waits
 ---@field reason? table { code, message }: reason of the connection's end
-local Client = {}
-Client.__index = Client
+local Client = {
+  timeout = TIMEOUT, connected = false, udp = false,
+  _scheduler = loop, _transport = "tcp", _handlers = {}, _first = 1, _last = 0, -- until a client has its own
+}
 for name, call in pairs(calls) do Client[name] = call end
 Client.join = calls._join
+
+
+-- Fields that each session determines. The first use of one copies all of them from the core.
+local OF_SESSION = {
+  id = true, name = true, session = true, ping_interval = true, max_payload = true, tick_rate = true,
+  server_time = true,
+}
+
+
+function Client.__index(self, key)
+  local member = Client[key]
+  if member ~= nil or not OF_SESSION[key] or not rawget(self, "_core") then return member end
+  calls._learn(self)
+  return rawget(self, key)
+end
+
 
 local client = {
   spawn = loop.spawn,
@@ -137,11 +155,9 @@ function client.connect(where, given)
   if problem then return nil, problem, known end
   where = address.format(host, port)
   local self = setmetatable({
-    name = given.name or "guest", timeout = given.timeout or TIMEOUT, connected = false, udp = false,
-    _line = given.line, _events = {}, _first = 1, _last = 0, _receivers = {}, _handlers = {},
-    _opening = loop.future(), _ended = loop.future(), _transport = given.udp == "alone" and "udp" or "tcp",
+    timeout = given.timeout, _line = given.line, _schema = known, _opening = loop.future(),
+    _transport = given.udp == "alone" and "udp" or nil,
   }, Client)
-  calls.init(self, loop, known)
   for event_type, handler in pairs(given.on or {}) do self:on(event_type, handler) end
   if given.line then
     self._core = given.line:open(self, host, port, options_of(given, known))
@@ -154,6 +170,7 @@ function client.connect(where, given)
   end
   if not given.line then loop.add(self) end
   local ok, message, code = loop.wait(self._opening)
+  self._opening = nil
   if ok then return self end
   return nil, refusal(where, message, code)
 end
@@ -180,39 +197,48 @@ end
 
 function Client:_welcome()
   calls._welcome(self)
-  loop.fill(self._opening, true)
+  if self._opening then loop.fill(self._opening, true) end
+end
+
+
+-- Forgets the fields of the session, which have changed.
+function Client:_learn()
+  for name in pairs(OF_SESSION) do self[name] = nil end
 end
 
 
 function Client:_finish(code, message)
   if self._line then self._line:close() else loop.remove(self) end
+  calls._learn(self) -- because the core goes
   calls._finish(self, code, message)
-  loop.fill(self._opening, nil, message, code)
-  loop.fill(self._ended)
+  if self._opening then loop.fill(self._opening, nil, message, code) end
+  if self._closing then loop.fill(self._closing) end
 end
 
 
 function Client:_publish(event)
   local handler = self._handlers[event.type] or self._handlers["*"]
-  local receiver = not handler and table.remove(self._receivers, 1)
-  while receiver and receiver.is_filled do receiver = table.remove(self._receivers, 1) end
+  local receivers = self._receivers -- futures of `recv`; nil: none
+  local receiver = not handler and receivers and table.remove(receivers, 1)
+  while receiver and receiver.is_filled do receiver = table.remove(receivers, 1) end
   if handler then
     loop.enter(handler, event)
   elseif receiver then
     loop.fill(receiver, event)
   else
     self._last = self._last + 1
-    self._events[self._last] = event
+    self:_own("_events")[self._last] = event
   end
   if event.type ~= "closed" then return end
-  for _, waiting in ipairs(self._receivers) do loop.fill(waiting, nil, "closed") end
+  for _, waiting in ipairs(receivers or {}) do loop.fill(waiting, nil, "closed") end
 end
 
 
 local function pop(self)
-  local event = self._events[self._first]
-  if not event then return nil end
-  self._events[self._first], self._first = nil, self._first + 1
+  local events, first = self._events, self._first
+  if first > self._last then return nil end
+  local event = events[first]
+  events[first], self._first = nil, first + 1
   return event
 end
 
@@ -227,14 +253,14 @@ function Client:recv(timeout)
   if timeout == 0 and self._first > self._last then loop.update() end
   local event = pop(self)
   if event then return event end
-  if self._ended.is_filled then return nil, "closed" end
+  if self.reason then return nil, "closed" end
   if timeout == 0 then return nil, "timeout" end
-  local future = loop.future()
-  self._receivers[#self._receivers + 1] = future
+  local future, receivers = loop.future(), self:_own "_receivers"
+  receivers[#receivers + 1] = future
   local reason
   event, reason = loop.wait(future, timeout)
-  for i = #self._receivers, 1, -1 do
-    if self._receivers[i] == future then table.remove(self._receivers, i) end
+  for i = #receivers, 1, -1 do
+    if receivers[i] == future then table.remove(receivers, i) end
   end
   return event, reason
 end
@@ -247,6 +273,7 @@ end
 ---@param fn? fun(event: table)
 function Client:on(type, fn)
   checked.handler("client:on", type, fn)
+  if not rawget(self, "_handlers") then self._handlers = {} end
   self._handlers[type] = fn
   if not fn then return end
   for _ = self._first, self._last do
@@ -273,11 +300,12 @@ end
 --- has gone.
 ---@return true
 function Client:close()
-  if self._ended.is_filled then return true end
+  if self.reason then return true end
   self.connected = false
+  self._closing = self._closing or loop.future()
   self._core:close()
   self:_flush()
-  if loop.can_wait() then loop.wait(self._ended) end
+  if loop.can_wait() and not self.reason then loop.wait(self._closing) end
   return true
 end
 

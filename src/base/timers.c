@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "base/mem.h"
 
-enum { FIRST_CAPACITY = 16 };
+enum { FIRST_CAPACITY = 4 };  // small, because each client has a heap of its own
 
 void timers_deinit(Timers *timers) {
   for (uint32_t i = 0; i < timers->count; i++) timers->heap[i].timer->place = 0;

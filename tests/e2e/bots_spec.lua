@@ -250,7 +250,7 @@ describe("perigee bots", function()
     local process = server.perigee { "bots", address(perigee), "-n", "1001", "--ramp", "1", "--script",
       folder .. "/bot.lua" }
     local grown = tonumber(process:wait_out "^grown by (%d+) kB$")
-    assert.is_true(grown / 1000 < 20, grown / 1000 .. " kB a bot")
+    assert.is_true(grown / 1000 < 5, grown / 1000 .. " kB a bot")
     process:kill "sigint"
     assert.equal(130, process:wait_exit())
   end)

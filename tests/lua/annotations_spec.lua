@@ -421,7 +421,7 @@ describe("the annotations of specs", function()
     found.Client = require "perigee.testing.client"
     found.Room = require "perigee.client.room"
     found.Channel = debug.getmetatable((require("perigee.client.channel").open({
-      _channels = require("perigee.client.channel").table(),
+      _channels = require("perigee.client.channel").NONE,
       _ask = function() return { channel = 1000 } end,
     }, "ide")))
   end)

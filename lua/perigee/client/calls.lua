@@ -12,23 +12,31 @@ local Room = require "perigee.client.room"
 local schema = require "perigee.client.schema"
 local describe = require "perigee.util.describe"
 
+local NONE = {}
+
 ---@class perigee.client.Calls
-local calls = {}
+---@field _rooms table<integer, perigee.client.Room> rooms by number
+---@field _futures table<integer, table> by request: future of the call that waits for the answer
+---@field _ask_handlers table<string, function>
+---@field _channels table channels that this client serves
+local calls = {
+  -- A client gets tables of its own when it first needs them; see `_own`. So a program has memory for many
+  -- clients.
+  _rooms = NONE, _futures = NONE, _ask_handlers = NONE, _channels = channels.NONE,
+}
 
 --- The error for an invalid name.
 calls.BAD_NAME = "names are 1 to 64 bytes of UTF-8 without control characters (Unicode Cc, Cf, Zl, Zp) "
   .. "and without spaces at the ends"
 
---- Completes the fields of a new client.
----@param self table
----@param scheduler table
----@param known? perigee.schema.Schema
-function calls.init(self, scheduler, known)
-  self._scheduler, self._schema = scheduler, known
-  self._rooms = {} -- rooms by number
-  self._futures = {} -- request -> future of the call that waits for the answer
-  self._ask_handlers = {}
-  self._channels = channels.table() -- channels that this client serves
+--- Returns the client's own table of this name, to write to it.
+---@param name string
+---@return table
+function calls:_own(name)
+  local own = rawget(self, name)
+  if own then return own end
+  self[name] = {}
+  return self[name]
 end
 
 
@@ -73,7 +81,7 @@ function calls:_ask(method, ...)
   local request, message, code = self:_begin(method, ...)
   if not request then return nil, message, code end
   local future = self._scheduler.future()
-  self._futures[request] = future
+  self:_own("_futures")[request] = future
   self:_flush() -- may already receive the answer
   return self._scheduler.wait(future)
 end
@@ -82,23 +90,32 @@ end
 --- Fails all calls that wait for an answer.
 function calls:_fail_calls(message, code)
   local futures = self._futures
-  self._futures = {}
+  self._futures = nil
   for _, future in pairs(futures) do self._scheduler.fill(future, nil, message, code) end
 end
 
 
 -- Receiving -------------------------------------------------------------------------------------
 
+--- Returns the future of the call that an event answers, which then waits no longer; or nil.
+---@param event table
+function calls:_future_of(event)
+  local futures, request = self._futures, event.answers
+  local future = request and futures[request]
+  if not future then return nil end
+  futures[request] = nil
+  if not next(futures) then self._futures = nil end
+  return future
+end
+
+
 --- Passes an event to its receiver: the client itself, the call that it answers, or the program.
 function calls:_take(event)
   event.room = event.room_id and self._rooms[event.room_id]
   local take = events[event.type]
   if take and take(self, event) then return end
-  local future = event.answers and self._futures[event.answers]
-  if future then
-    self._futures[event.answers] = nil
-    return self._scheduler.fill(future, event)
-  end
+  local future = self:_future_of(event)
+  if future then return self._scheduler.fill(future, event) end
   if event.type ~= "answer" then self:_publish(event) end
 end
 
@@ -181,7 +198,7 @@ end
 ---@param name string
 ---@param fn? fun(value: any, room: perigee.client.Room?): any
 function calls:on_ask(name, fn)
-  self._ask_handlers[name] = fn
+  self:_own("_ask_handlers")[name] = fn
 end
 
 
@@ -402,10 +419,17 @@ function calls:flush()
 end
 
 
---- Sets the fields of the client that each session determines.
+--- Handles the server's acceptance.
 function calls:_welcome()
+  self:_learn()
+  self.connected = true
+  if self._transport == "udp" then self.udp = true end
+end
+
+
+--- Sets the fields of the client that each session determines.
+function calls:_learn()
   for name, value in pairs(self._core:info()) do self[name] = value end
-  self.connected, self.udp = true, self._transport == "udp"
 end
 
 

@@ -16,17 +16,16 @@ local CLOSED = "the channel is closed"
 local Channel = {}
 Channel.__index = Channel
 
-local channel = {}
-
-
---- Returns an empty table for the channels that a client serves.
-function channel.table()
-  return { by_name = {}, by_id = {} }
-end
+local channel = {
+  --- The channels of a client that serves none.
+  NONE = { by_name = {}, by_id = {} },
+}
 
 
 local function set(self, id)
-  local channels = self.client._channels
+  local client = self.client
+  if client._channels == channel.NONE then client._channels = { by_name = {}, by_id = {} } end
+  local channels = client._channels
   self.id, self.open = id, true
   channels.by_name[self.name], channels.by_id[id] = self, self
 end
@@ -60,7 +59,7 @@ end
 ---@param client table
 function channel.pause(client)
   for _, self in pairs(client._channels.by_name) do self.open = false end
-  client._channels.by_id = {}
+  if client._channels ~= channel.NONE then client._channels.by_id = {} end
 end
 
 

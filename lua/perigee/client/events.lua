@@ -28,8 +28,7 @@ end
 
 function events.failed(self, event)
   local own = not event.fault and codes[event.code]
-  local future = self._futures[event.answers]
-  self._futures[event.answers] = nil
+  local future = self:_future_of(event)
   read_fault(self, event)
   if not future then return true end
   if own then self._scheduler.fill(future, nil, own[2], own[1]) end
@@ -53,16 +52,17 @@ end
 function events.joined(self, event)
   local room = self._rooms[event.room_id]
   if not room then
-    room = setmetatable({ id = event.room_id, client = self }, Room)
-    self._rooms[room.id] = room
+    room = setmetatable({ id = event.room_id, name = event.name, joined = true, client = self }, Room)
+    self:_own("_rooms")[room.id] = room
   end
-  room.name, room.joined, room.members = event.name, true, event.members
-  event.room, event.members = room, nil
+  room.joined, room.members = true, nil
+  event.room = room
 end
 
 
 function events.left(self, event)
-  if event.room then event.room.joined = false end
+  if not event.room then return end
+  event.room.joined = false
   self._rooms[event.room_id] = nil
 end
 
@@ -115,23 +115,27 @@ function events.closed(self, event)
 end
 
 
+-- Sets the name of a member, or removes it, if the room has a table of its members.
+local function set_member(room, id, name)
+  local members = room and rawget(room, "members")
+  if members then members[id] = name end
+end
+
+
 function events.peer_joined(_, event)
-  if event.room then event.room.members[event.id] = event.name end
+  set_member(event.room, event.id, event.name)
 end
 
 
 function events.peer_left(_, event)
-  if event.room then event.room.members[event.id] = nil end
+  set_member(event.room, event.id, nil)
 end
 
 
 -- A list of members does not contain this client itself, so an event without a room renames this client.
 function events.peer_renamed(self, event)
-  if event.room then
-    event.room.members[event.id] = event.name
-  else
-    self.name = event.name
-  end
+  set_member(event.room, event.id, event.name)
+  if not event.room then self:_learn() end
 end
 
 

@@ -29,10 +29,19 @@ local function resume(co, ...)
 end
 
 
+local resting = {} -- coroutines of `enter` without work; they save garbage, because handlers are many
+
+local function work(fn, ...)
+  fn(...)
+  resting[#resting + 1] = coroutine.running()
+  return work(coroutine.yield())
+end
+
+
 --- Runs `fn` in a separate coroutine until it first waits.
 ---@param fn function
 function loop.enter(fn, ...)
-  resume(coroutine.create(fn), ...)
+  resume(table.remove(resting) or coroutine.create(work), fn, ...)
 end
 
 
@@ -55,14 +64,14 @@ end
 ---@param fn function
 function loop.spawn(fn, ...)
   local arguments, last = { ... }, select("#", ...)
-  loop.after(0, function() loop.enter(fn, unpack(arguments, 1, last)) end)
+  loop.after(0, function() resume(coroutine.create(fn), unpack(arguments, 1, last)) end)
 end
 
 
 -- Calls all items that are due. New items that these calls add stay for the next run.
 local function run_due(now)
   local item, last = timers:next(), timers.added
-  while item and item.due <= now and item.number <= last do
+  while item and item.due <= now and item.order <= last do
     timers:call()
     item = timers:next()
   end
@@ -74,16 +83,14 @@ end
 --- Adds a client to the loop until `remove`. The client has the fields `_core` and `_drain`.
 ---@param client table
 function loop.add(client)
-  client._key, count = set:add(client._core), count + 1
-  clients[client._key] = client
+  clients[set:add(client._core)], count = client, count + 1
 end
 
 
 ---@param client table
 function loop.remove(client)
-  if not client._key then return end
-  set:remove(client._core)
-  clients[client._key], client._key, count = nil, nil, count - 1
+  local key = set:remove(client._core)
+  if key then clients[key], count = nil, count - 1 end
 end
 
 
@@ -145,12 +152,12 @@ end
 -- Waiting ---------------------------------------------------------------------------------------
 
 ---@class perigee.client.Future
----@field is_filled boolean
+---@field is_filled? boolean nil: not yet
 
 --- Returns a future: `loop.fill` sets its results, `loop.wait` waits for them and returns them.
 ---@return perigee.client.Future
 function loop.future()
-  return { is_filled = false }
+  return {}
 end
 
 

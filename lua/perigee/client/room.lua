@@ -9,8 +9,16 @@ local describe = require "perigee.util.describe"
 ---@field joined boolean false once the client has left the room or the connection has ended
 ---@field members table<integer, string> names of the other members by peer id
 ---@field client perigee.Client
-local Room = {}
-Room.__index = Room
+local Room = { joined = false }
+
+
+-- The first use of `members` makes the table, because many programs never use it.
+function Room.__index(self, key)
+  if key ~= "members" then return Room[key] end
+  local core = self.client._core
+  self.members = core and core:members(self.id) or {}
+  return self.members
+end
 
 
 local function with_room(room, options)

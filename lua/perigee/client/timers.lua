@@ -59,10 +59,11 @@ end
 ---@param fn fun(argument: any)
 ---@param argument? any
 ---@param order? number order of items with the same time; default: the order of adding
----@return table item
+---@return table item its `order`, or its `number` if `order` is given, is the number of items added so far
 function Timers:add(due, fn, argument, order)
   self.added, self._count = self.added + 1, self._count + 1
-  local item = { due = due, order = order or self.added, number = self.added, fn = fn, argument = argument }
+  local item = { due = due, order = order or self.added, fn = fn, argument = argument }
+  if order then item.number = self.added end
   self._heap[self._count] = item
   sift_up(self._heap, self._count)
   return item

@@ -56,8 +56,10 @@ end
 ---@param server_end table see link.new
 ---@return perigee.testing.BinaryClient?, string? message, string? code, integer? retry
 function binary_client.connect(server, options, server_end)
-  local self = setmetatable({ text = false, _options = options }, BinaryClient)
-  calls.init(self, scheduler(server._clock), options.schema ~= false and server:_schema() or nil)
+  local self = setmetatable({
+    text = false, _options = options, _scheduler = scheduler(server._clock),
+    _schema = options.schema ~= false and server:_schema() or nil,
+  }, BinaryClient)
   Client.init(self, server, options, server_end)
   server:_add_client(self)
   self._core = new_core(self)

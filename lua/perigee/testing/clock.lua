@@ -72,7 +72,7 @@ local function run_due(self)
   local entry, last = self._timers:next(), self._timers.added
   while entry and entry.due <= self.now do
     -- counts only entries that were added meanwhile, because each may add another without end
-    if entry.number > last then count_round(self) end
+    if (entry.number or entry.order) > last then count_round(self) end
     self._timers:call()
     entry = self._timers:next()
   end

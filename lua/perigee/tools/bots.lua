@@ -18,7 +18,9 @@ local PARTS = { on_message = "table", on_ask = "table", run = "function" } -- fi
                                                                            -- table
 local PING_EVERY, MEASURE_STEP = 1, 0.01 -- seconds
 local PINGS_MAX = 1000 -- pings a second, of all bots together
-local GC_PAUSE = 125 -- percent of the memory in use, at which a collection begins; low because bots are many
+-- How the garbage collector works: it begins at this percentage of the memory in use, and then works so much
+-- faster than the program allocates. Both keep memory low, because bots are many.
+local GC_PAUSE, GC_SPEED = 110, 5000
 local END_TIMEOUT = 2 -- seconds that bots have to end after the end of the run
 
 
@@ -89,19 +91,25 @@ local function finish(run)
 end
 
 
+local function with_traceback(problem)
+  return type(problem) == "string" and debug.traceback(problem, 2) or problem
+end
+
+
 local function new_run(chosen, script)
   local run = {
     script = script, is_over = false, ending = loop.future(), done = loop.future(), playing = 0,
-    clients = {}, figures = figures.new(chosen.count, chosen.udp),
+    clients = {}, figures = figures.new(chosen.count, chosen.udp), seed = chosen.seed,
   }
   local waits = {} -- future -> client whose end also ends the wait, or true
-  --- Lets time pass. Returns early if the run ends, or if client `c` is closed.
+  --- Lets time pass. Returns early if the run ends, or if client `c` is closed. Returns whether neither has.
   function run.wait(seconds, c)
-    if run.is_over then return end
+    if run.is_over then return false end
     local future = loop.future()
     waits[future] = c or true
     loop.wait(future, seconds)
     waits[future] = nil
+    return not run.is_over and not (c and c.reason)
   end
   --- Ends the waits for a client, or all waits.
   function run.wake(c)
@@ -118,13 +126,15 @@ local function new_run(chosen, script)
   end
   --- Calls a function of the script and returns its result. Counts an error of the function as an error of
   --- the bot.
-  function run.try(self, fn, ...)
-    local ok, problem = xpcall(fn, function(text)
-      return type(text) == "string" and debug.traceback(text, 2) or text
-    end, ...)
+  function run.try(c, fn, ...)
+    local ok, problem = xpcall(fn, with_traceback, ...)
     if ok then return problem end
+    run.fail(c, problem)
+  end
+  --- Counts an error of a bot.
+  function run.fail(c, problem)
     -- The end of a run interrupts bots, which is not an error.
-    if problem == bot.OVER or run.summary or (run.is_over and self.client.reason) then return end
+    if problem == bot.OVER or run.summary or (run.is_over and c.reason) then return end
     run.figures.failures = run.figures.failures + 1
     run.figures:add_error(tell(tostring(problem)))
   end
@@ -132,16 +142,37 @@ local function new_run(chosen, script)
 end
 
 
-local function play(number, chosen, run)
-  local c = bot.play(number, chosen, run)
-  if c and not c.reason and not run.is_over then
+local function count_end(run)
+  run.playing = run.playing - 1
+  if run.playing == 0 and run.all_started then loop.fill(run.done) end
+end
+
+
+-- Ends a bot whose script has ended.
+local function leave(c, run)
+  bot.count_end(c)
+  if not c.reason and not run.is_over then
     run.figures:add_udp(c)
     run.clients[c] = nil
     c:close()
     run.figures.connected = run.figures.connected - 1
   end
-  run.playing = run.playing - 1
-  if run.playing == 0 and run.all_started then loop.fill(run.done) end
+  count_end(run)
+end
+
+
+-- Runs the script of a bot. Calls as few functions as possible around it, because each bot has a stack.
+local function play(c, run)
+  local ok, problem = xpcall(bot.play, with_traceback, c)
+  if not ok then run.fail(c, problem) end
+  return leave(c, run)
+end
+
+
+local function start_bot(number, chosen, run)
+  local c = bot.connect(number, chosen, run)
+  -- The script gets a coroutine of its own, because a coroutine keeps the large stack that connecting needs.
+  if c then client.spawn(play, c, run) else count_end(run) end
 end
 
 
@@ -152,7 +183,7 @@ local function start_bots(chosen, run)
     if due > client.now() then run.wait(due - client.now()) end
     if run.is_over then break end
     run.playing = run.playing + 1
-    client.spawn(play, number, chosen, run)
+    client.spawn(start_bot, number, chosen, run)
   end
   run.all_started = true
   if run.playing == 0 then loop.fill(run.done) end
@@ -169,7 +200,7 @@ local function measure(run)
     local step = math.max(MEASURE_STEP, every / math.max(#clients, 1))
     local at_once = math.ceil(#clients * step / every)
     for at, c in ipairs(clients) do
-      if run.clients[c] then client.spawn(bot.measure, c, run.figures) end
+      if run.clients[c] then loop.enter(bot.measure, c, run.figures) end
       if at % at_once == 0 then run.wait(step) end
     end
     if #clients == 0 then run.wait(MEASURE_STEP) end
@@ -239,6 +270,7 @@ local function command(chosen)
     finish(run)
   end)
   collectgarbage("setpause", GC_PAUSE)
+  collectgarbage("setstepmul", GC_SPEED)
   run_bots(chosen, run)
   io.stdout:write(run.summary)
   io.stdout:flush()

@@ -16,9 +16,10 @@ local IS_MESSAGE = { message = true, ask = true, broadcast = true, packet = true
 
 ---@class perigee.Bot : perigee.Client
 ---@field number integer number of the bot, from 1 up
----@field name string
----@field client perigee.Client
-local Bot = {}
+---@field client perigee.Client the bot itself
+---@field _run table
+local Bot = { _late_waits = 0 }
+local Client -- class of perigee.client; nil before the first bot
 
 local bots = {
   --- The error that ends a script which continues endlessly after the end of the run.
@@ -26,20 +27,18 @@ local bots = {
 }
 
 
--- The client provides all fields and methods that a bot lacks.
-local function index(self, key)
+function Bot.__index(self, key)
   local own = Bot[key]
   if own ~= nil then return own end
-  local value = self.client[key]
-  if type(value) ~= "function" then return value end
-  return function(_, ...) return value(self.client, ...) end
+  if key == "client" then return self end
+  return Client.__index(self, key)
 end
 
 
 --- Returns whether the bot should continue. It should stop when the run or its connection has finally ended.
 ---@return boolean
 function Bot:is_running()
-  return not self._run.is_over and not self.client.reason
+  return not self._run.is_over and not self.reason
 end
 
 
@@ -50,13 +49,10 @@ function Bot:wait(seconds)
   if seconds ~= nil and type(seconds) ~= "number" then
     error(("%sbot:wait takes seconds, not %s"):format(describe.where(), describe.kind(seconds)), 0)
   end
-  if self:is_running() then
-    self._run.wait(seconds, self.client)
-  else
-    self._late_waits = self._late_waits + 1
-    if self._late_waits > LATE_WAITS then error(bots.OVER, 0) end
-  end
-  return self:is_running()
+  if self:is_running() then return self._run.wait(seconds, self) end
+  self._late_waits = self._late_waits + 1
+  if self._late_waits > LATE_WAITS then error(bots.OVER, 0) end
+  return false
 end
 
 
@@ -69,6 +65,7 @@ function Bot:random(count)
     error(("%sbot:random takes a number from 1 up, or nothing, not %s"):format(describe.where(),
       type(count) == "number" and count or describe.kind(count)), 0)
   end
+  self._chance = self._chance or random.new(self._run.seed, self.number)
   if count then return self._chance:pick(count) end
   return self._chance:fraction()
 end
@@ -78,7 +75,7 @@ end
 ---@param type string
 ---@param fn? fun(event: table)
 function Bot:on(type, fn)
-  self.client:on(type, fn and function(event) self._run.try(self, fn, event) end)
+  Client.on(self, type, fn and function(event) self._run.try(self, fn, event) end)
 end
 
 
@@ -86,20 +83,16 @@ end
 ---@param name string
 ---@param fn? fun(value: any, room: perigee.client.Room?): any
 function Bot:on_ask(name, fn)
-  self.client:on_ask(name, fn and function(value, room) return self._run.try(self, fn, value, room) end)
+  Client.on_ask(self, name, fn and function(value, room) return self._run.try(self, fn, value, room) end)
 end
 
 
---- The clients of bots, which count their packets. This class inherits from the class of perigee.client.
----@class perigee.bots.Counted: perigee.Client
-local Counted = {}
-local Plain
-
+-- Figures ----------------------------------------------------------------------------------------
 
 -- Counts a call if it sends a packet.
-function Counted:_begin(method, ...)
+function Bot:_begin(method, ...)
   local by_udp = self.udp and self:stats().udp
-  local result, message, code = Plain._begin(self, method, ...)
+  local result, message, code = Client._begin(self, method, ...)
   if not result or not IS_SENT[method] then return result, message, code end
   local figures, size = self._run.figures, HEADER_SIZE
   for i = 1, select("#", ...) do
@@ -114,7 +107,7 @@ end
 
 
 -- Counts an event, and handles the end of the connection.
-function Counted:_take(event)
+function Bot:_take(event)
   local figures = self._run.figures
   if IS_MESSAGE[event.type] then
     figures.received = figures.received + 1
@@ -122,30 +115,29 @@ function Counted:_take(event)
     local data = event.body or event.payload or event.data or ""
     figures.received_bytes = figures.received_bytes + HEADER_SIZE + #data
   end
-  Plain._take(self, event)
+  Client._take(self, event)
   if event.type == "closed" then self._run.wake(self) end
 end
 
 
-function Counted:_publish(event)
+function Bot:_publish(event)
   local figures = self._run.figures
   local is_new = not event.is_counted -- an event that waited for a handler is published twice
   event.is_counted = true
   if is_new and IS_LINE[event.type] then figures[event.type] = figures[event.type] + 1 end
   if is_new and event.type == "udp_down" then figures:add_fallback(event.message) end
-  return Plain._publish(self, event)
+  return Client._publish(self, event)
 end
 
 
-local function count(c, run)
-  c._run = run
-  if not Plain then
-    Plain = getmetatable(c)
-    check_methods(Counted, "client") -- its objects are also called "client"
-    for name, value in pairs(Plain) do Counted[name] = Counted[name] or value end
-    Counted.__index = Counted
+-- Makes a connected client a bot.
+local function adopt(c, number, run)
+  if not Client then
+    Client = getmetatable(c)
+    check_methods(Bot, "client") -- errors call it a client, as they do for methods of clients
   end
-  setmetatable(c, Counted)
+  c.number, c._run = number, run
+  return setmetatable(c, Bot)
 end
 
 
@@ -175,40 +167,54 @@ local function set_handlers(self, script)
 end
 
 
---- Runs a bot from its connection to its end, in the coroutine that calls this function. `run` has the fields
---- is_over, figures, script (a function or a table), try, wait, wake and line.
+--- Connects a bot. `run` has the fields is_over, figures, script (a function or a table), seed, try, wait,
+--- wake and line. Without a connection, counts an error and returns nil.
 ---@param number integer
 ---@param chosen table options
 ---@param run table
-function bots.play(number, chosen, run)
+---@return perigee.Bot?
+function bots.connect(number, chosen, run)
   local figures = run.figures
-  local name = chosen.name .. number
   local c, message, code = client.connect(run.address, {
-    name = name, token = chosen.token, schema = chosen.schema,
+    name = chosen.name .. number, token = chosen.token, schema = chosen.schema,
     udp = chosen.udp, line = run.line(number),
   })
   local hint = code == "EAI_NONAME" and ", nor a game of that name" or ""
-  if not c then return figures:add_error(("%s%s (%s)"):format(message, hint, code)) end
-  run.clients[c] = true
-  count(c, run)
+  if not c then
+    figures:add_error(("%s%s (%s)"):format(message, hint, code))
+    return nil
+  end
   figures.came, figures.connected = figures.came + 1, figures.connected + 1
-  local self = setmetatable({
-    number = number, name = name, client = c, _late_waits = 0,
-    _run = run, _chance = random.new(chosen.seed, number),
-  }, { __index = index })
+  local self = adopt(c, number, run)
+  run.clients[self] = true
+  return self
+end
+
+
+--- Runs the script of a bot to its end, in the coroutine that calls this function.
+---@param self perigee.Bot
+function bots.play(self)
+  local run = self._run
   local script = run.script
-  local play = script
   if type(script) == "table" then
     set_handlers(self, script)
-    play = script.run
+    script = script.run
   end
-  if play then run.try(self, play, self) else while self:wait() do end end
-  if c.reason and not run.is_over then
-    figures:add_error(("the connection is over: %s (%s)"):format(c.reason.message, c.reason.code))
+  if script then return script(self) end
+  while self:wait() do end
+end
+
+
+--- Counts the end of a bot whose connection is over.
+---@param self perigee.Bot
+function bots.count_end(self)
+  local run, figures, reason = self._run, self._run.figures, self.reason
+  if not reason then return end
+  if not run.is_over then
+    figures:add_error(("the connection is over: %s (%s)"):format(reason.message, reason.code))
     figures.failures = figures.failures + 1
   end
-  if c.reason then figures.connected = figures.connected - 1 end
-  return c
+  figures.connected = figures.connected - 1
 end
 
 
