@@ -49,6 +49,13 @@
 ---@field last number Seconds of the last call.
 ---@field worst number Seconds of the slowest call.
 
+--- A queue of `perigee.matchmaker`.
+---@class perigee.QueueStats
+---@field tickets integer Tickets that wait.
+---@field players integer Their players.
+---@field matches integer Matches so far.
+---@field wait? integer Mean wait of the last 20 matched tickets, in seconds; nil: none so far.
+
 --- Counters of the server since its start.
 ---@class perigee.Stats
 ---@field peers integer Connected peers.
@@ -82,6 +89,7 @@
 ---@field busiest? perigee.Busiest The source that took more than half of the scripts' time in the last second.
 ---@field udp perigee.ServerUdp Counters of all datagrams (docs/operating.md).
 ---@field store perigee.ServerStore Counters of the store; zeros if the game has none.
+---@field queues table<string, perigee.QueueStats> Queues of `perigee.matchmaker`, by name.
 
 --- The source that takes most of the scripts' time: a peer, a room, or (without both) the game's timers and
 --- peers that connect and disconnect.
