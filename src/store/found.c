@@ -4,7 +4,10 @@
 
 #include "base/hash.h"
 
-enum { VERSION_BITS = 53 };  // a number of Lua
+enum {
+  VERSION_BITS = 53,    // a number of Lua
+  SCAN_MAX = 256 << 10  // bytes of a scan, because a script takes its answer at once
+};
 
 typedef struct Found {
   const StoreQuery *query;  // NULL: a scan
@@ -23,7 +26,7 @@ static bool on_row(void *data, const BackendRow *row) {
   found->hash = hash_bytes(key, row->id.bytes, row->id.size);
   found->bytes += row->id.size + document->value.size;
   found->count++;
-  bool is_cut = found->bytes >= STORE_FOUND_MAX;
+  bool is_cut = found->bytes >= (found->query != NULL ? STORE_FOUND_MAX : SCAN_MAX);
   if (found->documents != NULL)
     unit_push(found->documents, &(StoreStep){.type = STORE_PUT,
                                              .collection = found->collection,

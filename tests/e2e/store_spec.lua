@@ -1,5 +1,6 @@
 --- perigee.store: the documents of a game.
 local server = require "tests.e2e.server"
+local wait = require "tests.e2e.wait"
 
 local GAME = [[
   local perigee = require "perigee"
@@ -257,5 +258,36 @@ describe("a game", function()
     refuses(USES, { store = false },
       "game.lua:1: perigee.store needs a store, but the setting store is false")
     refuses(USES, { store = "/proc/none/game.db" }, "the store cannot be opened")
+  end)
+end)
+
+describe("documents of an older schema", function()
+  after_each(server.stop_all)
+
+  local SLOW = [[
+    local perigee = require "perigee"
+    local BYTES = ("x"):rep(2 ^ 20)
+    local notes = perigee.store("notes", { schema = 2, migrate = function(_, value)
+      for _ = 1, 5 do perigee.hash(BYTES) end
+      return { n = value }
+    end })
+    local game = { on_message = {} }
+    function game.on_message.left()
+      local rows = perigee.store.sql "SELECT count(*) AS n FROM notes WHERE schema = 1"
+      return rows[1].n
+    end
+    return game
+  ]]
+
+  it("are rewritten though all of them together take longer than a handler may", function()
+    local perigee = server.start { watch = true, flags = { handler_budget = 0.2 }, game = [[
+      local notes = require("perigee").store "notes"
+      return { on_start = function() for i = 1, 40 do notes:put("n" .. i, i) end end }
+    ]] }
+    perigee:save("game.lua", SLOW)
+    perigee:wait_log "reloaded"
+    local ann = perigee:client "ann"
+    wait.until_true(function() return ann:question(0, "left") == 0 end, 30 * wait.SLOWNESS)
+    assert.equal(0, ann:question(0, "left"))
   end)
 end)

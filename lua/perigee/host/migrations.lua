@@ -111,6 +111,7 @@ local function rewrite(job, found)
     job.id, job.schema = id, schema
     local new_json = not job.is_left[id] and convert(job, id, json, schema)
     job.id = nil
+    tasks.sleep(0) -- so that each document has the time of a handler
     documents[#documents + 1] = new_json
       and { id = id, json = new_json, version = version, schema = schema } or nil
     bytes = bytes + #json
