@@ -92,7 +92,18 @@ static void rollback(Backend *backend) {
     sqlite_run_file(backend, FILE_ROLLBACK, &ignored);
 }
 
+// A file that was deleted or replaced would lose everything at the end of the process.
+static bool is_gone(const Backend *backend) {
+  int has_moved = 0;
+  sqlite3_file_control(backend->db, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
+  return has_moved != 0;
+}
+
 static StoreCode commit(Backend *backend, StoreFault *fault) {
+  if (is_gone(backend))
+    return store_fault(fault, STORE_UNAVAILABLE,
+                       "the file of the store was deleted, moved or replaced; restart"
+                       " the server");
   if (backend->version > backend->saved_version) {
     sqlite3_bind_int64(backend->statements[FILE_COUNT], 1, backend->version);
     if (sqlite_run_file(backend, FILE_COUNT, fault)) return fault->code;

@@ -294,6 +294,23 @@ static void test_one_process_serves_a_file(void **state) {
   backend_sqlite.close(reader);
 }
 
+static void test_a_file_that_is_gone_takes_no_writes(void **state) {
+  World *world = *state;
+  char away[PATH_SIZE];
+  snprintf(away, sizeof away, "%s/away.db", world->folder);
+  put(world, 1, "ann", "1");
+  get(world, 2, "ann");
+  assert_string_equal(after(world, 100), "2:1 1: ");
+  assert_int_equal(rename(world->path, away), 0);
+  put(world, 3, "ann", "2");
+  get(world, 4, "ann");
+  assert_string_equal(after(world, 100), "4:2 3:Unavailable ");
+  assert_non_null(strstr(world->reason, "deleted, moved or replaced"));
+  assert_int_equal(rename(away, world->path), 0);
+  put(world, 5, "ann", "3");
+  assert_string_equal(after(world, 100), "5: ");
+}
+
 static void test_a_folder_that_takes_no_files(void **state) {
   (void)state;
   StoreFault fault;
@@ -337,6 +354,7 @@ int main(void) {
       TEST(test_a_damaged_page_leaves_the_others),
       TEST(test_a_lock_of_another_program_delays),
       TEST(test_one_process_serves_a_file),
+      TEST(test_a_file_that_is_gone_takes_no_writes),
       TEST(test_a_folder_that_takes_no_files),
       TEST(test_a_backup_while_the_store_is_open),
   };

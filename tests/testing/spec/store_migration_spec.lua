@@ -92,15 +92,6 @@ describe("documents of an older schema", function()
     assert.same({ coins = 3, from = 1 }, server:store("players").p3)
   end)
 
-  it("are errors where migrate returns nothing", function()
-    server:reload((GAME:gsub("OPTIONS", "{ schema = 2, migrate = function() end }")))
-    assert.is_nil(ann:ask("get", "p7"))
-    server:expect_error 'migrate of players returns the new value; it has returned nil for "p7"'
-    server:advance(6)
-    server:expect_error "stays in schema 1"
-    assert.same({ money = 7 }, server:store("players").p7)
-  end)
-
   it("are not overwritten by an older version", function()
     server:reload(SECOND)
     ann:ask("put", { id = "new", value = { coins = 1 } })
