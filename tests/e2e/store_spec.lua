@@ -259,6 +259,14 @@ describe("a game", function()
       "game.lua:1: perigee.store needs a store, but the setting store is false")
     refuses(USES, { store = "/proc/none/game.db" }, "the store cannot be opened")
   end)
+
+  it("does not start with two declarations of one name", function()
+    local both = 'local perigee = require "perigee" perigee.store "best" %s "best" return {}'
+    refuses(both:format "perigee.store", {},
+      "the name best is declared twice; require it from the file that declares it")
+    refuses(both:format "perigee.leaderboard", {},
+      "a collection and a leaderboard cannot both have the name best")
+  end)
 end)
 
 describe("documents of an older schema", function()

@@ -87,6 +87,8 @@ function stores.declare(options)
   if not live.loading then
     fault.raise("perigee.%s(%q) belongs to the top level of the game, not into a handler",
       options.is_board and "leaderboard" or "store", options.name)
+  elseif loading[options.name] and loading[options.name].is_board ~= options.is_board then
+    fault.raise("a collection and a leaderboard cannot both have the name %s", options.name)
   elseif loading[options.name] then
     fault.raise("the name %s is declared twice; require it from the file that declares it", options.name)
   end
