@@ -12,7 +12,7 @@
 --- with a time: "monday 06:00 UTC". Default: never.
 ---@field resets? string
 
---- An entry. The fields that `submit` got as data lie beside these.
+--- An entry. It also has the fields that `submit` got as data.
 ---@class perigee.LeaderboardEntry
 ---@field rank integer From 1. Of tied entries, the one that reached its score first ranks first.
 ---@field id string
