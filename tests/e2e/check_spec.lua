@@ -51,6 +51,9 @@ describe("perigee check finds", function()
         .. "brains/chasr/init.lua; did you mean \"brains.chaser\"?"))
     says(1, { ["game.lua"] = game, ["brains/chasr.lua"] = "return { on_tick = function() pirnt() end }" },
       error_at("brains/chasr.lua:1", "there is no global pirnt; did you mean print?"))
+    says(1, { ["game.lua"] = game, ["brains/chasr.lua"] = "local b = {}\nfunction b.on_tick(bot, dt)\n"
+      .. "  bot:atc('move', dt)\nend\nreturn b" },
+      error_at("brains/chasr.lua:3", "a bot has no method atc; did you mean act?"))
   end)
 
   it("a syntax error in a file that is required only later", function()
@@ -194,6 +197,18 @@ describe("perigee check finds", function()
     } do
       finds("peer:sned('x')", "a peer has no method sned; did you mean send?", handler)
     end
+  end)
+
+  it("a misspelt method of a bot, which has those of all peers, too", function()
+    local where = "function duel.on_create(room) local bot = room:bot { name = 'Robo' } if bot then % end end"
+    finds("bot:atc('hit')", "a bot has no method atc; did you mean act?", where)
+    finds("bot:kcik()", "a bot has no method kcik; did you mean kick?", where)
+    finds("bot:broadcast('x')",
+      "a bot has no method broadcast; write room:broadcast(name, value, { except = peer })", where)
+    finds("print(bot.nmae)", "a bot has no nmae; did you mean name?", where)
+    says(0, "local duel = {}\nfunction duel.on_create(room)\n  local bot = room:bot {}\n  if bot then\n"
+      .. "    bot:act('hit', bot.id)\n    bot:kick(bot.name)\n    bot.state.hp = 3\n  end\nend\n"
+      .. "return { rooms = { duel = duel } }", { ".: nothing to complain about in 1 file" })
   end)
 
   it("a misspelt method in a function that a timer or task calls by its name", function()

@@ -50,7 +50,7 @@ function Bot.join()
   return nil, "a bot stays in its room", "Unsupported"
 end
 
-class.define(registry.bot_class, Bot, getters, replacements.peer)
+class.define(registry.bot_class, Bot, getters, replacements.bot)
 
 local function check(options)
   fault.check("the argument of room:bot", options, "table")

@@ -1,9 +1,13 @@
---- Suggestions for names that perigee, peers or rooms do not have, but that clients or other servers have.
+--- Suggestions for names that perigee, peers, bots or rooms do not have, but that clients or other servers
+--- have.
+local peer = {
+  broadcast = "room:broadcast(name, value, { except = peer })",
+  emit = "peer:send(name, value)",
+}
+
 return {
-  peer = {
-    broadcast = "room:broadcast(name, value, { except = peer })",
-    emit = "peer:send(name, value)",
-  },
+  peer = peer,
+  bot = peer,
   room = {
     emit = "room:broadcast(name, value)",
     members = "room:peers()",

@@ -26,6 +26,7 @@ local annotations = {}
 --- A class of the annotations.
 ---@class perigee.check.Class
 ---@field name string such as "perigee.Peer"
+---@field base? string name of the class whose fields and functions it has, too
 ---@field word string last part of the name, such as "peer"
 ---@field shown string name in messages, such as "a peer" or "perigee.rooms"
 ---@field is_library boolean whether the class is the library or a part of it
@@ -49,6 +50,7 @@ end
 local function read_tag(self, block, tag, rest)
   if tag == "class" then
     block.class = new_class(self, rest:match "^[%w_.]+")
+    block.class.base = rest:match "^[%w_.]+:%s*([%w_.]+)"
   elseif tag == "field" and block.class then
     local name, written = rest:match "^([%w_]+)%??%s+(.*)$"
     block.class.is_open = block.class.is_open or not name
@@ -89,6 +91,17 @@ local function read_file(self, text)
     elseif not line:find "^%-%-%-" then
       read_declaration(class_of, block, line)
       block = { parameters = {}, returns = {} }
+    end
+  end
+end
+
+local function inherit(self)
+  for _, class in next, self.classes do
+    local base = self.classes[class.base]
+    for _, kind in ipairs { "fields", "functions" } do
+      for name, item in next, base and base[kind] or {} do
+        class[kind][name] = class[kind][name] or item
+      end
     end
   end
 end
@@ -237,6 +250,7 @@ function annotations.read()
   for _, name in ipairs(FILES) do
     read_file(self, texts[META .. name .. ".lua"])
   end
+  inherit(self)
   name_library(self)
   return self
 end

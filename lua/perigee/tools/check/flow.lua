@@ -6,6 +6,7 @@
 --- repeat until a pass learns nothing new. In one more pass, rules.lua gets each use of a value.
 
 local annotations = require "perigee.tools.check.annotations"
+local brains = require "perigee.tools.check.brains"
 local by_name = require "perigee.tools.check.by_name"
 local types = require "perigee.tools.check.types"
 local walk = require "perigee.tools.check.walk"
@@ -430,6 +431,12 @@ function flow.run(files, find, rules)
   local api = annotations.read()
   local self = setmetatable({ api = api, files = files, find = find, slots = {}, number = 0 }, Flow)
   files[1].wanted = api.classes["perigee.Game"].type
+  for _, file in ipairs(files) do
+    for _, brain in ipairs(brains.find(file.body)) do
+      local module = find(brain.name) or {}
+      module.wanted = api.classes["perigee.Brain"].type
+    end
+  end
   for _ = 1, PASSES_MAX do
     if not self:pass(SILENT) then
       self:pass(rules)

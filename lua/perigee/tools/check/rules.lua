@@ -13,7 +13,7 @@ local part = types.part
 
 -- Classes whose objects raise an error for every missing field (perigee.util.class).
 local STRICT = {}
-for class in ("Peer Room Lockstep McpSession"):gmatch "%a+" do
+for class in ("Peer Bot Room Lockstep McpSession"):gmatch "%a+" do
   STRICT["perigee." .. class] = true
 end
 
