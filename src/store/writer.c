@@ -330,7 +330,9 @@ static void serve_read(Writer *writer, Request *request) {
     writer->is_damaged = true;
     log_error("store_damaged", log_str("reason", fault->text));
   }
-  if (code == STORE_OK && writer->retry_ms != 0 && !writer->is_open)
+  // SQLite reads while writes fail.
+  if (code == STORE_OK && writer->retry_ms != 0 && !writer->is_open &&
+      writer->options.ops->is_shared)
     note_success(writer);
   answer(writer, request);
 }
