@@ -1,5 +1,5 @@
---- What a game notices of a store that fails: calls that wait return nil, a message and a code, plain writes go
---- to on_error with collection and key, the log reports the failure once, and everything else goes on.
+--- A store that fails: calls that wait return nil, a message and a code; plain writes go to on_error with
+--- collection and key; the log reports the failure once; and everything else goes on.
 local postgres = require "tests.e2e.postgres"
 local Process = require "tests.e2e.process"
 local server = require "tests.e2e.server"
