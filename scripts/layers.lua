@@ -67,20 +67,24 @@ for _, path in ipairs(list "find src -name '*.[ch]' | sort") do
   end
   files[#files + 1] = file
 end
--- The client's core depends on no operating system. It may include these headers of standard C, which have no
--- clock, and headers of its own folder except the driver's. Only os.c includes headers of the system.
+-- The client and its Lua module depend on no operating system, except os.c. They may include these headers of
+-- standard C, which have no clock. The client's core includes no header of the driver.
 local PURE = {
+  ["lua.h"] = true, ["lauxlib.h"] = true,
   ["assert.h"] = true, ["sodium.h"] = true, ["stdarg.h"] = true, ["stdbool.h"] = true, ["stddef.h"] = true,
   ["stdint.h"] = true, ["stdio.h"] = true, ["stdlib.h"] = true, ["string.h"] = true,
 }
 local IN_DRIVER = { ["driver.c"] = true, ["poll.c"] = true, ["driver.h"] = true, ["os.h"] = true }
-for _, path in ipairs(list "find clients/c -maxdepth 1 -name '*.[ch]' ! -name os.c | sort") do
+for _, path in ipairs(list "find clients/c clients/lua -maxdepth 1 -name '*.[ch]' ! -name os.c | sort") do
   local name, line_number = path:match "[^/]+$", 0
+  local is_export = name == "module.h" -- Windows marks the function that a library exports
   for line in read(path):gmatch "([^\n]*)\n" do
     line_number = line_number + 1
     local quote, included = line:match '^%s*#%s*include%s*(["<])([^">]+)'
     if quote == "<" and not PURE[included] then
       fault("%s:%d: <%s> is of the operating system, which os.c alone knows", path, line_number, included)
+    elseif line:find "_WIN32" and not is_export then
+      fault("%s:%d: what differs in Windows belongs in os.c", path, line_number)
     elseif quote and IN_DRIVER[included] and not IN_DRIVER[name] then
       fault("%s:%d: %s is the driver's, which the client's core may not include", path, line_number, included)
     end

@@ -89,7 +89,8 @@ describe("what is measured", function()
       ["tests/CMakeLists.txt"] = "", ["lua/perigee/init.lua"] = "return 1\n",
       ["src/net/conn.h"] = "struct Conn {\n  int a, *b[2];\n  bool is_c;\n};\n",
       ["src/net/conn.c"] = "void conn_input(Conn *c, const uint8_t *bytes) { use(c, bytes); }\n",
-      ["clients/c/client.c"] = "", ["ARCHITECTURE.md"] = "```close\nconn.c conn_input\n```\n",
+      ["clients/c/client.c"] = "", ["clients/lua/core.c"] = "",
+      ["ARCHITECTURE.md"] = "```close\nconn.c conn_input\n```\n",
     }
     local sources = { "src/net/conn.c" }
     for path, text in pairs(more) do
@@ -112,6 +113,19 @@ describe("what is measured", function()
     assert.truthy(out:find("src/base/a.c:1: base is below net", 1, true), out)
     assert.truthy(out:find("src/wire/b.c:1: <uv.h> is used in another layer", 1, true), out)
     assert.is_nil(out:find("src/os/c.c", 1, true), out)
+  end)
+
+  it("are systems outside of the client's one file about them", function()
+    local out = run(tree {
+      ["clients/c/client.c"] = '#include <poll.h>\n#include "os.h"\n',
+      ["clients/c/os.c"] = "#include <poll.h>\n",
+      ["clients/lua/core.c"] = "#ifdef _WIN32\n#endif\n",
+      ["clients/lua/module.h"] = "#ifdef _WIN32\n#endif\n",
+    }, "layers.lua")
+    assert.truthy(out:find("clients/c/client.c:1: <poll.h> is of the operating system", 1, true), out)
+    assert.truthy(out:find("clients/c/client.c:2: os.h is the driver's", 1, true), out)
+    assert.truthy(out:find("clients/lua/core.c:1: what differs in Windows belongs in os.c", 1, true), out)
+    assert.is_nil(out:find("os.c:", 1, true) or out:find("module.h:", 1, true), out)
   end)
 
   it("are cycles of more than three files in any folder", function()
