@@ -115,6 +115,15 @@ describe("libperigee", function()
     os.execute("rm -f " .. folder .. "/*")
   end)
 
+  it("is built by targets of the names on the page", function()
+    local known, count = "\n" .. run(("cmake --build %s --target help"):format(BUILD)), 0
+    for target in page:match("cmake %-%-build %S+ %-%-target ([^\n]+)"):gmatch "%S+" do
+      assert.truthy(known:find("\n" .. target .. ":", 1, true), target)
+      count = count + 1
+    end
+    assert.equal(2, count)
+  end)
+
   it("is a package of CMake", function()
     if IS_SANITIZED then return pending "the programs are not sanitized, and the library is" end
     install()
