@@ -11,6 +11,7 @@
 
 enum {
   DEPTH_MAX = JSON_DEPTH_MAX - 1,  // because a line of an export contains the document
+  DEEP_SHOWN = 4,                  // steps of a path that is too deep to be shown whole
   STACK_NEEDED = 8
 };
 
@@ -59,7 +60,10 @@ static bool fail(Writer *writer, const char *what) {
   luaL_checkstack(L, LUA_MINSTACK, "the value");
   luaL_buffinit(L, &text);
   luaL_addstring(&text, "value");
-  for (int i = 0; i < writer->depth; i++) add_step(&text, L, writer->keys[i]);
+  bool is_deep = writer->depth == DEPTH_MAX;
+  int shown = is_deep ? DEEP_SHOWN : writer->depth;
+  for (int i = 0; i < shown; i++) add_step(&text, L, writer->keys[i]);
+  if (is_deep) luaL_addstring(&text, "...");
   luaL_addstring(&text, " ");
   luaL_addstring(&text, what);
   luaL_pushresult(&text);

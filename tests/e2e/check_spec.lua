@@ -244,6 +244,27 @@ describe("perigee check finds", function()
       "local function lobby() return perigee.rooms.get 'lobby' end function game.on_start() % end")
   end)
 
+  it("a misuse of the store, of leaderboards and accounts", function()
+    local where = "local players = perigee.store('players', { index = { 'guild' } }) "
+      .. "local board = perigee.leaderboard 'board' function game.on_connect(peer) % end"
+    for code, message in pairs {
+      ["players:set('ann', {})"] = "a collection has no method set; write collection:put(id, value)",
+      ["players:fnd {}"] = "a collection has no method fnd; did you mean find?",
+      ["players.ann = {}"] =
+        "a collection's ann cannot be set; collection:put(id, value) writes a document",
+      ["players:find({}, { sort = 'guild' })"] = "there is no option sort; it has after, limit, order",
+      ["players:put('ann', {}, { version = 1 })"] = "there is no option version; it has if_version",
+      ["board:get 'ann'"] = "a leaderboard has no method get; write leaderboard:rank(id)",
+      ["peer.account.data = {}"] = "an account's data cannot be set; account:update(fn) changes account.data",
+      ["perigee.accounts.fnd 'ann'"] = "perigee.accounts has no fnd; did you mean find?",
+      ["perigee.store 'other'"] = "perigee.store belongs to the top level of the game, not into a handler",
+      ["perigee.leaderboard 'other'"] =
+        "perigee.leaderboard belongs to the top level of the game, not into a handler",
+    } do
+      finds(code, message, where)
+    end
+  end)
+
   it("an option that does not exist, in a table that is written in the call", function()
     finds("peer:send('x', 1, { relible = true })", "there is no option relible; did you mean reliable?")
     finds("perigee.send(room, 'x', 1, { except = peer, ['priorty'] = 'low' })",

@@ -4,6 +4,7 @@ local accounts = require "perigee.host.accounts"
 local class = require "perigee.util.class"
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
+local replacements = require "perigee.api.replacements"
 local tasks = require "perigee.host.tasks"
 
 local SECONDS_MAX = 10 ^ 10
@@ -19,10 +20,27 @@ function getters.id(self)
   return self._id
 end
 
-for _, field in ipairs { "name", "guest", "created", "data" } do
+for _, field in ipairs { "name", "guest", "created" } do
   getters[field] = function(self)
     return self._entry.document[field]
   end
+end
+
+-- Returns a copy of a value without cycles.
+local function copy(value)
+  if type(value) ~= "table" then
+    return value
+  end
+  local result = {}
+  for key, item in next, value do
+    result[key] = copy(item)
+  end
+  return result
+end
+
+-- A copy, so that a script does not take a change of its own for one that is kept.
+function getters.data(self)
+  return copy(self._entry.document.data)
 end
 
 -- Returns the results of a change as scripts get them.
@@ -35,7 +53,10 @@ end
 
 
 function methods:update(fn)
-  fault.check("what account:update gets", fn, "function")
+  if type(fn) ~= "function" then
+    fault.raise("account:update takes a function that gets the data and returns the new ones, not %s",
+      fault.kind(fn))
+  end
   tasks.check_may_wait "account:update"
   local document, problem, code = accounts.change(self._id, function(present)
     local data = fn(present.data)
@@ -48,7 +69,7 @@ function methods:update(fn)
   if not document then
     return nil, problem, code
   end
-  return document.data
+  return copy(document.data)
 end
 
 
@@ -67,7 +88,7 @@ function methods:ban(seconds, reason)
   return result(accounts.ban(self._id, seconds, reason and reason:sub(1, REASON_MAX)))
 end
 
-class.define(account_class, methods, getters)
+class.define(account_class, methods, getters, replacements.account)
 
 
 --- Returns the object of an account for scripts.

@@ -6,6 +6,7 @@ local fault = require "perigee.util.fault"
 local live = require "perigee.host.live"
 local messages = require "perigee.host.messages"
 local periods = require "perigee.util.periods"
+local replacements = require "perigee.api.replacements"
 local store = require "perigee.api.store"
 local stores = require "perigee.host.stores"
 local tasks = require "perigee.host.tasks"
@@ -130,6 +131,7 @@ end
 
 function methods:submit(id, score, data)
   check_present(self, "submit")
+  store.check_may_write "submit"
   store.check_key(id)
   fault.check("a score", score, "number")
   if score ~= score or score == math.huge or score == -math.huge then
@@ -141,6 +143,7 @@ end
 
 function methods:remove(id)
   check_present(self, "remove")
+  store.check_may_write "remove"
   store.check_key(id)
   local present, message, code = period(self), nil, nil
   for past = 0, self._resets and PAST_MAX or 0 do
@@ -215,6 +218,6 @@ function getters:name()
   return self._board.name
 end
 
-class.define(board_class, methods, getters)
+class.define(board_class, methods, getters, replacements.leaderboard)
 
 return leaderboard

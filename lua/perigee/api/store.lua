@@ -2,11 +2,13 @@
 
 local class = require "perigee.util.class"
 local core = require "perigee.core"
+local errors = require "perigee.host.errors"
 local fault = require "perigee.util.fault"
 local iterate = require "perigee.util.iterate"
 local live = require "perigee.host.live"
 local messages = require "perigee.host.messages"
 local migrations = require "perigee.host.migrations"
+local replacements = require "perigee.api.replacements"
 local stores = require "perigee.host.stores"
 local tasks = require "perigee.host.tasks"
 local transactions = require "perigee.host.transactions"
@@ -44,6 +46,11 @@ end
 
 local function read_fields(index)
   local fields, known = {}, {}
+  local stray = next(index, #index > 0 and #index or nil)
+  if stray ~= nil and type(stray) ~= "number" then
+    fault.raise("index of perigee.store is a list of fields, such as { %q }, not a table with the key %s",
+      tostring(stray), fault.quote(stray))
+  end
   for i = 1, #index do
     local field = index[i]
     fault.check("an indexed field", field, "string")
@@ -79,6 +86,9 @@ function store.collection(name, options)
   end
   local schema = options.schema or 1
   fault.check_whole("schema of perigee.store", schema, 1, SCHEMA_MAX)
+  if options.migrate and schema == 1 then
+    fault.raise "perigee.store has migrate, but schema is 1, so no document is older; give schema = 2"
+  end
   local declared = {
     name = name, fields = read_fields(options.index or {}), schema = schema, migrate = options.migrate,
   }
@@ -89,15 +99,40 @@ end
 -- Keys, values and options -------------------------------------------------------------------
 
 
+-- Hints for values that are no keys, by their kinds.
+local KEYS = {
+  ["a number"] = "; use tostring(id)", ["an account"] = "; use account.id",
+  ["a peer"] = "; use peer.account.id, or peer.name", ["a room"] = "; use room.name",
+}
+
+
 --- Raises an error if a value is no key.
 ---@param id any
 function store.check_key(id)
-  fault.check("a key", id, "string")
-  if #id < 1 or #id > KEY_MAX then
+  if type(id) ~= "string" then
+    local kind = fault.kind(id)
+    fault.raise("a key must be a string, not %s%s", kind, KEYS[kind] or "")
+  elseif #id < 1 or #id > KEY_MAX then
     fault.raise("a key has 1 to %d bytes, not %d", KEY_MAX, #id)
   elseif not core.is_utf8(id) or id:find("\0", 1, true) then
     fault.raise("the key %s is not UTF-8, or contains a byte 0", fault.quote(id))
   end
+end
+
+
+--- Raises an error if a write is impossible here.
+---@param what string
+function store.check_may_write(what)
+  if live.loading then
+    fault.raise("%s belongs into a handler, such as on_start, and not to the top level of the game", what)
+  end
+end
+
+-- Reports a write that has failed at once, because the script may not look at the results.
+local function unwritten(options, id, problem, code)
+  errors.log(core.levels.warn, ("%s%s %q was not written: %s"):format(fault.where(), options.name, id,
+    problem), nil, nil, "not written: " .. code)
+  return nil, problem, code
 end
 
 -- Returns the JSON of a value; or nil, message and code.
@@ -209,21 +244,29 @@ local function write(what, self, id, json, if_options)
     transactions.write(options, id, json)
     return true
   end
-  return core.store_step(step, options.index, id, json, options.schema)
+  local done, problem, code = core.store_step(step, options.index, id, json, options.schema)
+  if not done then
+    return unwritten(options, id, problem, code)
+  end
+  return true
 end
 
 
 function methods:put(id, value, options)
+  store.check_may_write "put"
   store.check_key(id)
   local json, problem, code = json_of(value)
-  if not json then
-    return nil, problem, code
+  if not json and live.transaction then
+    return transactions.fail(problem, code)
+  elseif not json then
+    return unwritten(self._options, id, problem, code)
   end
   return write("put", self, id, json, options)
 end
 
 
 function methods:delete(id, options)
+  store.check_may_write "delete"
   store.check_key(id)
   local done, problem, code = write("delete", self, id, nil, options)
   if not done then
@@ -264,7 +307,10 @@ end
 
 function methods:update(id, fn)
   store.check_key(id)
-  fault.check("what update calls", fn, "function")
+  if type(fn) ~= "function" then
+    fault.raise("update takes a function that gets the value and returns the new one, not %s",
+      fault.kind(fn))
+  end
   if live.transaction then
     return change(self, id, fn)
   end
@@ -304,7 +350,10 @@ end
 
 -- Returns the conditions as core.store_query takes them.
 local function read_where(options, where)
-  fault.check("what find and count look for", where, "table")
+  if type(where) ~= "table" then
+    fault.raise("find and count take conditions by field, such as { %s = 10 }, or {} for all documents, "
+      .. "not %s", options.fields[1] or "rating", fault.kind(where))
+  end
   local list = {}
   for field, value in iterate(where) do
     local number = field_of(options, field)
@@ -395,7 +444,7 @@ function getters:name()
   return self._options.name
 end
 
-class.define(collection_class, methods, getters)
+class.define(collection_class, methods, getters, replacements.collection)
 
 -- The whole store ----------------------------------------------------------------------------
 

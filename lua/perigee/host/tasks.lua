@@ -23,7 +23,7 @@ local tasks = { ticking = {} } ---@type { ticking: table<integer, true> }
 ---@param what string name of the function that wants to wait
 function tasks.check_may_wait(what)
   if live.transaction then
-    fault.raise("%s cannot wait within %s", what, live.transaction.what)
+    fault.raise("%s cannot wait within %s; call it before or after that", what, live.transaction.what)
   elseif live.loading then
     fault.raise("%s cannot wait while the game is being loaded", what)
   elseif live.upgrading then

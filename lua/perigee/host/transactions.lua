@@ -90,6 +90,23 @@ end
 
 -- Calls within a run ---------------------------------------------------------------------------
 
+local function refuse()
+  fault.raise "the function of update cannot read documents; perigee.store.transaction reads several"
+end
+
+
+--- Lets the running transaction fail as a whole.
+---@param problem string
+---@param code string
+---@return nil
+---@return string problem
+---@return string code
+function transactions.fail(problem, code)
+  local run = live.transaction
+  run.problem, run.code = problem, code
+  return nil, problem, code
+end
+
 local function find(documents, index, id)
   return documents[index] and documents[index][id]
 end
@@ -113,7 +130,7 @@ function transactions.get(index, id)
   if known then
     return known.json, known.version, known.schema
   elseif run.is_closed then
-    fault.raise "the function of update cannot wait"
+    refuse()
   end
   local json, version, schema = core.store_cached(index, id) -- the check notices what is out of date
   if not json then
@@ -146,7 +163,7 @@ end
 function transactions.find(query)
   local run = live.transaction
   if run.is_closed then
-    fault.raise "the function of update cannot wait"
+    refuse()
   end
   core.store_begin_unit()
   add_writes(run)
@@ -200,7 +217,7 @@ end
 function transactions.without_waits(fn, value)
   local run = live.transaction
   if run.is_closed then
-    fault.raise "the function of update cannot wait"
+    refuse()
   end
   run.is_closed = true
   local ok, result = pcall(fn, value)
@@ -277,7 +294,7 @@ end
 ---@return ... results of the function; or message and code
 function transactions.run(what, fn)
   if live.transaction then
-    fault.raise("%s within a transaction", what)
+    fault.raise("%s cannot be called within %s, which joins all that it calls", what, live.transaction.what)
   end
   tasks.check_may_wait(what)
   core.commit() -- as at every wait

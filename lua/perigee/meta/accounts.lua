@@ -10,7 +10,7 @@
 ---@field name? string The name to sign in with; nil for a guest, and for players who came with a JWT or `on_authenticate`.
 ---@field guest boolean Whether only a device is known. Linking a name, a JWT or credentials ends that.
 ---@field created number When the account was made, in seconds since 1970.
----@field data any The game's data for the account; at first an empty table. Only `update` changes it.
+---@field data any A copy of the game's data for the account; at first an empty table. Only `update` changes them.
 local Account = {}
 
 --- Changes `data`. Waits. `fn` gets a copy of `data` and returns the new one; it may run again if another change came first,

@@ -55,7 +55,7 @@ local Collection = {}
 function Collection:get(id) end
 
 --- Writes a document when the handler ends or waits, together with its other writes. If the handler fails, nothing is written.
---- A write that fails later is reported to `on_error`.
+--- A write that fails later is reported to `on_error`. In a transaction, a value that is too large lets the transaction fail.
 ---@param id string
 ---@param value any
 ---@param options? perigee.WriteOptions

@@ -11,7 +11,7 @@ local class = {}
 local function checked(class_name, name, method)
   return function(self, ...)
     if type(self) ~= "table" or getmetatable(self) ~= class_name then
-      fault.raise("%s:%s is called with a colon, on a %s", class_name, name, class_name)
+      fault.raise("%s:%s is called with a colon, on %s", class_name, name, fault.a(class_name))
     end
     return method(self, ...)
   end
@@ -23,7 +23,8 @@ end
 ---@param meta table with __metatable, the class's name
 ---@param methods table<string, function>
 ---@param getters table<string, fun(self: table): any>
----@param instead table<string, string>? right names, by wrong names that scripts may use
+---@param instead table<string, string>? right names, by wrong names that scripts may use; "=": what to do
+--- instead of setting a field
 function class.define(meta, methods, getters, instead)
   local name, checked_methods = meta.__metatable, {}
   for key, method in next, methods do
@@ -39,14 +40,15 @@ function class.define(meta, methods, getters, instead)
     if getter then
       return getter(self)
     end
-    fault.raise("a %s has no %s%s", name, tostring(key), instead and instead[key]
+    fault.raise("%s has no %s%s", fault.a(name), tostring(key), instead and instead[key]
       and "; write " .. instead[key] or fault.hint_or_names(key, sorted_keys(methods, getters)))
   end
 
   function meta.__newindex(self, key, value)
     if key ~= "state" or not getters.state then
-      fault.raise("a %s's %s cannot be set%s", name, tostring(key),
-        getters.state and ("; %s.state.%s is free for the game"):format(name, tostring(key)) or "")
+      local hint = getters.state and ("; %s.state.%s is free for the game"):format(name, tostring(key))
+      fault.raise("%s's %s cannot be set%s", fault.a(name), tostring(key),
+        hint or instead and instead["="] or "")
     end
     fault.check(name .. ".state", value, "table")
     rawset(self, key, value)

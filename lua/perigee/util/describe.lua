@@ -41,6 +41,14 @@ function describe.where()
 end
 
 
+--- Returns a noun with its article.
+---@param noun string
+---@return string
+function describe.a(noun)
+  return (noun:find "^[aeiou]" and "an " or "a ") .. noun
+end
+
+
 --- Describes a value, such as "a table" or "nil". For a table of the library, adds that its functions are
 --- called with a dot.
 ---@param value any
@@ -52,7 +60,7 @@ function describe.kind(value)
     if type(class) ~= "string" then
       return "a table"
     end
-    return class:find "^perigee" and class .. " (its functions are called with a dot)" or "a " .. class
+    return class:find "^perigee" and class .. " (its functions are called with a dot)" or describe.a(class)
   end
   return kind == "nil" and "nil" or "a " .. kind
 end

@@ -6,7 +6,7 @@ local describe = require "perigee.util.describe"
 local error, format = error, string.format
 
 local fault = {
-  where = describe.where, kind = describe.kind, quote = describe.quote, step = describe.step,
+  where = describe.where, a = describe.a, kind = describe.kind, quote = describe.quote, step = describe.step,
   place = describe.place,
 }
 

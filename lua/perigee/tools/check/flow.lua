@@ -117,6 +117,7 @@ end
 function Flow:use(type, wanted)
   if type.kind == "code" then
     local signature = part(wanted, is_function)
+    type.node.is_handler = signature ~= nil
     local arguments = {}
     for i, parameter in ipairs(signature and signature.parameters or {}) do
       arguments[i] = parameter.type or UNKNOWN
@@ -181,6 +182,7 @@ end
 
 -- Visits a call of an API function. Returns the type of its first result.
 function Flow:call_api(node, parameters, returns, name)
+  self.rules:call(self, node, name)
   local given, named = {}, nil -- types of the arguments; which of them is the name of a function
   for i, argument in ipairs(node.arguments) do
     local parameter = parameters[i]

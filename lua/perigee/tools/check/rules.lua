@@ -13,7 +13,7 @@ local part = types.part
 
 -- Classes whose objects raise an error for every missing field (perigee.util.class).
 local STRICT = {}
-for class in ("Peer Bot Room Lockstep McpSession"):gmatch "%a+" do
+for class in ("Peer Bot Room Lockstep McpSession Collection Leaderboard Account"):gmatch "%a+" do
   STRICT["perigee." .. class] = true
 end
 
@@ -70,8 +70,9 @@ end
 function Rules:write(flow, class, node)
   if STRICT[class.name] and node.name ~= "state" then
     local free = ("; %s.state.%s is free for the game"):format(class.word:match "%a+$", node.name)
+    local instead = replacements[class.word] and replacements[class.word]["="]
     self:report(flow, node.line, "%s's %s cannot be set%s", class.shown, node.name,
-      class.fields.state and free or "")
+      class.fields.state and free or instead or "")
   end
 end
 
@@ -84,6 +85,15 @@ end
 
 local function is_list(type)
   return type.kind == "list"
+end
+
+-- Functions that only the top level may call.
+local IS_DECLARATION = { ["perigee.store"] = true, ["perigee.leaderboard"] = true }
+
+function Rules:call(flow, node, name)
+  if IS_DECLARATION[name] and flow.fn and flow.fn.is_handler then
+    self:report(flow, node.line, "%s belongs to the top level of the game, not into a handler", name)
+  end
 end
 
 -- Checks a table of options that is written in the call itself.
