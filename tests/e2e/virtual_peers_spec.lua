@@ -307,6 +307,22 @@ describe("virtual peers", function()
     assert.equal(2, run(3))
   end)
 
+  it("warn of a handler that no brain has, once for each version", function()
+    local perigee, ann, run = start("{}", {
+      [[room:bot { brain = "brains.chaser" } room:bot { brain = "brains.chaser" }]],
+    }, { brain = "return { on_tick = function() end,\n on_mesage = function() end, helper = print }" })
+    ann:join "duel:1"
+    run()
+    local function warns(text)
+      perigee:wait_log(function(fields) return fields.message:find(text, 1, true) end)
+    end
+    warns 'brains/chaser.lua:2: the brain "brains.chaser" has no handler on_mesage; did you mean on_message?'
+    assert.equal(1, perigee:count_log "has no handler")
+    perigee:save("brains/chaser.lua", "return { on_tick = function() end, on_join = function() end }")
+    reload(perigee)
+    warns "has no handler on_join; it has on_broadcast, on_message, on_packet, on_tick"
+  end)
+
   it("come with their room, and are listed for operators", function()
     local perigee, ann = start("{ on_create = function(room) room:bot { name = 'robo' } end }", {})
     local _, joined = ann:join "duel:1"

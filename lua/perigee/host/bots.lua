@@ -52,10 +52,25 @@ local function problem_of(name, brain)
   end
 end
 
+local warned = setmetatable({}, { __mode = "k" }) -- brains whose unknown handlers have been reported
+
+local function warn_of_unknown(name, brain)
+  for key, value in next, warned[brain] and {} or brain do
+    if type(key) == "string" and key:find "^on_" and not FLAGS[key] and type(value) == "function" then
+      live.log(core.levels.warn, ("%s: the brain %q has no handler %s%s"):format(fault.place(value) or name,
+        name, key, fault.hint_or_names(key, HANDLERS)))
+    end
+  end
+  warned[brain] = true
+end
+
 -- Sets a bot's tasks to the handlers that its brain has in a version; returns their flags.
 local function set_tasks(entry, version)
   local brain = entry.brain and version.modules[entry.brain]
   local flags = 0
+  if brain then
+    warn_of_unknown(entry.brain, brain)
+  end
   for _, handler in ipairs(HANDLERS) do
     local fn = brain and rawget(brain, handler)
     local task = fn and {
