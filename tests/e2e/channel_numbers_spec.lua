@@ -68,7 +68,7 @@ describe("a channel", function()
     try("high", nil, "id must be a whole number from 3 to 999, not 1000")
     try("half", nil, "not 3.5")
     try("text", nil, 'not "300"')
-    try("both", nil, "has an id or a range, not both")
+    try("both", nil, "give an id or a range, not both")
     try("range", nil, 'range must be "FIRST-LAST" with numbers from 3 to 1999, such as "1000-1079", not '
       .. '"1079-1000"')
     try("outside", nil, 'not "1990-2000"')
@@ -129,6 +129,25 @@ describe("a channel", function()
       return { channels = { ide = { range = "1100-1109" } } }
     ]] }
     assert.equal(0, second:count_log "has the number")
+    local third = server.start { game = [[
+      assert(require("perigee").channel { name = "physics", id = 300 })
+      return { channels = { physics = { id = 301 } } }
+    ]] }
+    third:wait_log 'has the number 300, and not 301, until the server stops'
+    third:wait_log 'perigee.channel { name = \\"physics\\", id = 301 }'
+  end)
+
+  it("of the script whose number a rule gives to another is a warning", function()
+    local perigee = server.start { game = [[
+      local perigee = require "perigee"
+      assert(perigee.channel { name = "physics", id = 300 })
+      assert(perigee.channel { name = "ide:own", range = "1000-1009" })
+      assert(perigee.channel { name = "maps", range = "1000-1009" })
+      return { channels = { ide = { range = "1000-1009" }, other = { id = 300 } } }
+    ]] }
+    perigee:wait_log 'the channel \\"physics\\" has the number 300, which channels.other names'
+    perigee:wait_log 'the channel \\"maps\\" has the number 1001, which channels.ide names'
+    assert.equal(2, perigee:count_log "give one of them another number")
   end)
 
   it("serves a tool that names it by number", function()

@@ -177,7 +177,7 @@ end
 ---@return integer|string|nil last
 function channels.span(given, id_last)
   if given.id ~= nil and given.range ~= nil then
-    return nil, "has an id or a range, not both"
+    return nil, "give an id or a range, not both"
   elseif given.id ~= nil then
     if not whole_in(given.id, FIRST, id_last) then
       return nil, ("id must be a whole number from %d to %d, not %s"):format(FIRST, id_last,

@@ -99,21 +99,42 @@ function channel_rules.uses(rules, number)
 end
 
 
---- Exports the channel numbers that a version declares. Warns of each channel whose present number is not
---- among its declared numbers.
+-- Warns if the channel of a rule has a number that the rule does not name.
+local function warn_of_other_number(name, rule)
+  local open = channels.entries()[name]
+  local number = open and open.id or core.channel_find(name)
+  if not number or number >= rule.first and number <= rule.last then
+    return
+  end
+  local is_one = rule.first == rule.last
+  live.log(LEVELS.warn, ('the channel "%s" has the number %d, and not %s, until the server stops; the top '
+    .. 'level opens it with perigee.channel { name = "%s", %s }'):format(name, number,
+    is_one and rule.first or ("one from %d to %d"):format(rule.first, rule.last), name,
+    is_one and "id = " .. rule.first or ('range = "%d-%d"'):format(rule.first, rule.last)))
+end
+
+-- Warns of each channel of the script that has a number of another channel's rule.
+local function warn_of_taken_numbers(name, rule)
+  for other, entry in next, channels.entries() do
+    local is_named = entry.id >= rule.first and entry.id <= rule.last
+    if is_named and other ~= name and other:match "^[^:]*" ~= name then
+      live.log(LEVELS.warn, ('the channel "%s" has the number %d, which channels.%s names; give one of '
+        .. 'them another number'):format(other, entry.id, name))
+    end
+  end
+end
+
+
+--- Exports the channel numbers that a version declares. Warns of open channels whose numbers do not agree
+--- with the rules.
 ---@param rules table<string, perigee.ChannelRuleEntry>
 function channel_rules.export(rules)
   local list = {}
   for name, rule in next, rules do
-    local open = channels.entries()[name]
-    local number = open and open.id or core.channel_find(name)
     if rule.first then
       list[#list + 1], list[#list + 2], list[#list + 3] = name, rule.first, rule.last
-    end
-    if rule.first and number and (number < rule.first or number > rule.last) then
-      live.log(LEVELS.warn, ('the channel "%s" has the number %d, and not one from %d to %d, until the '
-        .. 'server stops; the top level opens it with perigee.channel { name = "%s", range = "%d-%d" }')
-        :format(name, number, rule.first, rule.last, name, rule.first, rule.last))
+      warn_of_other_number(name, rule)
+      warn_of_taken_numbers(name, rule)
     end
   end
   core.channel_spans(list)
