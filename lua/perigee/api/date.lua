@@ -108,14 +108,15 @@ local function read_change(text, at)
   end, after
 end
 
--- Returns a rule, or nil if the text is no rule. Offsets in the text count west of UTC.
+-- Returns a rule, or nil if the text is no rule. Offsets in the text count west of UTC. `0 - west` is never
+-- the number -0, which JSON would show.
 local function read_rule(text)
   local zone, after_zone = read_name(text, 1)
   local west, at = read_time(text, after_zone or 1)
   if not zone or not west then
     return nil
   end
-  local rule = { standard = { offset = -west, is_dst = false, zone = zone } }
+  local rule = { standard = { offset = 0 - west, is_dst = false, zone = zone } }
   if at > #text then
     return rule
   end
@@ -124,7 +125,7 @@ local function read_rule(text)
     return nil
   end
   west, at = read_time(text, after_zone)
-  rule.summer = { offset = west and -west or rule.standard.offset + 3600, is_dst = true, zone = zone }
+  rule.summer = { offset = west and 0 - west or rule.standard.offset + 3600, is_dst = true, zone = zone }
   rule.begins, at = read_change(text, at)
   rule.ends = rule.begins and read_change(text, at)
   return rule.ends and rule or nil

@@ -86,6 +86,7 @@ describe("perigee.date", function()
     assert.same({ year = 2001, month = 9, day = 9, hour = 1, minute = 46, second = 40, weekday = 7,
       yearday = 252, offset = 0, zone = "UTC", is_dst = false }, date())
     assert.same(date("UTC", 59), date("UTC", 59.9))
+    assert.equal("0", tostring(date("Etc/UTC").offset)) -- not -0
     assert.equal(true, date("Europe/Berlin").is_dst)
     assert.equal(1, date("UTC", -62135596800).year)
     assert.equal(9999, date("UTC", 253402300799).year)
