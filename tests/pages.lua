@@ -14,7 +14,7 @@ end
 
 
 --- Returns the texts of all pages for users, by path.
---- @return table<string, string>
+---@return table<string, string>
 function pages.all()
   local texts = {}
   for path in assert(io.popen "ls *.md docs/*.md examples/*.md examples/*/*.md"):lines() do
@@ -25,9 +25,9 @@ end
 
 
 --- Returns the blocks that begin with ``` and these words.
---- @param text string
---- @param words string
---- @return string[]
+---@param text string
+---@param words string
+---@return string[]
 function pages.blocks(text, words)
   local list = {}
   for head, block in ("\n" .. text):gmatch "\n```(%a[^\n]*)\n(.-)\n```" do
@@ -45,8 +45,8 @@ end
 
 
 --- Returns all code: blocks of Lua, and the texts between backquotes.
---- @param text string
---- @return string[]
+---@param text string
+---@return string[]
 function pages.code(text)
   local list = pages.blocks(text, "lua")
   for code in prose_of(text):gmatch "`([^`\n]+)`" do
@@ -57,8 +57,8 @@ end
 
 
 --- Returns the headings of a page, in the form in which links name them.
---- @param text string
---- @return table<string, true>
+---@param text string
+---@return table<string, true>
 function pages.anchors(text)
   local anchors = {}
   for heading in prose_of(text):gmatch "\n#+ ([^\n]+)" do
@@ -70,9 +70,9 @@ end
 
 
 --- Returns the links of a page to files of the project: file and heading ("" if the link names none).
---- @param path string
---- @param text string
---- @return { file: string, heading: string }[]
+---@param path string
+---@param text string
+---@return { file: string, heading: string }[]
 function pages.links(path, text)
   local list, folder = {}, path:match "^(.*/)" or ""
   for target in prose_of(text):gmatch "%]%(([^)%s]+)%)" do
@@ -89,8 +89,8 @@ end
 
 --- Returns the games of a page, as lists of files by name. Each block of Lua begins with the name of its
 --- file, and a game.lua completes a game.
---- @param text string
---- @return table<string, string>[]
+---@param text string
+---@return table<string, string>[]
 function pages.games(text)
   local list, files = {}, {}
   for _, block in ipairs(pages.blocks(text, "lua")) do

@@ -3,8 +3,8 @@ local random = {}
 
 
 --- Returns a function that returns a random number from 1 to `most`.
---- @param seed integer from 1
---- @return fun(most: integer): integer
+---@param seed integer from 1
+---@return fun(most: integer): integer
 function random.from(seed)
   local state = seed
   return function(most)

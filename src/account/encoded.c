@@ -5,7 +5,7 @@
 
 #include "wire/json.h"
 
-// libsodium takes some bytes beyond ASCII for characters of base64.
+// libsodium also accepts some bytes beyond ASCII as characters of base64.
 static bool is_ascii(Text text) {
   for (uint32_t i = 0; i < text.size; i++)
     if ((uint8_t)text.bytes[i] >= 0x80) return false;

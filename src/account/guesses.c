@@ -1,5 +1,6 @@
-// See guesses.h. A bucket of the hash table has a few entries, and an entry the times of
-// the last failures of one name or address. Names differ from addresses by a byte in front.
+// See guesses.h. A bucket of the hash table has a few entries. An entry has the times
+// of the last failures of one name or one address. A byte before the key distinguishes
+// names from addresses.
 #include "account/guesses.h"
 
 #include <sodium.h>
@@ -12,8 +13,8 @@
 enum { BUCKETS = 4096, BUCKET_ENTRIES = 8, KEY_MAX = 256 };
 
 typedef struct Entry {
-  uint64_t hash;                // 0: empty
-  uint64_t times[GUESSES_MAX];  // of failures, in milliseconds plus 1; 0: none
+  uint64_t hash;                // hash of the key; 0: the entry is empty
+  uint64_t times[GUESSES_MAX];  // times of failures, in milliseconds plus 1; 0: none
 } Entry;
 
 struct Guesses {
@@ -54,8 +55,8 @@ static Entry *bucket_of(Guesses *guesses, char kind, Text text, uint64_t *hash) 
   return guesses->entries[*hash % BUCKETS];
 }
 
-// Returns the number of failures that may follow; if that is 0, raises `*wait_s` to the
-// seconds until the first one may.
+// Returns the number of failures that may follow. If that is 0, raises `*wait_s` to the
+// seconds until a failure may follow again.
 static uint32_t left_of(Guesses *guesses, char kind, Text text, uint64_t now_ms,
                         uint32_t *wait_s) {
   uint64_t hash, end = UINT64_MAX;

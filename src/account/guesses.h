@@ -1,5 +1,6 @@
 // Counts failed sign-ins by name and by address, so that nobody can guess a password.
-// The table has a fixed size. If an attacker fills it, the oldest failures go first.
+// The table has a fixed size. If an attacker fills it, new failures replace the oldest
+// ones.
 #pragma once
 
 #include <stdint.h>
@@ -7,18 +8,18 @@
 #include "wire/reader.h"
 
 enum {
-  GUESSES_MAX = 5,           // failures within the window
-  GUESSES_WINDOW_MS = 60000  // after which a failure counts no more
+  GUESSES_MAX = 5,           // allowed failures within the window
+  GUESSES_WINDOW_MS = 60000  // time for which a failure counts
 };
 
 typedef struct Guesses Guesses;
 
-/// Creates an empty table; times are in milliseconds from any start on.
+/// Creates an empty table. The clock of all times may start anywhere.
 Guesses *guesses_new(void);
 void guesses_free(Guesses *guesses);
 
-/// Returns the number of failures that may still follow; if that is 0, `*wait_s` gets the
-/// seconds to wait. `name` may be empty.
+/// Returns the number of failures that may still follow; if that is 0, `*wait_s` gets
+/// the seconds to wait. `name` may be empty.
 uint32_t guesses_left(Guesses *guesses, Text name, Text address, uint64_t now_ms,
                       uint32_t *wait_s);
 

@@ -14,7 +14,7 @@
 
 enum { P256_SIZE = 32, SHA256_SIZE = 32 };
 
-// The parts of a token. `input` is what is signed.
+// The parts of a token. `input` is the signed text.
 typedef struct Jwt {
   Text input;
   Buf header, payload, signature;
@@ -26,7 +26,7 @@ static Text text_of(const Buf *buf) {
 
 // --- Signatures ---
 
-// Turns the two numbers of an ES256 signature into the form that OpenSSL reads.
+// Converts the two numbers of an ES256 signature to the form that OpenSSL reads.
 static bool to_der(const Buf *signature, Buf *der) {
   if (signature->size != (size_t)2 * P256_SIZE) return false;
   ECDSA_SIG *pair = ECDSA_SIG_new();
@@ -121,8 +121,8 @@ static bool is_for(Text payload, const char *audience) {
   return false;
 }
 
-// Reads a time; returns false if the member is no number of the range of dates. `*time`
-// stays if there is none.
+// Reads a time; returns false if the member is not a number in the range of dates.
+// Leaves `*time` unchanged if the member is missing.
 static bool read_time(Text payload, const char *name, double *time) {
   enum { DIGITS_MAX = 30 };
   static const double LAST = 253402300799;  // the end of the year 9999

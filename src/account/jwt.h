@@ -1,6 +1,6 @@
-// JSON Web Tokens (RFC 7519) that another issuer has signed. A token is good if its
-// algorithm is allowed, a key of that algorithm's type has signed it, and it is for this
-// server and this time. Pure functions without a clock.
+// JSON Web Tokens (RFC 7519) that another issuer has signed. A token is valid if its
+// algorithm is allowed, if a key of that algorithm's type has signed it, and if it is
+// for this server and this time. Pure functions without a clock.
 #pragma once
 
 #include <stdbool.h>
@@ -12,13 +12,13 @@
 
 enum {
   JWT_SIZE_MAX = 8192,
-  JWT_LEEWAY_S = 60,     // by which the issuer's clock may differ
-  JWT_SUBJECT_MAX = 255  // bytes of `sub` and of `jti`
+  JWT_LEEWAY_S = 60,     // seconds by which the issuer's clock may differ
+  JWT_SUBJECT_MAX = 255  // limit of the bytes of `sub` and of `jti`
 };
 
 typedef struct JwtPolicy {
-  const char *issuer;    // `iss` must be this
-  const char *audience;  // `aud` must be this, or have it
+  const char *issuer;    // required value of `iss`
+  const char *audience;  // required value of `aud`, or of one of its entries
   const Keys *keys;
 } JwtPolicy;
 
@@ -28,8 +28,8 @@ typedef struct JwtClaims {
   uint64_t expires_s;  // `exp`, Unix time
 } JwtClaims;
 
-/// Checks a token. Returns NULL, or the second half of a sentence that says what is wrong.
-/// The caller frees the claims, in either case.
+/// Checks a token. Returns NULL, or the reason of the refusal as the second half of a
+/// sentence. The caller frees the claims in both cases.
 const char *jwt_check(const JwtPolicy *policy, Text token, uint64_t now_s,
                       JwtClaims *claims);
 

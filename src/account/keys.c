@@ -40,7 +40,8 @@ void keys_free(Keys *keys) {
   mem_free(keys);
 }
 
-// Returns the type of a public key; KEY_NONE if it is of no allowed type or too short.
+// Returns the type of a public key; KEY_NONE if the type is not allowed or the key is
+// too short.
 static KeyType type_of(EVP_PKEY *key) {
   char group[32] = "";
   if (EVP_PKEY_is_a(key, "ED25519")) return KEY_ED25519;
@@ -55,7 +56,7 @@ static KeyType type_of(EVP_PKEY *key) {
 
 // --- PEM ---
 
-// Adds the key of one block of PEM. Returns false if it is none.
+// Adds the key in one block of PEM. Returns false if the block is not a valid key.
 static bool add_pem(Keys *keys, const char *name, const uint8_t *bytes, long size) {
   EVP_PKEY *key =
       strcmp(name, PEM_STRING_PUBLIC) == 0 ? d2i_PUBKEY(NULL, &bytes, size) : NULL;
@@ -104,8 +105,8 @@ static EVP_PKEY *key_of(const char *type, OSSL_PARAM_BLD *builder) {
   return key;
 }
 
-// Appends the bytes of a member in base64url; returns false if they are none, or not
-// `size` bytes, unless that is 0.
+// Appends the bytes of a member in base64url; returns false if the member is malformed,
+// or has not `size` bytes (0: any number).
 static bool read_bytes(Text jwk, const char *name, size_t size, Buf *bytes) {
   Buf text = {0};
   size_t before = bytes->size;
@@ -119,7 +120,7 @@ static bool read_bytes(Text jwk, const char *name, size_t size, Buf *bytes) {
 
 // OpenSSL checks that the point is on the curve.
 static EVP_PKEY *read_p256(Text jwk, Buf *bytes) {
-  buf_u8(bytes, 4);  // an uncompressed point
+  buf_u8(bytes, 4);  // marks an uncompressed point
   if (!read_bytes(jwk, "x", P256_SIZE, bytes) ||
       !read_bytes(jwk, "y", P256_SIZE, bytes))
     return NULL;
@@ -193,8 +194,8 @@ static bool fits(KeyType type, Text jwk) {
   return is_good;
 }
 
-// Keys of a set that are not for signatures, or of other algorithms, are left out: sets of
-// issuers often have some.
+// Skips keys of a set that are not for signatures, or are for other algorithms, because
+// the sets of issuers often contain such keys.
 static const char *read_jwk(Keys *keys, Text jwk) {
   Text value;
   if (!encoded_is_object(jwk)) return "has a key that is no object";

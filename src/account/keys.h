@@ -1,6 +1,6 @@
-// The public keys of issuers of JWTs, from a file: PEM (one or several public keys) or a
-// JSON Web Key Set (RFC 7517). A key is of one type, and each algorithm takes keys of one
-// type alone, so that no public key can be used as a secret.
+// The public keys of issuers of JWTs, from a file: PEM (one or several public keys) or
+// a JSON Web Key Set (RFC 7517). A key has one type, and each algorithm accepts keys of
+// one type only, so that no public key can be used as a secret.
 #pragma once
 
 #include <openssl/evp.h>
@@ -8,8 +8,8 @@
 #include "wire/reader.h"
 
 enum {
-  KEYS_MAX = 64,             // keys in a file
-  KEYS_FILE_MAX = 256 << 10  // its bytes
+  KEYS_MAX = 64,             // limit of the keys in a file
+  KEYS_FILE_MAX = 256 << 10  // limit of the bytes of a file
 };
 
 /// The algorithms that are allowed (RFC 7518, RFC 8037).
@@ -34,8 +34,8 @@ typedef struct Keys {
   Key items[KEYS_MAX];
 } Keys;
 
-/// Reads a file's text. Returns NULL, and in `why` a sentence's second half, if any key
-/// of it cannot be used.
+/// Reads a file's text. Returns NULL if any key in it cannot be used, and sets `why` to
+/// the reason, the second half of a sentence.
 Keys *keys_read(Text text, const char **why);
 void keys_free(Keys *keys);
 

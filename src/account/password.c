@@ -1,5 +1,6 @@
-// See password.h. Each password has a worker thread, because starting a thread costs
-// next to nothing beside Argon2id. The loop alone uses Passwords, so there is no lock.
+// See password.h. Each password has a worker thread, because starting a thread takes
+// almost no time compared with Argon2id. Only the loop uses Passwords, so no lock
+// exists.
 #include "account/password.h"
 
 #include <sodium.h>
@@ -11,7 +12,7 @@
 
 _Static_assert(PASSWORD_HASH_MAX == crypto_pwhash_STRBYTES - 1, "size of a hash");
 
-enum { NICE = 10 };  // the game's threads go first
+enum { NICE = 10 };  // lowest priority, because the game's threads are more urgent
 
 // Cost of a hash, as OWASP recommends for Argon2id.
 typedef struct Cost {
@@ -23,7 +24,8 @@ static const Cost COST = {19 << 20, 2};
 static const Cost SIMULATED_COST = {crypto_pwhash_MEMLIMIT_MIN,
                                     crypto_pwhash_OPSLIMIT_MIN};
 
-// A hash of random bytes with the cost of new hashes. Its answer is ignored.
+// A hash of random bytes with the cost of new hashes. Its comparison takes the usual
+// time, and its result is ignored.
 static const char DECOY[] =
     "$argon2id$v=19$m=19456,t=2,p=1$BgrLfimFrwjm4yrk4Z9Csw"
     "$x4HpPFOw+wwxxbK/ZsOQonJgdwFU/XAgi+Ztcs7Ypt0";
@@ -33,10 +35,10 @@ typedef struct PasswordWork {
   Passwords *owner;
   uint32_t token;
   bool is_check;
-  bool is_known;  // false: `hash` is the decoy
+  bool is_known;  // the name is known; false: `hash` is the decoy
   bool is_right;
   uint32_t size;
-  char hash[PASSWORD_HASH_MAX + 1];  // to compare with; later, the new hash or ""
+  char hash[PASSWORD_HASH_MAX + 1];  // hash to compare with; later, the new hash or ""
   char password[PASSWORD_MAX];
 } PasswordWork;
 
@@ -45,7 +47,7 @@ struct Passwords {
   PasswordEnd *on_end;
   void *data;
   const Cost *cost;
-  PasswordWork *first, *last;  // those that wait
+  PasswordWork *first, *last;  // passwords that wait
   uint32_t queued, running;
   bool is_closed;
 };
@@ -76,7 +78,7 @@ static void judge(PasswordWork *work) {
   sodium_memzero(work->password, work->size);
 }
 
-// On Linux, the priority is the calling thread's.
+// On Linux, this sets the priority of the calling thread only.
 static void run(void *data) {
   setpriority(PRIO_PROCESS, 0, NICE);
   judge(data);

@@ -1,6 +1,6 @@
-// Passwords, as Argon2id hashes. Hashing takes some 20 ms and 19 MiB of memory on
-// purpose. Therefore worker threads of low priority do it, at most PASSWORDS_RUNNING_MAX
-// at a time.
+// Passwords, stored as Argon2id hashes. Hashing takes about 20 ms and 19 MiB of memory
+// on purpose. Therefore worker threads of low priority hash passwords, at most
+// PASSWORDS_RUNNING_MAX at a time.
 #pragma once
 
 #include <stdbool.h>
@@ -16,20 +16,21 @@ enum {
   PASSWORD_MAX = 1024,
   PASSWORD_HASH_MAX = 127,    // bytes of a hash
   PASSWORDS_RUNNING_MAX = 2,  // passwords that are hashed at a time
-  PASSWORDS_QUEUED_MAX = 64   // passwords that wait for that
+  PASSWORDS_QUEUED_MAX = 64   // passwords that wait to be hashed
 };
 
 typedef struct PasswordAnswer {
   uint32_t token;
-  bool is_right;     // of passwords_check
-  const char *hash;  // the hash to store from now on; "": none. Valid during the call
+  bool is_right;  // result of passwords_check
+  // New hash that the caller must store; "": none. Valid during the call.
+  const char *hash;
 } PasswordAnswer;
 
 /// Reports the end of a request, within the loop.
 typedef void PasswordEnd(void *data, const PasswordAnswer *answer);
 
-/// Does not keep the loop running. With NULL as `loop`, for a simulation, passwords are
-/// hashed within the call, at the lowest cost that Argon2id has.
+/// The passwords do not keep the loop running. If `loop` is NULL, as in a simulation,
+/// each call hashes at once, at the lowest cost of Argon2id.
 Passwords *passwords_open(Loop *loop, PasswordEnd *on_end, void *data);
 
 /// Drops all requests without a report. NULL is allowed.
@@ -40,7 +41,7 @@ void passwords_close(Passwords *passwords);
 bool passwords_hash(Passwords *passwords, uint32_t token, Text password);
 
 /// Compares a password of at most PASSWORD_MAX bytes with a hash. An empty `hash` means
-/// that the name is unknown; the check then takes the same time, and its answer is that
-/// the password is wrong. If the password is right, and the hash has another cost than
-/// new ones, the answer has a new hash.
+/// that the name is unknown. The check then takes the same time, and the password
+/// counts as wrong. If the password is right, but the hash has another cost than new
+/// ones, the answer contains a new hash.
 bool passwords_check(Passwords *passwords, uint32_t token, Text password, Text hash);

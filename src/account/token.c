@@ -21,7 +21,7 @@ _Static_assert(TOKEN_SIZE + 1 ==
                                      BYTES, sodium_base64_VARIANT_URLSAFE_NO_PADDING),
                "characters of a token");
 
-// Begins the signed bytes, so that a signature for another purpose is none here.
+// Begins the signed bytes, so that a signature for another purpose is invalid here.
 static const char PURPOSE[] = "perigee account token 1";
 
 void token_key_from(TokenKey *key, const uint8_t seed[TOKEN_SEED_SIZE]) {
@@ -57,7 +57,7 @@ bool token_is_own(Text text) {
   return text.size >= PREFIX_SIZE && memcmp(text.bytes, PREFIX, PREFIX_SIZE) == 0;
 }
 
-// Reads the bytes behind the prefix.
+// Decodes the bytes behind the prefix.
 static bool read_signed(const TokenKey *key, const Buf *token, TokenClaims *claims) {
   uint8_t bytes[sizeof PURPOSE + CLAIMS_SIZE];
   if (token->size != BYTES) return false;

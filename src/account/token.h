@@ -15,13 +15,14 @@ enum {
 
 typedef struct TokenClaims {
   uint8_t account[ACCOUNT_ID_SIZE];
-  uint32_t generation;  // of the account's sign-ins; signing out everywhere raises it
-  uint32_t sign_in;     // number of the sign-in, which a renewed token keeps
-  uint64_t issued_s;    // Unix time
-  uint64_t expires_s;   // Unix time
+  // Generation of the account's sign-ins; signing out everywhere raises it.
+  uint32_t generation;
+  uint32_t sign_in;    // number of the sign-in, which a renewed token keeps
+  uint64_t issued_s;   // Unix time
+  uint64_t expires_s;  // Unix time
 } TokenClaims;
 
-/// A key pair; secret.
+/// A key pair, which must stay secret.
 typedef struct TokenKey {
   uint8_t public_key[32];
   uint8_t secret_key[64];
@@ -34,7 +35,7 @@ void token_key_from(TokenKey *key, const uint8_t seed[TOKEN_SEED_SIZE]);
 void token_make(const TokenKey *key, const TokenClaims *claims,
                 char token[TOKEN_SIZE + 1]);
 
-/// Returns whether a text claims to be a token of this kind.
+/// Returns whether a text has the form of such a token.
 bool token_is_own(Text text);
 
 /// Reads a token; returns whether this key has signed it. The caller checks the times.

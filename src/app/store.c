@@ -1,8 +1,9 @@
-// See store.h. An export has one JSON object a line: a document
+// See store.h. An export has one JSON object in each line. The object is a document
 //
 //   {"collection":"players","id":"ann","value":{...},"schema":1,"version":7}
 //
-// or an entry of a leaderboard, in the order of ranks, so that an import ranks ties alike:
+// or an entry of a leaderboard, in the order of ranks, so that an import ranks ties
+// alike:
 //
 //   {"board":"weekly","order":"high","period":2900,"id":"ann","score":5,"data":{...}}
 #define _GNU_SOURCE  // getline, strdup
@@ -22,7 +23,7 @@
 
 enum {
   SCAN_ROWS = 1000,
-  OF_A_COMMIT = 1000,  // lines of one transaction
+  OF_A_COMMIT = 1000,  // lines that one transaction imports
   SQL_MS = 600000,     // longest run of a statement of an export
 };
 
@@ -43,7 +44,7 @@ typedef struct Names {
   uint32_t count, capacity;
 } Names;
 
-// A store that is open.
+// An open store.
 typedef struct Place {
   const BackendOps *ops;
   Backend *backend;
@@ -76,7 +77,7 @@ static int close_place(Place *place) {
   return place->fault.code == STORE_OK ? EXIT_SUCCESS : fail(place->fault.text);
 }
 
-// Returns the position of a name, or the number of names.
+// Returns the position of a name, or the number of names if it is missing.
 static uint32_t names_find(const Names *names, const char *name) {
   uint32_t at = 0;
   while (at < names->count && strcmp(names->names[at], name) != 0) at++;
@@ -108,7 +109,7 @@ static bool list(Place *place) {
 
 typedef struct Export {
   FILE *out;
-  const char *name;  // of the collection
+  const char *name;  // name of the collection
   Buf line;
   Buf last;  // id of the last document
   uint32_t rows;
@@ -156,7 +157,8 @@ static double find_number(Text object, const char *key) {
   return value.size > 0 ? strtod(value.bytes, NULL) : 0;
 }
 
-// Appends the string of a key. Returns it, with a NUL behind it; empty if it is no string.
+// Appends the string of a key and a NUL. Returns the string; empty if the value is not
+// a string.
 static Text find_text(Text object, const char *key, Buf *buf) {
   buf->size = 0;
   json_read_text(json_find(object, key), buf);
@@ -267,7 +269,7 @@ typedef struct Import {
   Buf name, id;
 } Import;
 
-// Imported scores replace those that exist.
+// Imported scores replace existing ones.
 static uint32_t board_of(Import *import, const char *name, bool is_low) {
   Place *place = &import->place;
   uint32_t index = names_find(&place->boards, name);
@@ -284,7 +286,7 @@ static bool is_number(Text value) {
          (*value.bytes == '-' || (*value.bytes >= '0' && *value.bytes <= '9'));
 }
 
-// Reads a whole number; without the key, `*number` stays as it is.
+// Reads a whole number. If the key is missing, `*number` does not change.
 static bool find_whole(Text object, const char *key, double min, double max,
                        double *number) {
   Text value = json_find(object, key);
@@ -314,8 +316,8 @@ static bool read_score(Text line, StoreStep *step) {
          (step->value.size == 0 || *step->value.bytes == '{');
 }
 
-// Makes the step of a line; defines its collection if that does not exist. Returns false if
-// the line is not one of an export.
+// Makes the step of a line, and defines its collection if it does not exist. Returns
+// false if the line does not belong to an export.
 static bool read_line(Import *import, Text line, StoreStep *step) {
   if (!json_is_value(line) || *json_trim(line).bytes != '{') return false;
   bool is_document = find_text(line, "collection", &import->name).size > 0;

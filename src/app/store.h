@@ -4,10 +4,11 @@
 
 #include <stddef.h>
 
-/// Writes the path of a place, which is relative to the folder of `game` (NULL: this one).
+/// Writes the path of a store's place, which is relative to the folder of `game` (NULL:
+/// the working directory).
 void store_place(char *path, size_t size, const char *game, const char *place);
 
-/// Each gets the store's place, prints what is wrong, and returns the exit code.
+/// Each function gets the store's place, prints its errors, and returns the exit code.
 int store_export(const char *place, const char *path);
 int store_import(const char *place, const char *path);
 int store_backup(const char *place, const char *path);

@@ -1,4 +1,5 @@
-// Rooms and members of an earlier process. They exist at once, without on_create and on_join.
+// Rooms and members of an earlier process. They exist at once; on_create and on_join do
+// not run.
 
 #include <string.h>
 

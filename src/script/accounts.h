@@ -1,6 +1,6 @@
-// The proofs of identity that scripts use: passwords, the key of tokens, the keys of JWTs,
-// and the count of guesses. The Lua half (lua/perigee/host/accounts.lua) decides who may
-// sign in, and the store has the accounts. Private to src/script.
+// The proofs of identity that scripts use: passwords, the key of tokens, the keys of
+// JWTs, and the count of guesses. The Lua half (lua/perigee/host/accounts.lua) decides
+// who may sign in, and the store has the accounts. Private to src/script.
 #pragma once
 
 #include "account/guesses.h"
@@ -12,16 +12,17 @@
 typedef struct Host Host;
 
 typedef struct Accounts {
-  Passwords *passwords;  // NULL before the first one; owned
-  Guesses *guesses;      // NULL before the first one; owned
+  Passwords *passwords;  // NULL until first used; owned
+  Guesses *guesses;      // NULL until first used; owned
   TokenKey key;
   bool has_key;
-  Keys *keys;                           // of jwt_keys; NULL: not read yet; owned
-  char signature[FILE_SIGNATURE_SIZE];  // of the file of `keys`
+  // Content of the file jwt_keys; NULL: not read yet; owned.
+  Keys *keys;
+  char signature[FILE_SIGNATURE_SIZE];  // signature of the file that `keys` came from
 } Accounts;
 
 void accounts_deinit(Accounts *accounts);
 
-/// Reads jwt_keys if the file has changed. Returns NULL, or a sentence if it cannot be
-/// used; then the keys stay as they were.
+/// Reads the file jwt_keys if it has changed. Returns NULL; or an error text if the
+/// file cannot be used, and keeps the earlier keys.
 const char *accounts_read_keys(Host *host);

@@ -1,5 +1,5 @@
-// perigee.core: passwords, tokens, JWTs and the count of guesses. Passwords and tokens are
-// never logged.
+// perigee.core: passwords, tokens, JWTs and the count of guesses. Passwords and tokens
+// are never logged.
 #include <sodium.h>
 #include <string.h>
 
@@ -63,8 +63,8 @@ static Guesses *guesses_of(Host *host) {
   return host->accounts.guesses;
 }
 
-// guesses_left(name, network): returns the number of failures that may still follow, and,
-// if that is 0, the seconds to wait
+// guesses_left(name, network): returns the number of failures that may still follow,
+// and, if that is 0, the seconds to wait
 static int core_guesses_left(lua_State *L) {
   Host *host = core_host(L);
   uint32_t wait_s = 0;
@@ -109,8 +109,8 @@ static int core_account_key(lua_State *L) {
   return 0;
 }
 
-// account_token(id, generation, sign_in, issued, expires): returns a token. The id has 32
-// hexadecimal digits, times are Unix time.
+// account_token(id, generation, sign_in, issued, expires): returns a token. The id has
+// 32 hexadecimal digits, times are Unix time.
 static int core_account_token(lua_State *L) {
   const Host *host = core_host(L);
   Text id = core_text(L, 1);
@@ -130,8 +130,8 @@ static int core_account_token(lua_State *L) {
   return 1;
 }
 
-// account_claims(token): returns id, generation, sign_in, issued and expires; nothing if
-// the token is invalid
+// account_claims(token): returns id, generation, sign_in, issued and expires; nothing
+// if the token is invalid
 static int core_account_claims(lua_State *L) {
   const Host *host = core_host(L);
   TokenClaims claims;
@@ -170,8 +170,8 @@ const char *accounts_read_keys(Host *host) {
   return NULL;
 }
 
-// jwt_check(jwt): returns subject, expiry (Unix time) and id ("" if it has none); or nil,
-// and what is wrong
+// jwt_check(jwt): returns subject, expiry (Unix time) and id ("" if it has none); or
+// nil and the reason of the refusal
 static int core_jwt_check(lua_State *L) {
   Host *host = core_host(L);
   const ScriptLimits *limits = &host->deadline.limits;
@@ -201,7 +201,7 @@ static int core_jwt_check(lua_State *L) {
 
 // --- Answers ---
 
-// renew(peer, json): sends the peer SIGNED_IN
+// renew(peer, json): sends SIGNED_IN to the peer
 static int core_renew(lua_State *L) {
   Command command = {
       .type = COMMAND_RENEW, .id = core_id(L, 1), .body = core_text(L, 2)};

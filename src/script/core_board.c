@@ -1,12 +1,13 @@
-// perigee.core: leaderboards. The Lua half checks names, scores and data; these functions
-// check what the thread of the store relies on.
+// perigee.core: leaderboards. The Lua half checks names, scores and data. These
+// functions check everything on which the store's thread relies.
 #include <math.h>
 
 #include "base/text.h"
 #include "script/core.h"
 #include "script/store.h"
 
-// board_define(token, index, name, is_low, keep): makes a leaderboard, from then on `index`
+// board_define(token, index, name, is_low, keep): creates a leaderboard with the number
+// `index`
 static int core_board_define(lua_State *L) {
   const Host *host = core_host(L);
   Board board = {.name = luaL_checkstring(L, 3),
@@ -29,7 +30,8 @@ static StoreStep read_step(lua_State *L, StoreStepType type) {
   return step;
 }
 
-// Adds a write to the unit of a request (argument 6 is true), or to that of the handler.
+// Adds a write to the unit of a request if argument 6 is true, otherwise to the
+// handler's unit.
 static int add(lua_State *L, const StoreStep *step) {
   if (!lua_toboolean(L, 6)) return core_store_write(L, step);
   unit_push(&core_host(L)->unit, step);
@@ -48,15 +50,15 @@ static int core_board_submit(lua_State *L) {
   return add(L, &step);
 }
 
-// board_remove(index, id, period, nil, nil, is_of_request): removes an entry; like
-// board_submit
+// board_remove(index, id, period, nil, nil, is_of_request): removes an entry. Returns
+// the same as board_submit.
 static int core_board_remove(lua_State *L) {
   StoreStep step = read_step(L, STORE_REMOVE_SCORE);
   return add(L, &step);
 }
 
-// board_read(token, index, id, period, count): requests the first entries, or those around
-// an id, when the handler waits
+// board_read(token, index, id, period, count): requests the first entries, or those
+// around an id. The store gets the request when the handler waits.
 static int core_board_read(lua_State *L) {
   int64_t period = (int64_t)luaL_checknumber(L, 4);
   uint32_t count = core_id(L, 5);

@@ -1,4 +1,5 @@
-// perigee.core: images of states, and what survives the process of sessions and rooms.
+// perigee.core: images of states, and the parts of sessions and rooms that survive the
+// process.
 #include <lauxlib.h>
 #include <sodium.h>
 #include <string.h>
@@ -16,7 +17,7 @@ enum {
   KEPT_SCHEMA = 1,  // of the documents that durable.lua writes
 };
 
-// Frees the buffer if it has become large, and charges the work.
+// Charges the work, and frees the buffer if it has become large.
 static void end_image(Host *host, lua_State *L) {
   uint32_t steps = (uint32_t)(host->scratch.size / BYTES_PER_STEP);
   host->scratch.size = 0;
@@ -34,9 +35,9 @@ static void push_base64(lua_State *L, const Buf *bytes) {
   lua_remove(L, -2);
 }
 
-// image_take(value, name, hash): returns the hash of the value's image, and the image as
-// Base64 if its hash is another one; or nil, and whether the image is too large. `name`
-// gets an object and returns its text.
+// image_take(value, name, hash): returns the hash of the value's image, and the image
+// as Base64 if its hash differs from `hash`; or nil, and whether the image is too
+// large. `name` gets an object and returns its text.
 static int core_image_take(lua_State *L) {
   Host *host = core_host(L);
   size_t size = 0;
@@ -58,8 +59,9 @@ static int core_image_take(lua_State *L) {
   return is_same ? 1 : 2;
 }
 
-// image_read(base64, find): returns true and the value of an image; or false. `find` gets
-// the text of an object and returns the object, or nil.
+// image_read(base64, find): returns true and the value of an image; or false, if the
+// bytes are not an image. `find` gets the text of an object, and returns the object, or
+// nil.
 static int core_image_read(lua_State *L) {
   size_t size, count;
   const char *text = luaL_checklstring(L, 1, &size);
@@ -126,8 +128,9 @@ static void push_durable_rooms(lua_State *L, const Host *host, const Peer *peer)
   }
 }
 
-// kept_session(peer, session): returns what survives of a session; nil if the session has
-// ended or cannot be resumed. `session` has the bytes of its UUID; nil: any session.
+// kept_session(peer, session): returns the part of a session that survives the process;
+// nil if the session has ended or cannot be resumed. `session` has the bytes of its
+// UUID; nil: any session.
 static int core_kept_session(lua_State *L) {
   const Host *host = core_host(L);
   Session *session = relay_session(host->relay);
@@ -153,9 +156,10 @@ static int core_kept_session(lua_State *L) {
   return 1;
 }
 
-// restore_session(kept, seconds, is_over): makes a suspended peer of a table of
-// kept_session, whose client was last heard `seconds` ago. Returns its id; false if no
-// session survives; nil if the table is damaged. `is_over`: no token resumes it.
+// restore_session(kept, seconds, is_over): makes a suspended peer from a table of
+// kept_session. The client was last heard `seconds` ago. Returns the peer's id; false
+// if the session does not survive; nil if the table is damaged. If `is_over` is true,
+// no token resumes the session.
 static int core_restore_session(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   KeptSession kept = {.id = (uint32_t)get_number(L, 1, "peer"),
@@ -181,13 +185,14 @@ static int core_restore_session(lua_State *L) {
   return 1;
 }
 
-// keep_sessions(is_on): makes events `keep` of the changes of sessions
+// keep_sessions(is_on): switches events `keep` on or off, which report changes of
+// sessions
 static int core_keep_sessions(lua_State *L) {
   core_host(L)->keeps = lua_toboolean(L, 1);
   return 0;
 }
 
-// release(conn): lets the output go that an event `keep` has held back
+// release(conn): sends the output of a connection that an event `keep` holds back
 static int core_release(lua_State *L) {
   net_release(core_host(L)->net, core_id(L, 1));
   return 0;
@@ -229,10 +234,10 @@ static int fail_to_read(lua_State *L, const StoreFault *fault) {
   return 2;
 }
 
-// The next three return nil and a sentence after a failure. Only while the game is loaded
-// for the first time.
+// The next three functions return nil and a sentence after a failure. They may only be
+// called during the first load of the game.
 
-// keep_define(index, name): makes a collection, and returns true
+// keep_define(index, name): creates a collection, and returns true
 static int core_keep_define(lua_State *L) {
   StoreFault fault;
   Store *store = core_host(L)->store;
@@ -301,7 +306,7 @@ static void push_own_settings(lua_State *L, const RoomSettings *own) {
     core_set_switch(L, "permanent", values->keep == KEEP_ALL);
   if (own->given & SETTING_AUTO_DELETE && values->has_auto_delete)
     core_set_number(L, "auto_delete", (double)values->auto_delete_ms / 1000);
-  // Only the digest of a password is known, under a key of this process.
+  // Only a digest of the password is known, under a key of this process.
   if (own->given & SETTING_PASSWORD && values->has_password)
     core_set_switch(L, "locked", true);
 }
@@ -322,8 +327,8 @@ static void push_meta(lua_State *L, const Room *room) {
   }
 }
 
-// kept_room(room): returns what survives of a room besides its state and its timers; nil
-// if the room is not open or not durable
+// kept_room(room): returns the part of a room that survives the process, except its
+// state and its timers; nil if the room is not open or not durable
 static int core_kept_room(lua_State *L) {
   const Room *room = relay_room(core_host(L)->relay, core_id(L, 1));
   if (!room || room->state != ROOM_OPEN || !room->kind.is_durable) return 0;
@@ -348,7 +353,8 @@ static void restore_meta(lua_State *L, uint32_t room, int at) {
   }
 }
 
-// restore_room(id, name, by_join, settings, meta): returns whether the room exists now
+// restore_room(id, name, by_join, settings, meta): makes the room; returns whether that
+// succeeded
 static int core_restore_room(lua_State *L) {
   KeptRoom kept = {.id = core_id(L, 1),
                    .name = core_text(L, 2),
@@ -361,7 +367,8 @@ static int core_restore_room(lua_State *L) {
   return 1;
 }
 
-// restore_member(peer, room): returns whether the restored peer is a member now
+// restore_member(peer, room): makes the restored peer a member; returns whether that
+// succeeded
 static int core_restore_member(lua_State *L) {
   lua_pushboolean(
       L, relay_restore_member(core_host(L)->relay, core_id(L, 1), core_id(L, 2)));

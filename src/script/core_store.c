@@ -1,5 +1,5 @@
-// perigee.core: the store. The Lua half checks names, keys and options; these functions
-// check what the thread of the store relies on.
+// perigee.core: the store. The Lua half checks names, keys and options. These functions
+// check everything on which the store's thread relies.
 #include "base/text.h"
 #include "script/core.h"
 #include "script/document.h"
@@ -32,14 +32,15 @@ static int core_store_timeout(lua_State *L) {
   return 1;
 }
 
-// store_open(place): opens the store, unless it is open. Returns nil, or a sentence.
+// store_open(place): opens the store, unless it is open. Returns nil, or an error text.
 static int core_store_open(lua_State *L) {
   const char *problem = host_store_open(core_host(L), luaL_checkstring(L, 1));
   lua_pushstring(L, problem);
   return 1;
 }
 
-// store_define(token, index, name, fields): makes a collection, from then on `index`
+// store_define(token, index, name, fields): creates a collection with the number
+// `index`
 static int core_store_define(lua_State *L) {
   const Host *host = core_host(L);
   StoreCollection collection = {.name = luaL_checkstring(L, 3)};
@@ -55,8 +56,8 @@ static int core_store_define(lua_State *L) {
   return 0;
 }
 
-// store_json(value): returns the JSON of a document; or nil, a sentence, and whether the
-// value is too large
+// store_json(value): returns the JSON of a document; or nil, an error text, and whether
+// the value is too large
 static int core_store_json(lua_State *L) {
   Host *host = core_host(L);
   Buf *json = &host->scratch;
@@ -111,13 +112,14 @@ static int core_store_step(lua_State *L) {
   return core_store_write(L, &step);
 }
 
-// store_begin_unit(): begins the unit of a request, apart from the handler's own
+// store_begin_unit(): begins the unit of a request, which is separate from the
+// handler's own unit
 static int core_store_begin_unit(lua_State *L) {
   core_host(L)->unit.size = 0;
   return 0;
 }
 
-// store_unit_step(type, index, id, json, schema, version): adds a step to it
+// store_unit_step(type, index, id, json, schema, version): adds a step to that unit
 static int core_store_unit_step(lua_State *L) {
   StoreStep step = read_step(L);
   unit_push(&core_host(L)->unit, &step);
@@ -133,8 +135,8 @@ int core_store_request(lua_State *L, Command command) {
   return 1;
 }
 
-// store_end_unit(token): requests the unit, when the handler ends or waits. Returns true,
-// or nil, message, code.
+// store_end_unit(token): ends that unit. The store gets it when the handler ends or
+// waits. Returns true, or nil, message, code.
 static int core_store_end_unit(lua_State *L) {
   Buf *unit = &core_host(L)->unit;
   int count = core_store_request(
@@ -145,15 +147,16 @@ static int core_store_end_unit(lua_State *L) {
   return count;
 }
 
-// store_get(token, index, id): requests a document, when the handler waits
+// store_get(token, index, id): requests a document. The store gets the request when the
+// handler waits.
 static int core_store_get(lua_State *L) {
   return core_store_request(L, (Command){.flags = STORE_REQUEST_GET,
                                          .room = core_id(L, 2),
                                          .name = core_text(L, 3)});
 }
 
-// store_cached(index, id): returns the JSON of a document ("" for none), its version and
-// its schema; or nothing if the cache does not know it
+// store_cached(index, id): returns the JSON of a document ("" for none), its version
+// and its schema; nothing if the cache does not have it
 static int core_store_cached(lua_State *L) {
   const Host *host = core_host(L);
   StoreDocument document = {0};
@@ -187,8 +190,8 @@ static StoreValue value_at(lua_State *L, int at) {
   }
 }
 
-// Reads the list { field, op, value, field, op, value, ... } at `at`. Leaves the values on
-// the stack, because texts point to them.
+// Reads the list { field, op, value, field, op, value, ... } at `at`. Leaves the values
+// on the stack, because texts point to them.
 static void read_conditions(lua_State *L, int at, StoreQuery *query) {
   enum { PARTS = 3 };
   query->count = (uint32_t)lua_objlen(L, at) / PARTS;
@@ -224,8 +227,8 @@ static int core_store_query(lua_State *L) {
   return 1;
 }
 
-// store_find(token, query): requests what a query finds. It sees the steps of
-// store_unit_step as written.
+// store_find(token, query): requests the result of a query. The query sees the steps of
+// store_unit_step as if they were written.
 static int core_store_find(lua_State *L) {
   Buf *unit = &core_host(L)->unit;
   int count = core_store_request(
@@ -237,8 +240,8 @@ static int core_store_find(lua_State *L) {
   return count;
 }
 
-// store_sql(token, statement, arguments, count): requests the rows of a statement, which
-// may run for 20 times the time of a handler
+// store_sql(token, statement, arguments, count): requests the rows of a statement,
+// which may run for 20 times the time of a handler
 static int core_store_sql(lua_State *L) {
   enum { HANDLERS = 20 };
   Host *host = core_host(L);
@@ -261,8 +264,8 @@ static int core_store_sql(lua_State *L) {
                    .code = (uint32_t)ms});
 }
 
-// store_scan(token, index, schema, after): requests documents of older schemas than
-// `schema`, by id
+// store_scan(token, index, schema, after): requests documents with schemas below
+// `schema`, in the order of ids
 static int core_store_scan(lua_State *L) {
   return core_store_request(L, (Command){.flags = STORE_REQUEST_SCAN,
                                          .room = core_id(L, 2),
@@ -270,8 +273,8 @@ static int core_store_scan(lua_State *L) {
                                          .name = core_text(L, 4)});
 }
 
-// store_found(bytes): returns the documents of an answer as a list: id, JSON, version,
-// schema, and so on
+// store_found(bytes): converts the documents of an answer to a list of id, JSON,
+// version, schema, id, and so on
 static int core_store_found(lua_State *L) {
   Text bytes = core_text(L, 1);
   const StoreUnit found = {.data = (uint8_t *)bytes.bytes, .size = bytes.size};

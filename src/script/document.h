@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 
-/// Appends the JSON of the value at `at` to `out`. Otherwise returns false and pushes a
-/// sentence about the fault. Stops when the JSON has more than `most` bytes; the text is
-/// then too long, too.
+/// Appends the JSON of the value at `at` to `out`. If that is impossible, returns false
+/// and pushes an error text. Stops when the JSON has more than `most` bytes, so a
+/// longer text in `out` is incomplete.
 bool document_write(lua_State *L, int at, Buf *out, size_t most);

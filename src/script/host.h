@@ -39,7 +39,7 @@
   X(ENTRY_FORGET, "forget")           /* peer, which was rejected */                   \
   X(ENTRY_FORGET_ROOM, "forget_room") /* room, whose on_create failed */               \
   X(ENTRY_ACCEPT, "accept")           /* on_accept; data: the address, a: the port */  \
-  X(ENTRY_RESTORE, "restore")         /* brings back what is kept, before the start */ \
+  X(ENTRY_RESTORE, "restore")         /* restores what was kept, before the start */   \
   X(ENTRY_SAVE, "save")               /* saves everything, because the server stops */ \
   X(ENTRY_LOOK, "look") /* checks states; peer, room, a: type of the last event */
 
@@ -95,10 +95,10 @@ struct Host {
   Memory memory;
   Parser parser;      // parser of the game's files
   Fetcher *fetcher;   // requests to other servers; NULL before the first one; owned
-  Store *store;       // documents; NULL before a version of the game uses them; owned
-  Slots stashes;      // RelayStash by id, of transactions that wait; owned
-  Timer store_timer;  // the store's next commit, in a simulation
-  StoreUnit unit;     // unit that a request will carry, see core_store.c
+  Store *store;       // documents; NULL until a version of the game uses them; owned
+  Slots stashes;      // RelayStash by id, for waiting transactions; owned
+  Timer store_timer;  // time of the store's next commit, in a simulation
+  StoreUnit unit;     // unit for the next request, see core_store.c
   Accounts accounts;
   Reload reload;
   Costs costs;

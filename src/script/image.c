@@ -1,5 +1,5 @@
-// See image.h. While an image is taken or read, a table of Lua has all tables so far by
-// number, and when it is taken also their numbers by table.
+// See image.h. While an image is written or read, a Lua table contains all tables so
+// far by number. While it is written, the table also contains their numbers by table.
 #include "script/image.h"
 
 #include <lauxlib.h>
@@ -11,7 +11,7 @@
 enum {
   FORMAT = 1,
   STACK_NEEDED = 12,
-  INTEGER_LIMIT = 1 << 30,  // smaller whole numbers are varints
+  INTEGER_LIMIT = 1 << 30,  // smaller whole numbers are written as varints
   VARINT_BYTES = 5,
 };
 
@@ -20,12 +20,12 @@ typedef enum Tag {
   TAG_NIL,  // only as root
   TAG_FALSE,
   TAG_TRUE,
-  TAG_INTEGER,  // zigzag varint
-  TAG_NUMBER,   // 8 bytes of the double
-  TAG_TEXT,     // varint with the size, bytes
-  TAG_TABLE,    // a table that was not met before; its number is the next one
-  TAG_SAME,     // varint with the number of a table that was met before
-  TAG_OBJECT,   // like TAG_TEXT, for image_take's `name`
+  TAG_INTEGER,  // followed by a zigzag varint
+  TAG_NUMBER,   // followed by the 8 bytes of the double
+  TAG_TEXT,     // followed by a varint with the size, and the bytes
+  TAG_TABLE,    // a new table; it gets the next number
+  TAG_SAME,     // followed by a varint with the number of an earlier table
+  TAG_OBJECT,   // like TAG_TEXT; the text of `name` for an object
 } Tag;
 
 // --- Writing ---
@@ -182,7 +182,8 @@ static void push_number(Source *source) {
   uint64_t bits = reader_u64(&source->reader);
   double number;
   memcpy(&number, &bits, sizeof number);
-  // LuaJIT stores other values in NaNs, so foreign bits of a NaN must not get in.
+  // LuaJIT represents other types as NaNs, so a NaN from outside must become the
+  // standard one.
   lua_pushnumber(source->L, isnan(number) ? (double)NAN : number);
 }
 

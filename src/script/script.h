@@ -52,12 +52,12 @@ typedef struct ScriptSchema {
 
 /// The settings of the store.
 typedef struct ScriptStore {
-  const char *place;    // "" for none; not owned
+  const char *place;    // place; "": none; not owned
   uint32_t delay_ms;    // longest time between a write and its commit
-  uint32_t timeout_ms;  // longest time that a call waits
-  size_t cache;         // bytes of cached documents
-  double save_s;        // time in which everything durable is saved
-  uint32_t version;     // version of the game, as the game counts
+  uint32_t timeout_ms;  // longest time that a call waits for the store
+  size_t cache;         // bytes of documents in the cache
+  double save_s;        // time in which all durable data are saved once
+  uint32_t version;     // version of the game's states, from its configuration
   bool is_durable;      // whether perigee.state survives the process
   bool has_accounts;    // whether clients can sign in, which needs a store
 } ScriptStore;
@@ -158,7 +158,7 @@ void script_start(Script *script);
 /// Makes the next drain run on_stop.
 void script_stop(Script *script, const char *reason);
 
-/// Saves what survives the process. Nothing is saved after this call.
+/// Saves all data that survive the process. Must be the last save.
 void script_save(Script *script);
 
 /// Ends all ticks and timers, because the server has stopped.

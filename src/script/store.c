@@ -116,7 +116,7 @@ static void serve(Host *host, uint64_t now_ms);
 
 static void on_timer(void *data, uint64_t now_ms) { serve(data, now_ms); }
 
-// Does the work of the thread, in a simulation.
+// In a simulation, does the work of the thread.
 static void serve(Host *host, uint64_t now_ms) {
   uint64_t next_ms = store_serve(host->store, now_ms);
   if (next_ms == UINT64_MAX)
@@ -145,7 +145,7 @@ void host_store_end_unit(Host *host) {
   if (host->store != NULL) store_end_unit(host->store, 0);
 }
 
-// Adds the steps of a command to the open unit, which is empty.
+// Adds the steps of a command to the open unit, which must be empty.
 static StoreCode add_steps(Host *host, Text steps) {
   StoreUnit unit = {.data = (uint8_t *)steps.bytes, .size = steps.size};
   StoreStep step;

@@ -136,8 +136,8 @@ static int sim_end(lua_State *L) {
   return 0;
 }
 
-// restart(id, files, ms): starts a server that has ended, at a time. Returns true; or nil
-// and an error text: then it has ended again.
+// restart(id, files, ms): starts a server that has ended, at a time. Returns true; or
+// nil and an error text: then it has ended again.
 static int sim_restart(lua_State *L) {
   SimServer *server = read_server(L);
   const SimOps *ops = world_of(L)->ops;
@@ -378,8 +378,8 @@ static int sim_store_put(lua_State *L) {
   return 0;
 }
 
-// store_fails(id, text, calls, times): makes calls of the store fail; without a text,
-// they work again
+// store_fails(id, text, calls, times): makes calls of the store fail. Without a text,
+// they succeed again.
 static int sim_store_fails(lua_State *L) {
   static const char *const CALLS[] = {[MEMORY_ALL] = "all",
                                       [MEMORY_WRITES] = "write",

@@ -1,6 +1,7 @@
-// Sessions that survive the process. The layer above keeps a KeptSession of each resumable
-// session, and makes suspended peers of them after a start. The key of the tokens is new
-// then. Therefore a kept session has hashes of the tokens that may resume it.
+// Sessions that survive the process. The layer above stores a KeptSession of each
+// resumable session, and makes suspended peers of these after a start. The new process
+// has another key for tokens. Therefore a kept session contains hashes of the tokens
+// that may resume it.
 
 #include <string.h>
 
@@ -52,7 +53,7 @@ Peer *session_restore(Session *session, const KeptSession *kept, uint64_t away_m
   peer->framing = FRAMING_PACKETS;
   peer->transport = static_transport(kept->transport);
   peer->protocol_hash = kept->protocol_hash;
-  // After a change of the game's messages, the client returns with the new hash.
+  // If the game's messages have changed, the client returns with the new hash.
   if (!handshake_knows(session, kept->protocol_hash))
     peer->protocol_hash = session->hash_count > 0 ? session->hashes[0] : 0;
   memcpy(peer->session, kept->session, UUID_SIZE);

@@ -79,7 +79,8 @@ typedef struct Resumption {
   bool is_restored;       // an earlier process had the session
 } Resumption;
 
-/// The part of a session that survives the end of the process. The layer above stores it.
+/// The part of a session that survives the end of the process. The layer above stores
+/// it.
 typedef struct KeptSession {
   uint32_t id;  // id of the peer
   uint8_t session[UUID_SIZE];
@@ -118,9 +119,8 @@ typedef struct SessionEvents {
   /// WELCOME. Packets sent during this call precede the RELIABLE packets that are sent
   /// again.
   void (*resume)(void *data, Peer *peer, const Resumption *resumption);
-  /// A session begins or is resumed: its WELCOME follows within this call's caller. The
-  /// callee may store session_kept, and hold the connection until that is done. May be
-  /// NULL.
+  /// A session begins or is resumed; its WELCOME follows this call. The callee may
+  /// store session_kept, and hold the connection until it is stored. May be NULL.
   void (*keep)(void *data, Peer *peer);
 } SessionEvents;
 
@@ -195,9 +195,9 @@ bool session_kept(const Session *session, const Peer *peer, KeptSession *kept);
 /// Returns whether sessions can be resumed, so that kept ones survive.
 bool session_can_restore(const Session *session);
 
-/// Makes a suspended peer of a kept session whose client was last heard `away_ms` before
-/// the start. resume_timeout begins now. Returns NULL if the id is used, the name is not
-/// well-formed, or sessions cannot be resumed.
+/// Makes a suspended peer from a kept session. Its client was last heard `away_ms`
+/// before the start. resume_timeout begins now. Returns NULL if the id is in use, the
+/// name is malformed, or sessions cannot be resumed.
 Peer *session_restore(Session *session, const KeptSession *kept, uint64_t away_ms);
 
 // --- Names of peers ---

@@ -1,6 +1,7 @@
-// SIGN_IN, before HELLO and after it, and the lines by which text peers sign in. The layer
-// above judges one SIGN_IN of a connection at a time. Before HELLO, the connection is not
-// read meanwhile, and the deadline for HELLO does not run.
+// SIGN_IN, before HELLO and after it, and the lines by which text peers sign in. The
+// layer above decides about one SIGN_IN of a connection at a time. Before HELLO, the
+// server does not read from the connection meanwhile, and the deadline for HELLO does
+// not run.
 #include <sodium.h>
 
 #include "base/mem.h"
@@ -9,7 +10,7 @@
 #include "wire/line.h"
 
 enum {
-  TRIES_MAX = 5,  // SIGN_INs of a connection before HELLO
+  TRIES_MAX = 5,  // limit of SIGN_INs of a connection before HELLO
 };
 
 #define NO_ACCOUNTS_TEXT "this server has no accounts"
@@ -27,7 +28,7 @@ static SignIn *begin(Peer *peer) {
 
 // --- Requests ---
 
-// Sends ERROR. Closes a connection that has used up its tries.
+// Sends ERROR. Closes the connection if its attempts are used up.
 static void refuse(Session *session, Peer *peer, const Packet *request, Code code,
                    const char *text) {
   if (peer->state != PEER_HANDSHAKE) {
@@ -69,7 +70,7 @@ void sign_in_packet(Session *session, Peer *peer, const Packet *packet) {
 
 // --- Lines ---
 
-// Appends the bytes of a line as a string of JSON; bytes that are no UTF-8 make the JSON
+// Appends the bytes of a line as a JSON string. Bytes that are not UTF-8 make the JSON
 // invalid.
 static void put_member(Buf *json, const char *name, Text value) {
   buf_printf(json, ",\"%s\":", name);
@@ -103,7 +104,8 @@ void sign_in_line(Session *session, Peer *peer, Text text) {
   }
   Line line = line_read(text.bytes, text.size);
   if (line.verb == LINE_LOGIN && !peer->is_secure) {
-    // The end, because the next line may be the password, which a guest would say to a room.
+    // Ends the connection, because the next line may be the password. A guest's line would
+    // be sent to a room.
     session_kick(session, peer, CODE_UNAUTHORIZED, INSECURE_TEXT);
     return;
   }

@@ -1,5 +1,5 @@
-// A back end keeps the documents: SQLite, PostgreSQL, or memory in a simulation. Only the
-// store's thread calls it after `open`, so none of them has locks.
+// A back end stores the documents: SQLite, PostgreSQL, or memory in a simulation. Only
+// the store's thread calls it after `open`, so back ends have no locks.
 #pragma once
 
 #include "store/board.h"
@@ -14,12 +14,13 @@ enum { STORE_INDEXES_MAX = 16 };
 /// A collection as the game declares it.
 typedef struct StoreCollection {
   const char *name;  // letters, digits and _, at most 48 bytes; not owned
-  const char *indexes[STORE_INDEXES_MAX + 1];  // indexed fields, ended by NULL
+  // Names of the indexed fields, ended by NULL.
+  const char *indexes[STORE_INDEXES_MAX + 1];
 } StoreCollection;
 
 /// A document that was read. `value` is valid until the next call of the back end.
 typedef struct StoreDocument {
-  int64_t version;  // 0: the document does not exist
+  int64_t version;  // version; 0: the document does not exist
   uint32_t schema;
   Text value;
 } StoreDocument;
@@ -37,66 +38,67 @@ typedef bool BackendOnRow(void *data, const BackendRow *row);
 /// A part of a collection, ordered by id: for migrations and exports.
 typedef struct StoreScan {
   uint32_t collection;
-  uint32_t schema_below;  // only documents of older schemas; UINT32_MAX: all
+  // Upper limit of the schema, exclusive; UINT32_MAX: all documents.
+  uint32_t schema_below;
   uint32_t limit;
-  Text after;  // id of the last document before; empty: from the first
+  Text after;  // id behind which the scan begins; empty: the first document
 } StoreScan;
 
 /// A statement of perigee.store.sql.
 typedef struct StoreSql {
   Text text;
   const StoreValue *arguments;
-  uint32_t count;        // number of arguments
-  uint32_t deadline_ms;  // longest run
+  uint32_t count;        // number of `arguments`
+  uint32_t deadline_ms;  // time limit of the statement
 } StoreSql;
 
 /// The purpose for which a back end is opened.
 typedef enum BackendUse {
-  BACKEND_SERVE,  // reads and writes; SQLite: refused if another process serves the file
-  BACKEND_READ,   // reads beside a server; creates nothing
+  BACKEND_SERVE,  // reads and writes; SQLite refuses if another process serves the file
+  BACKEND_READ,   // only reads, beside a server; creates nothing
 } BackendUse;
 
 typedef struct BackendOps {
   bool is_shared;  // other servers write to the same place, so nothing may be cached
 
-  /// Opens the place; returns NULL with a fault.
+  /// Opens the place. On failure, returns NULL and sets the fault.
   Backend *(*open)(const char *place, BackendUse use, StoreFault *fault);
   void (*close)(Backend *backend);
 
-  /// For back ends that wait for another server; NULL for others. Sets the longest time
-  /// that a call waits.
+  /// For back ends that wait for another server; NULL for others. Sets the limit of the
+  /// time that a call waits.
   void (*set_timeout)(Backend *backend, uint32_t timeout_ms);
 
-  /// For the same back ends: makes the running call and later ones end before a time of
+  /// For the same back ends. Makes the running call and later ones end before a time of
   /// the monotonic clock, so that the thread can end. Callable from any thread.
   void (*interrupt)(Backend *backend, uint64_t end_ms);
 
-  /// Creates or changes a collection's table and indexes. The collection is `index` from
-  /// then on. Indexes that `collection` does not have are removed.
+  /// Creates or changes a collection's table and indexes. Later calls identify the
+  /// collection by `index`. Removes indexes that `collection` does not name.
   StoreCode (*define)(Backend *backend, uint32_t index,
                       const StoreCollection *collection, StoreFault *fault);
 
-  /// Begins a transaction. Until its end, reads see what it has written.
+  /// Begins a transaction. Until it ends, reads see its own writes.
   StoreCode (*begin)(Backend *backend, StoreFault *fault);
 
-  /// STORE_UNKNOWN: the transaction may have been committed, or may come back after a
-  /// crash; call `settle`.
+  /// Ends the transaction. STORE_UNKNOWN: the transaction may have been committed, or
+  /// may return after a crash; call `settle` next.
   StoreCode (*commit)(Backend *backend, StoreFault *fault);
   void (*rollback)(Backend *backend);
 
-  /// Finds out whether a commit that returned STORE_UNKNOWN has happened, and makes sure
-  /// that it stays so. On failure it can be called again later.
+  /// After a commit that returned STORE_UNKNOWN: finds out whether it has happened, and
+  /// makes that final. After a failure, it can be called again later.
   StoreCode (*settle)(Backend *backend, bool *has_happened, StoreFault *fault);
 
-  /// Carries out a unit within the transaction: first its checks, then its writes. On
-  /// failure, nothing of the unit is left, and the rest of the transaction stays, unless
-  /// store_is_of_disk(code). A back end may learn of the failure of a unit without checks
-  /// later: then a later call fails, in the end `commit`. `*version` is the version of
-  /// what it has written.
+  /// Carries out a unit within the transaction: first its checks, then its writes. If
+  /// the unit fails, it has no effect, and the rest of the transaction stays, unless
+  /// store_is_of_disk(code). A back end may notice the failure of a unit without checks
+  /// late. In that case a later call fails, at the latest `commit`. Sets `*version` to
+  /// the version of the unit's writes.
   StoreCode (*apply)(Backend *backend, const StoreUnit *unit, int64_t *version,
                      StoreFault *fault);
 
-  /// The following read, within the transaction or outside of one.
+  /// Reads, within the transaction or outside of one.
   StoreCode (*get)(Backend *backend, uint32_t collection, Text id,
                    StoreDocument *document, StoreFault *fault);
   StoreCode (*find)(Backend *backend, const StoreQuery *query, BackendOnRow *on_row,
@@ -106,23 +108,23 @@ typedef struct BackendOps {
   StoreCode (*scan)(Backend *backend, const StoreScan *scan, BackendOnRow *on_row,
                     void *data, StoreFault *fault);
 
-  /// Creates a leaderboard. The board is `index` from then on; boards and collections
-  /// have indexes of their own.
+  /// Creates a leaderboard. Later calls identify the board by `index`; the indexes of
+  /// boards are independent of those of collections.
   StoreCode (*define_board)(Backend *backend, uint32_t index, const Board *board,
                             StoreFault *fault);
 
-  /// Appends the entries that a query finds to `out`, as a list in JSON.
+  /// Appends the entries that a query finds to `out`, as a JSON list.
   StoreCode (*read_board)(Backend *backend, const BoardQuery *query, Buf *out,
                           StoreFault *fault);
 
-  /// Calls `on_collection` for each collection of the place, by name.
+  /// Calls `on_collection` for each collection of the place, in the order of names.
   StoreCode (*list)(Backend *backend,
                     void (*on_collection)(void *data, const StoreCollection *),
                     void *data, StoreFault *fault);
 
-  /// Runs a statement that reads, on a back end opened with BACKEND_READ. Appends the rows
-  /// as JSON, a list of objects; at most STORE_ROWS_MAX rows and STORE_FOUND_MAX bytes.
-  /// NULL: not possible.
+  /// Runs a reading statement, on a back end that was opened with BACKEND_READ. Appends
+  /// the rows as a JSON list of objects; at most STORE_ROWS_MAX rows and
+  /// STORE_FOUND_MAX bytes. NULL: the back end has no SQL.
   StoreCode (*sql)(Backend *backend, const StoreSql *sql, Buf *rows, StoreFault *fault);
 } BackendOps;
 

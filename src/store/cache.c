@@ -1,5 +1,5 @@
-// See cache.h. The entries are in a list, from the most to the least recently used one.
-// Entries with writes are not in that list, and have no value.
+// See cache.h. The entries form a list, from the most to the least recently used one.
+// Entries with unfinished writes are not in that list, and have no value.
 #include "store/cache.h"
 
 #include "base/mem.h"
@@ -9,17 +9,17 @@
 typedef struct Entry {
   struct Entry *newer, *older;
   uint32_t slot;    // id in Cache.entries
-  uint32_t writes;  // units that write the document, and have not ended
+  uint32_t writes;  // number of unfinished units that write the document
   uint32_t key_size;
   char *key;  // owned
   StoreDocument document;
-  char *value;  // of `document`; owned; NULL: none
+  char *value;  // memory of `document.value`; owned; NULL: none
 } Entry;
 
 struct Cache {
   size_t limit;
-  size_t bytes;  // of the entries in the list
-  Names names;   // slot by key
+  size_t bytes;  // bytes of the entries in the list
+  Names names;   // key -> id in `entries`
   Slots entries;
   Entry *newest, *oldest;
   Buf key;
@@ -85,7 +85,7 @@ static Entry *find(Cache *cache, uint32_t collection, Text id) {
   return slot != 0 ? slots_find(&cache->entries, slot) : NULL;
 }
 
-// Adds an entry for the key of the last `find`. Returns NULL if there are too many.
+// Adds an entry for the key of the last `find`. Returns NULL if the cache has too many.
 static Entry *add(Cache *cache) {
   Entry *entry = mem_zalloc(sizeof *entry);
   entry->slot = slots_add(&cache->entries, entry);
@@ -109,7 +109,8 @@ bool cache_get(Cache *cache, uint32_t collection, Text id, StoreDocument *docume
   return true;
 }
 
-// Gives an entry that is not in the list its document, and makes room for it.
+// Stores the document of an entry that is not in the list, and removes old entries if
+// necessary.
 static void fill(Cache *cache, Entry *entry, const StoreDocument *document) {
   entry->document = *document;
   entry->value = mem_alloc(document->value.size);

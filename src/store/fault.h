@@ -1,4 +1,4 @@
-// The reason why the store could not do something.
+// Reasons why a call of the store failed.
 #pragma once
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@ typedef enum StoreCode {
   STORE_AGAIN,  // "Conflict": another server wrote at the same time; the store repeats
                 // the transaction at once
   STORE_NEWER,  // "VersionMismatch": a later version of the game wrote the document
-  STORE_UNKNOWN,  // "Unavailable": nothing says whether the commit has happened
+  STORE_UNKNOWN,  // "Unavailable": whether the commit has happened is unknown
   STORE_CODES     // number of codes
 } StoreCode;
 
@@ -33,8 +33,8 @@ typedef struct StoreFault {
 StoreCode store_fault(StoreFault *fault, StoreCode code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/// Returns whether the code is a failure of the disk or of the other server, so that the
-/// transaction is lost.
+/// Returns whether the code means a failure of the disk or of the other server, which
+/// loses the whole transaction.
 static inline bool store_is_of_disk(StoreCode code) {
   return code == STORE_UNAVAILABLE || code == STORE_FULL || code == STORE_DAMAGED ||
          code == STORE_BUSY || code == STORE_AGAIN || code == STORE_UNKNOWN;

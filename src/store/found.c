@@ -1,22 +1,22 @@
-// See found.h. The version of a find is a hash of the ids and versions of its documents;
-// that of a count is the count.
+// See found.h. The version of a find is a hash of the ids and versions of its
+// documents. The version of a count is the count itself.
 #include "store/found.h"
 
 #include "base/hash.h"
 
 enum {
-  VERSION_BITS = 53,    // a number of Lua
-  SCAN_MAX = 256 << 10  // bytes of a scan, because a script takes its answer at once
+  VERSION_BITS = 53,    // number of bits that are exact in a Lua number
+  SCAN_MAX = 256 << 10  // limit of the bytes of a scan; a script takes all at once
 };
 
 typedef struct Found {
   const StoreQuery *query;  // NULL: a scan
-  StoreUnit *documents;     // NULL: only their hash is wanted
+  StoreUnit *documents;     // found documents; NULL: only their hash is wanted
   uint32_t collection;
   uint32_t count;
   size_t bytes;
   uint64_t hash;
-  Buf cursor;  // for the documents behind the last one; empty: the query found all
+  Buf cursor;  // cursor behind the last document; empty: no more documents follow
 } Found;
 
 static bool on_row(void *data, const BackendRow *row) {

@@ -1,5 +1,5 @@
-// The documents of a find, and its version, by which a transaction notices that another write
-// came first.
+// The documents of a find, and the find's version. By the version, a transaction
+// notices that another write came first.
 #pragma once
 
 #include "store/request.h"
@@ -8,6 +8,7 @@
 StoreCode found_find(const BackendOps *ops, Backend *backend, Request *request);
 StoreCode found_scan(const BackendOps *ops, Backend *backend, Request *request);
 
-/// Checks that a find gives what it gave before: see STORE_CHECK_FOUND. For back ends.
+/// Checks that a find has the same result as before: see STORE_CHECK_FOUND. For back
+/// ends.
 StoreCode found_check(const BackendOps *ops, Backend *backend, const StoreStep *step,
                       StoreFault *fault);

@@ -1,5 +1,6 @@
 // The back end in memory. See memory.h and backend.h. A table is an array of documents,
-// sorted by id. A transaction keeps what it replaces, for its rollback.
+// sorted by id. A transaction stores the documents that it replaces, so that it can be
+// rolled back.
 #include "store/memory.h"
 
 #include <stdlib.h>
@@ -21,8 +22,8 @@ struct Backend {
   Collection **by_index;  // by index of the collection; not owned
   uint32_t index_capacity;
   MemoryBoards boards;
-  Changes changes;  // of the transaction
-  int64_t version;  // last version that was given
+  Changes changes;  // changes of the transaction
+  int64_t version;  // last assigned version
   bool is_failing;
   MemoryFailure failure;
   Buf text;
@@ -35,7 +36,7 @@ void memory_fail(Backend *backend, const MemoryFailure *failure) {
   if (failure != NULL) backend->failure = *failure;
 }
 
-// Returns the failure that was requested for such a call, if any.
+// Returns the failure that was requested for such a call, or STORE_OK.
 static StoreCode fail_on_request(Backend *backend, MemoryCalls calls,
                                  StoreFault *fault) {
   MemoryFailure *failure = &backend->failure;
@@ -187,7 +188,7 @@ static StoreCode get(Backend *backend, uint32_t collection, Text id,
   return STORE_OK;
 }
 
-// A document that was found, with the value that it is ordered by.
+// A found document, with the value by which it is ordered.
 typedef struct Row {
   const StoreQuery *query;
   const Document *document;
@@ -222,8 +223,8 @@ static Row row_of(const Collection *collection, const StoreQuery *query,
   return row;
 }
 
-// Compares places in the direction of the query. Documents without the field are last in
-// both directions.
+// Compares positions in the direction of the query. Documents without the field come
+// last in both directions.
 static int compare_places(const StoreQuery *query, const StoreValue *value, Text id,
                           const StoreValue *other_value, Text other_id) {
   bool is_none = value->type == STORE_NONE,
@@ -276,7 +277,7 @@ static void give_rows(const StoreQuery *query, Rows *found, BackendOnRow *on_row
   mem_free(found->rows);
 }
 
-// Carries out the writes of the asking transaction; the caller undoes them.
+// Carries out writes before a find that must see them; the caller undoes the writes.
 static StoreCode write_ahead(Backend *backend, const StoreQuery *query,
                              StoreFault *fault) {
   StoreStep step;

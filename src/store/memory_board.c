@@ -1,5 +1,5 @@
-// See memory_board.h. The id of an entry's document is the period and the id; its value is
-// a Place and the data.
+// See memory_board.h. Each entry is a document. Its id consists of the period and the
+// entry's id, and its value of a Place and the data.
 #include "store/memory_board.h"
 
 #include <math.h>
@@ -18,13 +18,13 @@ typedef struct Place {
 
 struct MemoryBoard {
   char *name;
-  Board rules;  // `name` is that above
+  Board rules;  // rules; `rules.name` points to `name`
   Table table;
 };
 
 // --- Entries ---
 
-// Writes the period so that the bytes have its order.
+// Writes the period in a form whose bytes sort like the period.
 static void put_period(uint8_t *bytes, int64_t period) {
   uint64_t number = (uint64_t)period ^ (uint64_t)1 << 63;
   for (int i = 0; i < PERIOD_SIZE; i++) bytes[i] = (uint8_t)(number >> (56 - 8 * i));

@@ -1,4 +1,4 @@
-// Leaderboards in memory, for simulations: a read sorts the entries of its period.
+// Leaderboards in memory, for simulations. Each read sorts the entries of its period.
 #pragma once
 
 #include "store/board.h"
@@ -7,14 +7,14 @@
 
 typedef struct MemoryBoard MemoryBoard;
 
-/// A zeroed one is empty.
+/// All boards. A zeroed struct has none.
 typedef struct MemoryBoards {
   MemoryBoard **boards;  // owned, in the order of their first definition
   uint32_t count, capacity;
   MemoryBoard **by_index;  // not owned
   uint32_t index_capacity;
   int64_t sequence;  // number of the last score
-  Buf key;           // of an entry
+  Buf key;           // key of the current entry; reused
 } MemoryBoards;
 
 void memory_boards_deinit(MemoryBoards *boards);

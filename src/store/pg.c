@@ -33,11 +33,11 @@ static uint64_t now_ms(void) {
 // --- Faults ---
 
 typedef struct SqlState {
-  const char *begin;  // of the SQLSTATE
+  const char *begin;  // beginning of the SQLSTATE
   StoreCode code;
 } SqlState;
 
-// The first row that fits wins.
+// The first row whose `begin` fits decides.
 static const SqlState SQL_STATES[] = {
     {"PGE01", STORE_CONFLICT},  {"PGE02", STORE_NEWER},  {"40001", STORE_AGAIN},
     {"40P01", STORE_AGAIN},     {"53100", STORE_FULL},   {"XX001", STORE_DAMAGED},
@@ -52,12 +52,12 @@ static StoreCode code_of(const char *sqlstate) {
   return row->code;
 }
 
-// Writes the first line of a message, without the SQLSTATE that PQ_VERBOSE adds, which
-// `sqlstate` gets (NULL: not needed; "" if there is none).
+// Writes the first line of a message without its SQLSTATE, which PQ_VERBOSE adds.
+// Stores the SQLSTATE in `sqlstate` (may be NULL); "" if the message has none.
 static void report(StoreFault *fault, StoreCode code, const char *message,
                    char *sqlstate) {
   int size = (int)strcspn(message, "\n");
-  int begin = 0, end = 0;  // of "57P03: "
+  int begin = 0, end = 0;  // bounds of the part "57P03: "
   for (int at = 0; end == 0 && at + SQLSTATE_SIZE + 2 <= size; at++) {
     if (at < 3 || memcmp(message + at - 3, ":  ", 3) != 0) continue;
     int state = 0;
@@ -93,7 +93,7 @@ static uint64_t end_of_wait(const Pg *link) {
   return link->timeout_ms == 0 ? UINT64_MAX : now_ms() + link->timeout_ms;
 }
 
-// Waits for the socket. Returns false with a fault when the link has to be given up.
+// Waits for the socket. If the link must be given up, returns false and sets the fault.
 static bool await(Pg *link, short events, uint64_t limit_ms, StoreFault *fault) {
   struct pollfd fds[] = {
       {.fd = link->pq->socket(link->connection), .events = events},
@@ -116,7 +116,7 @@ static bool await(Pg *link, short events, uint64_t limit_ms, StoreFault *fault) 
   }
 }
 
-// Sends what waits and reads until a result is complete.
+// Sends the waiting bytes, and reads until a result is complete.
 static bool await_result(Pg *link, StoreFault *fault) {
   const Pq *pq = link->pq;
   while (pq->isBusy(link->connection)) {
@@ -126,7 +126,7 @@ static bool await_result(Pg *link, StoreFault *fault) {
     if (!await(link, events, end_of_wait(link), fault)) return false;
     if (!pq->consumeInput(link->connection)) break;
   }
-  return true;  // errors of the connection are results
+  return true;  // libpq reports errors of the connection as results
 }
 
 // --- Connecting ---
@@ -165,16 +165,16 @@ static PqConnection *begin_connection(const Pg *link) {
                                "dbname",
                                "client_encoding",
                                NULL};
-  const char *const values[] = {"perigee", link->is_reader ? "any" : "read-write",
-                                "disable", "10",
-                                "5",       "3",
-                                silence,   link->place,  // overrides those before
-                                "UTF8",    NULL};
+  const char *const values[] = {
+      "perigee", link->is_reader ? "any" : "read-write", "disable", "10", "5", "3",
+      // Place of the user, which overrides the settings before it.
+      silence, link->place, "UTF8", NULL};
   return link->pq->connectStartParams(names, values, 1);
 }
 
-// Failures that waiting does not mend: a wrong name or password, a missing database. Those
-// without SQLSTATE are of the network, and 57P03 is a server that starts.
+// Returns whether waiting cannot help: the name or password is wrong, or the database
+// is missing. Failures without a SQLSTATE come from the network, and 57P03 means that
+// PostgreSQL is still starting.
 static bool is_permanent(const Pg *link, const char *sqlstate) {
   return link->pq->connectionNeedsPassword(link->connection) ||
          strncmp(sqlstate, "28", 2) == 0 || strncmp(sqlstate, "3D", 2) == 0 ||
@@ -205,8 +205,8 @@ static bool finish_connection(Pg *link, StoreFault *fault) {
   return false;
 }
 
-// An index is used although a table is small, so that a transaction conflicts with those
-// that write the same documents, and not with all that write to the table.
+// Turns sequential scans off, so that PostgreSQL uses an index even for a small table.
+// A transaction then conflicts only with transactions that write the same documents.
 static bool send_settings(Pg *link, StoreFault *fault) {
   char sql[SQL_SIZE];
   snprintf(sql, sizeof sql,
@@ -233,7 +233,8 @@ static bool set_up_session(Pg *link, StoreFault *fault) {
   return send_settings(link, fault);
 }
 
-// Half of the time is random, so that the servers of a cluster do not return together.
+// Half of the pause is random, so that the servers of a cluster do not all return at
+// the same time.
 void pg_fail(Pg *link, const StoreFault *fault) {
   if (link->connection != NULL) pg_lose(link, fault);
   link->backoff_ms = link->backoff_ms == 0 ? BACKOFF_MS : 2 * link->backoff_ms;
@@ -259,7 +260,7 @@ StoreCode pg_connect(Pg *link, StoreFault *fault) {
   return fault->code;
 }
 
-// libpq's message would contain parts of the place, perhaps of its password.
+// Hides libpq's message, which may contain parts of the place, even its password.
 static StoreCode check_place(const Pg *link, StoreFault *fault) {
   char *error = NULL;
   void *options = link->pq->conninfoParse(link->place, &error);
@@ -296,7 +297,7 @@ void pg_interrupt(Pg *link, uint64_t end_ms) {
   link->end_ms = end_ms;
   uint64_t one = 1;
   ssize_t written = write(link->wake, &one, sizeof one);
-  (void)written;  // fails only if it is readable already
+  (void)written;  // fails only if `wake` is already readable
 }
 
 void pg_set_timeout(Pg *link, uint32_t timeout_ms) {
@@ -352,7 +353,7 @@ void pg_run(Pg *link, const char *sql, const PgParams *params) {
                             params->sizes, params->formats, 0);
 }
 
-// Notes the first failure, and keeps the last rows.
+// Stores the first failure, and the last rows.
 static void take(const Pg *link, PqResult *result, PqResult **rows, StoreFault *first) {
   const Pq *pq = link->pq;
   int status = pq->resultStatus(result);
@@ -367,11 +368,13 @@ static void take(const Pg *link, PqResult *result, PqResult **rows, StoreFault *
   pq->clear(result);
 }
 
-// Reads the results up to the synchronisation point. Returns false if it does not come.
+// Reads the results up to the synchronisation point. Returns false if the point does
+// not come.
 static bool read_results(Pg *link, PqResult **rows, StoreFault *first,
                          StoreFault *fault) {
   const Pq *pq = link->pq;
-  for (int ends = 0; ends < 2;) {  // each statement has one end; two mean no more
+  // NULL ends each statement; a second NULL means that no result follows.
+  for (int ends = 0; ends < 2;) {
     if (!await_result(link, fault)) return false;
     PqResult *result = pq->getResult(link->connection);
     if (result == NULL) {

@@ -11,7 +11,8 @@ static bool has_checks(const StoreUnit *unit) {
   return false;
 }
 
-// Sends the checks of versions, then carries out those of finds, which wait.
+// Sends the checks of versions. Then carries out the checks of finds, which wait for
+// PostgreSQL.
 static StoreCode check(Backend *backend, const StoreUnit *unit, StoreFault *fault) {
   StoreStep step;
   char name[STATEMENT_NAME_SIZE];
@@ -30,7 +31,8 @@ static StoreCode check(Backend *backend, const StoreUnit *unit, StoreFault *faul
   return STORE_OK;
 }
 
-// A failure that is this unit's own leaves the rest of the transaction as it was.
+// Undoes a unit that has failed for its own reason, so that the rest of the transaction
+// stays.
 static StoreCode undo(Backend *backend, StoreFault *fault) {
   bool is_own =
       !backend->is_broken || (fault->code != STORE_BUSY && fault->code != STORE_AGAIN);

@@ -1,5 +1,5 @@
-// Leaderboards in PostgreSQL: the same blocks as in sqlite_board.c, in functions of the
-// database, so that a submission is one statement. See postgres.h.
+// Leaderboards in PostgreSQL, with the same blocks as in sqlite_board.c. Functions in
+// the database do the work, so that a submission is one statement. See postgres.h.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,8 @@ static const char *const CREATE[] = {
     " count bigint NOT NULL, PRIMARY KEY (board, period, key, sequence))",
     "CREATE SEQUENCE IF NOT EXISTS perigee_sequence",
 
-    // The block of a place; a place before all blocks gets an empty one.
+    // Returns the block of a place. For a place before all blocks, makes an empty
+    // block.
     "CREATE OR REPLACE FUNCTION perigee_block(of_board text, of_period bigint,"
     " at_key double precision, at_sequence bigint, OUT first_key double precision,"
     " OUT first_sequence bigint, OUT entries bigint) LANGUAGE plpgsql AS $$ BEGIN"
@@ -33,7 +34,7 @@ static const char *const CREATE[] = {
     " IF NOT FOUND THEN first_key := '-Infinity'; first_sequence := 0; entries := 0;"
     " END IF; END $$",
 
-    // Counts an entry that has come (1) or gone (-1). Splits a block that is too large.
+    // Counts an added (1) or removed (-1) entry. Splits a block that is too large.
     "CREATE OR REPLACE FUNCTION perigee_count(of_board text, of_period bigint,"
     " at_key double precision, at_sequence bigint, change bigint)"
     " RETURNS void LANGUAGE plpgsql AS $$"

@@ -1,8 +1,8 @@
 // Finds in PostgreSQL. See postgres.h.
 //
-// The values of a field are in three columns, one for each type, so a find that orders by
-// a field is a union of up to four parts: numbers, texts, booleans, and documents without
-// the field.
+// A field has three columns, one for each type of its values. Therefore a find that
+// orders by a field is a union of up to four parts: numbers, texts, booleans, and
+// documents without the field.
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 enum { PARTS = STORE_NONE + 1, ROW_FIELDS = 6 };
 
-// By StoreValueType.
+// SQL names, by StoreValueType.
 static const char SUFFIX[] = "ntb";
 static const char *const CAST[] = {"double precision", "text", "boolean"};
 
@@ -24,7 +24,7 @@ typedef struct Find {
   Backend *backend;
   const StoreQuery *query;
   const PostgresTable *table;
-  const char *field;  // by which the query orders; NULL: by id
+  const char *field;  // field by which the query orders; NULL: it orders by id
   bool is_descending;
   StorePosition after;
   PgParams params;
@@ -39,7 +39,7 @@ static void add_value(PgParams *params, const StoreValue *value) {
     pg_text(params, value->text);
 }
 
-// Writes the parameter that was added last. A boolean is a text in all senses.
+// Writes the newest parameter. Booleans are passed as texts.
 static void put_param(Find *find, uint8_t type) {
   buf_printf(&find->backend->sql, "$%d%s::%s", find->params.count,
              type == STORE_NUMBER ? "" : "::text", CAST[type]);
@@ -75,7 +75,7 @@ static void put_after(Find *find, uint8_t type) {
   }
 }
 
-// Writes the part for the values of a type.
+// Writes the part for values of one type.
 static void put_part(Find *find, uint8_t type) {
   Buf *sql = &find->backend->sql;
   const char *direction = find->is_descending ? " DESC" : "";
@@ -99,7 +99,7 @@ static void put_part(Find *find, uint8_t type) {
   buf_printf(sql, "id%s LIMIT %u)", direction, find->query->limit);
 }
 
-// Returns whether documents with values of this type can be in the answer.
+// Returns whether the answer may contain documents with values of this type.
 static bool is_possible(const Find *find, uint8_t type, const uint8_t *order) {
   if (find->field == NULL) return type == STORE_NONE;
   for (uint32_t i = 0; i < find->query->count; i++) {
@@ -113,7 +113,8 @@ static bool is_possible(const Find *find, uint8_t type, const uint8_t *order) {
   return type == find->after.value.type;
 }
 
-// The outer statement ends the answer when it is too large, so that it need not be sent.
+// The outer statement ends the answer when it is too large, so that PostgreSQL does not
+// send the rest.
 static void put_find(Find *find) {
   static const uint8_t ORDERS[][PARTS] = {
       {STORE_NUMBER, STORE_TEXT, STORE_BOOLEAN, STORE_NONE},
@@ -164,7 +165,8 @@ static void give_rows(const Find *find, BackendOnRow *on_row, void *data) {
   }
 }
 
-// Makes the query's writes visible, in a transaction or a savepoint that `ask` undoes.
+// Makes the query's own writes visible, in a transaction or a savepoint that `ask`
+// undoes.
 static StoreCode begin_writes(Backend *backend, const StoreQuery *query, bool *is_own,
                               StoreFault *fault) {
   *is_own = query->writes != NULL && !backend->is_open;
@@ -186,7 +188,7 @@ static Find find_of(Backend *backend, const StoreQuery *query) {
                 .is_descending = query->order < 0};
 }
 
-// Sends the statement, and waits for its rows.
+// Sends the statement and waits for its rows.
 static StoreCode ask(Find *find, StoreFault *fault) {
   Backend *backend = find->backend;
   bool is_own;

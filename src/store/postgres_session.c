@@ -1,7 +1,7 @@
 // The connection and the transactions of PostgreSQL. See postgres.h.
 //
-// All transactions are SERIALIZABLE, also those without checks, because PostgreSQL only
-// looks for conflicts among such transactions.
+// All transactions are SERIALIZABLE, even those without checks, because PostgreSQL
+// detects conflicts only among such transactions.
 #include "store/postgres.h"
 
 #include <poll.h>
@@ -13,8 +13,9 @@
 
 enum {
   TIMEOUT_MS = 10000,
-  VERSIONS = 1000,                  // versions that are reserved at once
-  WRITER_MAX_MS = 24 * 3600 * 1000  // others delete a row after 30 days
+  VERSIONS = 1000,  // versions that are reserved at once
+  // Age after which other servers delete a row: 30 days.
+  WRITER_MAX_MS = 24 * 3600 * 1000
 };
 
 static uint64_t now_ms(void) {
@@ -25,7 +26,7 @@ static uint64_t now_ms(void) {
 
 // --- The connection ---
 
-// Registers a writer, and prepares the statements.
+// Registers a writer and prepares the statements.
 static StoreCode begin_session(Backend *backend, StoreFault *fault) {
   Pg *link = &backend->link;
   if (backend->use == BACKEND_SERVE) {
@@ -65,7 +66,7 @@ StoreCode postgres_sync(Backend *backend, StoreFault *fault) {
   if (code == STORE_OK) return STORE_OK;
   if (link->connection == NULL) code = fault->code = STORE_BUSY;
   if (!backend->is_open) return code;
-  // Perhaps a unit before has failed.
+  // An earlier unit of the transaction may be the one that has failed.
   bool is_vague = code != STORE_BUSY && code != STORE_CONFLICT && backend->units > 1;
   if (is_vague) code = fault->code = STORE_AGAIN;
   backend->is_broken = true;
@@ -73,7 +74,8 @@ StoreCode postgres_sync(Backend *backend, StoreFault *fault) {
   return code;
 }
 
-// Waits before another attempt of `open`. Returns false if it would be too late.
+// Waits before another attempt of `open`. Returns false if the attempt would be too
+// late.
 static bool wait_for_retry(const Backend *backend, uint64_t end_ms) {
   const Pg *link = &backend->link;
   uint64_t now = now_ms();
@@ -100,7 +102,7 @@ void postgres_close(Backend *backend) {
   mem_free(backend);
 }
 
-// Also waits for a PostgreSQL that starts at the same time.
+// Also waits for a PostgreSQL that is starting at the same time.
 Backend *postgres_open(const char *place, BackendUse use, StoreFault *fault) {
   Backend *backend = mem_zalloc(sizeof *backend);
   backend->use = use;
@@ -130,7 +132,8 @@ StoreCode postgres_begin(Backend *backend, StoreFault *fault) {
   return STORE_OK;
 }
 
-// PostgreSQL skips what follows a failed statement up to the next synchronisation.
+// Syncs first, because PostgreSQL skips all statements between a failed one and the
+// next synchronisation point.
 void postgres_rollback(Backend *backend) {
   StoreFault ignored;
   if (!backend->is_open) return;
@@ -141,7 +144,8 @@ void postgres_rollback(Backend *backend) {
   pg_sync(&backend->link, NULL, &ignored);
 }
 
-// Returns whether the loss of the connection leaves open whether the commit has happened.
+// Returns STORE_UNKNOWN if the connection is lost before the answer, because the commit
+// may have happened.
 StoreCode postgres_commit(Backend *backend, StoreFault *fault) {
   Pg *link = &backend->link;
   PgParams params = {0};
@@ -163,15 +167,16 @@ StoreCode postgres_commit(Backend *backend, StoreFault *fault) {
     memcpy(backend->unsettled_writer, backend->writer, WRITER_SIZE);
     backend->unsettled_number = backend->number;
     code = fault->code = STORE_UNKNOWN;
-  } else if (code == STORE_CONFLICT) {  // the writer's row has gone: be another one
+    // The writer's row is missing, so a new connection becomes another writer.
+  } else if (code == STORE_CONFLICT) {
     pg_lose(link, fault);
     code = fault->code = STORE_BUSY;
   }
   return code;
 }
 
-// The update waits for a transaction that PostgreSQL still carries out, and makes one that
-// it has not yet begun fail.
+// The UPDATE waits for a transaction that PostgreSQL is still carrying out. It also
+// makes a transaction fail that PostgreSQL has not begun yet.
 StoreCode postgres_settle(Backend *backend, bool *has_happened, StoreFault *fault) {
   PgParams params = {0};
   if (postgres_ensure(backend, fault) != STORE_OK) return fault->code;

@@ -7,7 +7,7 @@
 
 enum { FETCH = 20, GRACE_MS = 1000, SQL_SIZE = 128 };
 
-// Types whose text is a number of JSON, except for NaN and infinities.
+// Types whose texts are JSON numbers, except NaN and infinities.
 enum {
   TYPE_BOOLEAN = 16,
   TYPE_INT8 = 20,
@@ -18,8 +18,9 @@ enum {
   TYPE_NUMERIC = 1700,
 };
 
-// Returns the end of what begins at `at` and may contain question marks that are no
-// parameters: a text, a name or a comment. Otherwise the next character.
+// Returns the end of the text, name or comment that begins at `at`, because question
+// marks within it are not parameters. Otherwise returns the position of the next
+// character.
 static uint32_t skip(Text text, uint32_t at) {
   char c = text.bytes[at], next = at + 1 < text.size ? text.bytes[at + 1] : '\0';
   const char *end = NULL;
@@ -37,7 +38,7 @@ static uint32_t skip(Text text, uint32_t at) {
   return end != NULL ? (uint32_t)(end - text.bytes) + 1 : text.size;
 }
 
-// Writes the statement with $1 for the first `?`.
+// Writes the statement with $1 for the first `?`, and so on.
 static void put_statement(Buf *sql, Text text) {
   uint32_t count = 0;
   sql->size = 0;
@@ -52,12 +53,12 @@ static void put_statement(Buf *sql, Text text) {
   buf_u8(sql, '\0');
 }
 
-// Parameters are text, so that PostgreSQL infers their types. `texts` gets those that need
-// an end.
+// Adds the parameters as texts, so that PostgreSQL infers their types. `texts` contains
+// those that need a NUL.
 static void put_arguments(const StoreSql *sql, PgParams *params, Buf *texts) {
   size_t size = 0;
   for (uint32_t i = 0; i < sql->count; i++) size += sql->arguments[i].text.size + 1;
-  buf_reserve(texts, size);  // the pointers stay
+  buf_reserve(texts, size);  // later texts must not move earlier ones
   for (uint32_t i = 0; i < sql->count; i++) {
     const StoreValue *value = &sql->arguments[i];
     if (value->type == STORE_NUMBER) {

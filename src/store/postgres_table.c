@@ -1,7 +1,8 @@
 // The tables of PostgreSQL and their statements. See postgres.h.
 //
-// An indexed field has three generated columns, one for each type, and each has an index,
-// so that documents are found and ordered as in SQLite: jsonb's own order is another one.
+// An indexed field has three generated columns, one for each type, each with an index.
+// With these, documents are found and ordered as in SQLite. The order of jsonb itself
+// is different.
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 
 enum { FORMAT = 1 };
 
-// Servers that start at the same time create tables one after the other.
+// Serializes servers that create tables at the same time.
 #define LOCK "SELECT pg_advisory_xact_lock(1347569478)"
 
 static const char *const CREATE[] = {
@@ -55,7 +56,7 @@ static const Statement WRITER[] = {
      " SELECT perigee_expect((SELECT count(*) FROM row), 1)"},
 };
 
-// Statements of a collection, whose names begin with a letter.
+// Prepared statements of a collection; each name begins with a letter.
 static const Statement TABLE[] = {
     {"p",
      "INSERT INTO \"#\" (id, value, version, schema, updated_at)"
@@ -141,7 +142,7 @@ void postgres_prepare(Backend *backend) {
   postgres_prepare_boards(backend);
 }
 
-// --- What the store itself needs ---
+// --- The store's own tables ---
 
 static StoreCode create(Backend *backend, StoreFault *fault) {
   Pg *link = &backend->link;
@@ -195,7 +196,7 @@ void postgres_free_tables(Backend *backend) {
   mem_free(backend->boards);
 }
 
-// Fields of a table that have columns: those for numbers are looked for.
+// Selects the fields that have columns, by the columns for numbers.
 static void ask_fields(Backend *backend, const char *name) {
   PgParams params = {0};
   pg_text(&params, text_from(name));
@@ -213,7 +214,7 @@ static void change_field(Backend *backend, const char *pattern, const char *tabl
   pg_run(&backend->link, (const char *)backend->sql.data, NULL);
 }
 
-// Sends the changes of the columns. `rows`: the fields that have some.
+// Sends the changes of the columns. `rows` lists the fields that already have columns.
 static void change_indexes(Backend *backend, const StoreCollection *collection,
                            const PqResult *rows) {
   const Pq *pq = backend->link.pq;
@@ -259,7 +260,7 @@ static void keep(Backend *backend, uint32_t index, const StoreCollection *collec
     table->indexes[i] = mem_strdup(collection->indexes[i]);
 }
 
-// An index of a large table takes as long as it takes.
+// Has no time limit, because indexing a large table may take long.
 StoreCode postgres_define(Backend *backend, uint32_t index,
                           const StoreCollection *collection, StoreFault *fault) {
   Pg *link = &backend->link;

@@ -1,7 +1,7 @@
-// libpq, which the first `postgres://` loads. The server does not link libpq, because most
-// games keep their documents in a file of SQLite. This file replaces libpq's headers. It
-// declares the functions and numbers that the store uses, from the binary interface
-// libpq.so.5 (of PostgreSQL 14 and later, because of the pipeline mode).
+// libpq, which the first `postgres://` loads. The server does not link libpq, because
+// most games keep their documents in a file of SQLite. This file replaces libpq's
+// headers. It declares the functions and numbers that the store uses, from the binary
+// interface libpq.so.5 (of PostgreSQL 14 and later, because of the pipeline mode).
 #pragma once
 
 typedef struct PqConnection PqConnection;  // PGconn
@@ -30,7 +30,7 @@ typedef enum PqStatus {
   PQ_PIPELINE_ABORTED = 11,
 } PqStatus;
 
-/// Called for notices of the server.
+/// Receives notices of the server.
 typedef void PqOnNotice(void *data, const PqResult *result);
 
 /// The functions of the library.

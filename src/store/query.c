@@ -1,5 +1,5 @@
-// See query.h. The bytes of a query are integers as on the wire; a text has its size
-// before it, as u32.
+// See query.h. A query in bytes consists of integers in the order of the wire. Each
+// text follows its size, a u32.
 #include "store/query.h"
 
 #include <sodium.h>
@@ -84,7 +84,7 @@ bool store_is_name(const char *name) {
 
 // --- Cursors ---
 
-// Returns a hash of what two pages of one find have in common.
+// Returns a hash of everything that all pages of one find have in common.
 static uint64_t shape_of(const StoreQuery *query) {
   StoreQuery shape = *query;
   Buf bytes = {0};

@@ -1,8 +1,9 @@
 // A find or a count as data: conditions over indexed fields, an order, and a cursor.
 //
-// A condition matches values of its own type only. When documents are ordered by a field,
-// numbers come before strings (by bytes) before booleans, and documents without the field
-// come last in both directions. Among equal values, ids have the direction of the order.
+// A condition matches only values of its own type. If a field orders the documents,
+// numbers come before strings (by bytes), and strings before booleans. Documents
+// without the field come last in both directions. Among equal values, the ids have the
+// direction of the order.
 #pragma once
 
 #include "store/fault.h"
@@ -10,9 +11,9 @@
 
 enum {
   STORE_CONDITIONS_MAX = 16,
-  STORE_LIMIT_MAX = 1000,    // documents that a find gives
-  STORE_ROWS_MAX = 10000,    // rows that perigee.store.sql gives
-  STORE_FOUND_MAX = 8 << 20  // bytes that a find or perigee.store.sql gives
+  STORE_LIMIT_MAX = 1000,    // limit of the documents of one find
+  STORE_ROWS_MAX = 10000,    // limit of the rows of perigee.store.sql
+  STORE_FOUND_MAX = 8 << 20  // limit of the bytes of a find or of perigee.store.sql
 };
 
 /// The order of the types is that of documents.
@@ -20,12 +21,12 @@ typedef enum StoreValueType {
   STORE_NUMBER,
   STORE_TEXT,
   STORE_BOOLEAN,
-  STORE_NONE,  // the document does not have the field; an argument of SQL: NULL
+  STORE_NONE,  // the document lacks the field; as an argument of SQL: NULL
 } StoreValueType;
 
 typedef struct StoreValue {
   uint8_t type;   // StoreValueType
-  double number;  // of a number; of a boolean 0 or 1
+  double number;  // value of a number; 0 or 1 for a boolean
   Text text;
 } StoreValue;
 
@@ -34,7 +35,7 @@ typedef enum StoreOp { STORE_EQ, STORE_LT, STORE_LE, STORE_GT, STORE_GE } StoreO
 typedef struct StoreCondition {
   uint32_t field;    // index into StoreCollection.indexes
   uint8_t op;        // StoreOp
-  StoreValue value;  // not STORE_NONE
+  StoreValue value;  // value, whose type is not STORE_NONE
 } StoreCondition;
 
 typedef struct StoreQuery {
@@ -43,15 +44,17 @@ typedef struct StoreQuery {
   StoreCondition conditions[STORE_CONDITIONS_MAX];
   int32_t order;   // field + 1; negative: descending; 0: by id
   uint32_t limit;  // at most STORE_LIMIT_MAX
-  Text after;  // cursor of an earlier find with the same conditions and order; or empty
+  // Cursor of an earlier find with the same conditions and order; empty: none.
+  Text after;
   bool is_count;
-  const StoreUnit *writes;  // the find sees these as written; NULL: none. Not encoded
+  // Writes that the find sees as written; NULL: none. Not encoded.
+  const StoreUnit *writes;
 } StoreQuery;
 
-/// Appends the query's bytes, for a STORE_CHECK_FOUND.
+/// Appends the query as bytes, for a STORE_CHECK_FOUND.
 void store_query_write(const StoreQuery *query, Buf *bytes);
 
-/// Reads what store_query_write has written; texts point into `bytes`. Returns false if the
+/// Reads the bytes of store_query_write. Texts point into `bytes`. Returns false if the
 /// bytes are malformed.
 bool store_query_read(Text bytes, StoreQuery *query);
 
@@ -59,29 +62,29 @@ bool store_query_read(Text bytes, StoreQuery *query);
 /// letters, digits and _.
 bool store_is_name(const char *name);
 
-/// A place among the documents that a query orders.
+/// A position among ordered documents.
 typedef struct StorePosition {
-  StoreValue value;  // of the field by which the query orders
-  Text id;           // empty: before all documents
+  StoreValue value;  // value of the field by which the query orders
+  Text id;           // id; empty: the position before all documents
 } StorePosition;
 
 typedef struct BackendRow BackendRow;
 
-/// Replaces the content of `cursor` with a cursor for the documents behind `row`: text
-/// without special characters.
+/// Replaces the content of `cursor` by a cursor for the documents behind `row`. A
+/// cursor is a text without special characters.
 void store_cursor_write(const StoreQuery *query, const BackendRow *row, Buf *cursor);
 
-/// Reads the query's cursor; texts point into `bytes`, which is overwritten. Sets a fault
-/// if it is not a cursor of a query with the same conditions and order.
+/// Reads the query's cursor. Texts point into `bytes`, which is overwritten. If it is
+/// not a cursor of a query with the same conditions and order, sets a fault.
 StoreCode store_cursor_read(const StoreQuery *query, Buf *bytes,
                             StorePosition *position, StoreFault *fault);
 
 /// Reads a field at the top level of a document; a decoded text is appended to `bytes`.
-/// Lists, objects, null and missing fields are STORE_NONE.
+/// Lists, objects, null and missing fields give STORE_NONE.
 StoreValue store_field(Text json, const char *field, Buf *bytes);
 
-/// Compares values in the order of documents; returns a negative number, 0, or a positive
-/// number.
+/// Compares values in the order of documents; returns a negative number, 0, or a
+/// positive number.
 int store_compare(const StoreValue *a, const StoreValue *b);
 
 /// Returns whether a document's value satisfies a condition.

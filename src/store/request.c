@@ -1,4 +1,4 @@
-// See request.h. The input is a struct, and behind it the texts that it points to.
+// See request.h. The input is a struct, followed by the texts to which it points.
 #include "store/request.h"
 
 #include "base/mem.h"

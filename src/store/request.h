@@ -1,5 +1,5 @@
-// A request of the loop to the store's thread, with its answer. It belongs to the list in
-// which it is.
+// A request of the loop to the store's thread, and its answer. The list that contains a
+// request owns it.
 #pragma once
 
 #include "store/store.h"
@@ -20,13 +20,13 @@ typedef struct Request {
   struct Request *next;
   RequestType type;
   uint32_t token;
-  bool is_alone;        // its unit gets a transaction of its own
+  bool is_alone;        // the unit needs a transaction of its own
   uint32_t steps;       // number of steps in `unit`
-  uint32_t collection;  // of a get or a definition; a board
-  uint64_t since_ms;    // time at which the thread got it
-  StoreUnit
-      unit;     // of a unit; of a get, one step with the id; of a find, the writes that
-                // it sees as written
+  uint32_t collection;  // collection of a get or a definition, or index of a board
+  uint64_t since_ms;    // time at which the thread received the request
+  // Steps of a unit; for a get, one step with the id; for a find, the writes that it
+  // sees as written.
+  StoreUnit unit;
   void *input;  // the request's struct; owned, with its texts
   StoreAnswer answer;
   Buf value;  // texts of `answer`
@@ -39,7 +39,7 @@ typedef struct RequestList {
 
 void request_push(RequestList *list, Request *request);
 
-/// Adds a request before the others.
+/// Inserts a request before all others.
 void request_push_front(RequestList *list, Request *request);
 
 /// Removes the first request; returns NULL if the list is empty.
@@ -54,7 +54,7 @@ void request_free_all(RequestList *list);
 /// Frees a request that is in no list.
 void store_request_free(Request *request);
 
-/// Return what a request asks for. It is valid as long as the request.
+/// Return the input of a request, which is valid as long as the request.
 const StoreQuery *request_query(const Request *request);
 const StoreScan *request_scan(const Request *request);
 const StoreSql *request_sql(const Request *request);
@@ -62,7 +62,7 @@ const StoreCollection *request_definition(const Request *request);
 const BoardQuery *request_board_query(const Request *request);
 const Board *request_board(const Request *request);
 
-/// Sets what a request asks for, with copies of the texts.
+/// Set the input of a request, with copies of its texts.
 void request_set_query(Request *request, const StoreQuery *query);
 void request_set_scan(Request *request, const StoreScan *scan);
 void request_set_sql(Request *request, const StoreSql *sql);

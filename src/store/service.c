@@ -15,9 +15,9 @@ struct Service {
   const ServiceEvents *events;
   void *data;
   Worker *worker;        // the thread
-  Bell *bell;            // rings when `ended` has more
+  Bell *bell;            // rings when `ended` gets requests
   pthread_mutex_t lock;  // protects the next fields
-  pthread_cond_t more;   // signalled when `posted` has more, or at the close
+  pthread_cond_t more;   // signalled when `posted` gets requests, and at the close
   RequestList posted;
   RequestList ended;
   uint64_t end_ms;  // time by which the thread must end; UINT64_MAX before the close
@@ -29,7 +29,8 @@ static uint64_t clock_ms(void) {
   return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-// Waits until requests have come, `due_ms`, or the close. Returns the requests.
+// Waits until requests come, `due_ms` is reached, or the service is closed. Returns the
+// requests.
 static RequestList next_requests(Service *service, uint64_t due_ms, uint64_t *end_ms) {
   RequestList taken = {0};
   int err = 0;

@@ -8,7 +8,7 @@ struct SqlThread {
   Service *service;
   const BackendOps *ops;
   char *place;
-  Backend *backend;  // of the thread; NULL: not open
+  Backend *backend;  // back end that the thread uses; NULL: not open
   SqlEnd *on_end;
   void *data;
 };

@@ -1,8 +1,8 @@
 // The back end SQLite. See backend.h.
 //
-// The server locks its file for itself (locking_mode stays NORMAL, so that `sqlite3` can
-// read beside it), and is the only writer. Versions come from one counter of the file, so
-// that no version of a document ever returns, not even after a delete.
+// The server is the only writer of the file. locking_mode stays NORMAL, so that
+// `sqlite3` can read the file at the same time. One counter of the file provides all
+// versions, so that no version of a document returns, even after a delete.
 #include "store/sqlite.h"
 
 #include <time.h>
@@ -12,7 +12,8 @@
 #include "store/found.h"
 
 enum {
-  BUSY_MS = 250,  // wait for a lock of another program; the store tries again later
+  // Wait for a lock of another program; afterwards the store tries again.
+  BUSY_MS = 250,
   SCORES_MAX = 1 << 14,  // more than STORE_WRITES_MAX
 };
 
@@ -85,7 +86,7 @@ static StoreCode begin(Backend *backend, StoreFault *fault) {
   return sqlite_run_file(backend, FILE_BEGIN, fault);
 }
 
-// SQLite may have rolled back already, after an error of the disk.
+// After a disk error, SQLite may already have rolled the transaction back.
 static void rollback(Backend *backend) {
   StoreFault ignored;
   if (!sqlite3_get_autocommit(backend->db))
@@ -117,8 +118,8 @@ static StoreCode commit(Backend *backend, StoreFault *fault) {
   return fault->code;
 }
 
-// After a failed fsync, the log may or may not contain the transaction, and a crash might
-// bring it back. The next commit overwrites it there.
+// After a failed fsync, the log may contain the transaction, so a crash could make it
+// return. The next commit overwrites it in the log.
 static StoreCode settle(Backend *backend, bool *has_happened, StoreFault *fault) {
   *has_happened = false;
   rollback(backend);
@@ -165,7 +166,7 @@ static StoreCode end_board(int result, StoreFault *fault) {
   return store_fault(fault, sqlite_code(result), "SQLite: %s", sqlite3_errstr(result));
 }
 
-// Carries out the n-th step of a unit, if it is a write.
+// Carries out the n-th step of a unit if it is a write.
 static StoreCode write(Backend *backend, const StoreStep *step, uint32_t n,
                        StoreFault *fault) {
   switch ((StoreStepType)step->type) {
@@ -201,8 +202,8 @@ static StoreCode carry_out(Backend *backend, const StoreUnit *unit, StoreFault *
   return code;
 }
 
-// Ends the savepoint. SQLite may have rolled back the transaction, after an error of the
-// disk.
+// Ends the savepoint. After a disk error, SQLite may already have rolled the whole
+// transaction back.
 static void end_savepoint(Backend *backend, bool is_undone) {
   StoreFault ignored;
   if (sqlite3_get_autocommit(backend->db)) return;
@@ -224,7 +225,7 @@ static StoreCode apply(Backend *backend, const StoreUnit *unit, int64_t *version
   return code;
 }
 
-// Makes the writes of the transaction that asks visible, until end_ahead.
+// Makes the writes visible to the following read, until end_ahead.
 static StoreCode write_ahead(Backend *backend, const StoreUnit *writes,
                              StoreFault *fault) {
   if (writes == NULL) return STORE_OK;

@@ -1,4 +1,4 @@
-// Declarations that the files of the back end SQLite share. Private to them.
+// Declarations that the files of the back end SQLite share. Private to these files.
 #pragma once
 
 #include <sqlite3.h>
@@ -9,7 +9,7 @@
 
 enum { SQLITE_SQL_SIZE = 1024 };
 
-/// Names of the collections: of all tables with the columns of documents.
+/// Selects the names of all collections: the tables with the columns of documents.
 #define SQLITE_COLLECTIONS                                                            \
   "SELECT name FROM sqlite_schema AS t WHERE type = 'table' AND 3 = (SELECT count(*)" \
   " FROM pragma_table_xinfo(t.name) WHERE name IN ('id', 'value', 'schema'))"         \
@@ -45,23 +45,23 @@ typedef struct SqliteTable {
 
 struct Backend {
   SqliteFile file;
-  sqlite3 *db;                                // that of `file`
+  sqlite3 *db;                                // connection of `file`
   sqlite3_stmt *statements[FILE_STATEMENTS];  // owned
   SqliteTable *tables;                        // by index of the collection; owned
   uint32_t capacity;
   SqliteBoard **boards;  // by index of the board; owned
   uint32_t boards_capacity;
-  int64_t version;        // last version that was given
+  int64_t version;        // last assigned version
   int64_t saved_version;  // last version in the file
   Buf value;              // value of the last `get`
 };
 
-// sqlite_call.c
+// --- sqlite_call.c ---
 
 /// Returns the code for a result of SQLite.
 StoreCode sqlite_code(int result);
 
-/// Sets the fault of the last call.
+/// Sets the fault to the error of the last call.
 StoreCode sqlite_fail(sqlite3 *db, StoreFault *fault);
 
 /// Runs a statement without rows.
@@ -72,17 +72,17 @@ StoreCode sqlite_run_text(sqlite3 *db, const char *sql, StoreFault *fault);
 StoreCode sqlite_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **statement,
                          StoreFault *fault);
 
-/// Reads one whole number; `fallback` if there is no row.
+/// Reads one whole number; returns `fallback` if no row exists.
 StoreCode sqlite_read_number(sqlite3 *db, const char *sql, int64_t fallback,
                              int64_t *number, StoreFault *fault);
 
-/// Returns monotonic time, for calls that take long.
+/// Returns monotonic time, for limits of long calls.
 uint64_t sqlite_clock_ms(void);
 
 void sqlite_bind(sqlite3_stmt *statement, int at, Text text);
 Text sqlite_text(sqlite3_stmt *statement, int column);
 
-// sqlite_table.c: see BackendOps.
+// sqlite_table.c: implements functions of BackendOps.
 StoreCode sqlite_define(Backend *backend, uint32_t index,
                         const StoreCollection *collection, StoreFault *fault);
 StoreCode sqlite_list(Backend *backend,
@@ -90,7 +90,7 @@ StoreCode sqlite_list(Backend *backend,
                       void *data, StoreFault *fault);
 void sqlite_table_free(SqliteTable *table);
 
-// sqlite_find.c: see BackendOps. They do not look at `writes`.
+// sqlite_find.c: implements functions of BackendOps, but ignores `writes`.
 StoreCode sqlite_find(Backend *backend, const StoreQuery *query, BackendOnRow *on_row,
                       void *data, StoreFault *fault);
 StoreCode sqlite_count(Backend *backend, const StoreQuery *query, uint64_t *count,
@@ -98,6 +98,6 @@ StoreCode sqlite_count(Backend *backend, const StoreQuery *query, uint64_t *coun
 StoreCode sqlite_scan(Backend *backend, const StoreScan *scan, BackendOnRow *on_row,
                       void *data, StoreFault *fault);
 
-// sqlite_sql.c: see BackendOps.
+// sqlite_sql.c: implements functions of BackendOps.
 StoreCode sqlite_sql(Backend *backend, const StoreSql *sql, Buf *rows,
                      StoreFault *fault);

@@ -1,5 +1,5 @@
-// See sqlite_board.h. An entry's place is (key, sequence): its board_key, and for ties the
-// number of the submission. A block without a block before it begins at -infinity.
+// See sqlite_board.h. The place of an entry is (key, sequence): its board_key and, for
+// ties, the number of the submission. The first block begins at -infinity.
 #include "store/sqlite_board.h"
 
 #include <assert.h>
@@ -10,8 +10,8 @@
 #include "store/query.h"
 
 enum {
-  BLOCK_MAX = 1024,  // entries; a larger block is split
-  EXPIRE_ROWS = 8,   // rows of old periods that a submission deletes
+  BLOCK_MAX = 1024,  // entries of a block; a larger block is split
+  EXPIRE_ROWS = 8,   // rows of old periods that one submission deletes
   SQL_SIZE = 640,
 };
 
@@ -32,7 +32,7 @@ typedef enum Statement {
   STATEMENTS
 } Statement;
 
-// `#` is the name of the board.
+// SQL in which the name of the board replaces `#`.
 #define ENTRIES "\"perigee_board_#\""
 #define BLOCKS "\"perigee_blocks_#\""
 
@@ -89,14 +89,14 @@ static const char CREATE[] =
     " key REAL NOT NULL, sequence INTEGER NOT NULL, count INTEGER NOT NULL,"
     " PRIMARY KEY (period, key, sequence)) STRICT, WITHOUT ROWID;";
 
-// Registers a board. The order that it is given first stays.
+// Registers a board. A later order does not replace the first one.
 static const char REGISTER[] =
     "INSERT INTO perigee_boards (name, is_low) VALUES (?1, ?2)"
     " ON CONFLICT (name) DO UPDATE SET name = name RETURNING is_low";
 
 struct SqliteBoard {
   sqlite3 *db;  // not owned
-  Board rules;  // without the name
+  Board rules;  // rules of the board, without its name
   sqlite3_stmt *statements[STATEMENTS];
 };
 
@@ -112,7 +112,7 @@ typedef struct Block {
 
 // --- Life ---
 
-// Writes the SQL of a board.
+// Writes the SQL for a board.
 static const char *name_in(char *sql, const char *pattern, const char *name) {
   char *at = sql;
   for (; *pattern != '\0'; pattern++) {
@@ -129,7 +129,8 @@ static StoreCode fail(sqlite3 *db, StoreFault *fault) {
   return store_fault(fault, STORE_UNAVAILABLE, "SQLite: %s", sqlite3_errmsg(db));
 }
 
-// Registers the board. Its order is part of the stored keys, so it cannot change.
+// Registers the board. Its order cannot change later, because it is part of the stored
+// keys.
 static StoreCode register_order(sqlite3 *db, const Board *board, StoreFault *fault) {
   sqlite3_stmt *statement;
   if (sqlite3_prepare_v2(db, REGISTER, -1, &statement, NULL) != SQLITE_OK)
@@ -202,7 +203,8 @@ static int run(sqlite3_stmt *statement) {
   return result == SQLITE_DONE ? SQLITE_OK : result;
 }
 
-// Reads the place in a row, if there is one. Returns SQLITE_ROW, SQLITE_DONE or an error.
+// Reads the place in a row, if a row exists. Returns SQLITE_ROW, SQLITE_DONE or an
+// error.
 static int read_place(sqlite3_stmt *statement, Place *place) {
   int result = sqlite3_step(statement);
   if (result == SQLITE_ROW)
@@ -232,7 +234,7 @@ static int find(SqliteBoard *board, int64_t period, Text id, Place *place) {
 
 // --- Blocks ---
 
-// Finds the block of a place. A place before all blocks gets an empty one.
+// Finds the block of a place. For a place before all blocks, makes an empty block.
 static int find_block(SqliteBoard *board, int64_t period, Place place, Block *block) {
   sqlite3_stmt *statement = start(board, FIND_BLOCK, period);
   bind_place(statement, 2, place);
@@ -251,7 +253,7 @@ static int put_block(SqliteBoard *board, int64_t period, Block block) {
   return run(statement);
 }
 
-// Gives the second half of a block that is too large to a new one.
+// Moves the second half of a block that is too large to a new block.
 static int split(SqliteBoard *board, int64_t period, Block block) {
   Block second = {.count = block.count / 2};
   block.count -= second.count;
@@ -264,7 +266,7 @@ static int split(SqliteBoard *board, int64_t period, Block block) {
   return result == SQLITE_OK ? put_block(board, period, second) : result;
 }
 
-// Counts an entry that has come (1) or gone (-1).
+// Counts an added (1) or removed (-1) entry.
 static int count(SqliteBoard *board, int64_t period, Place place, int change) {
   Block block;
   int result = find_block(board, period, place, &block);

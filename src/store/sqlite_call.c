@@ -1,4 +1,4 @@
-// Calls of SQLite, with their faults.
+// Calls of SQLite, and their faults.
 #include "store/sqlite.h"
 
 #include <time.h>

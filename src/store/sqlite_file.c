@@ -1,7 +1,7 @@
 // See sqlite_file.h.
 //
-// The lock is on a file beside the database, because closing a descriptor of the database
-// would drop SQLite's own locks in this process.
+// The lock is on a separate file. Closing a descriptor of the database itself would
+// drop SQLite's own locks in this process.
 #include "store/sqlite_file.h"
 
 #include <errno.h>
@@ -16,12 +16,12 @@
 #include "store/sqlite.h"
 
 enum {
-  APPLICATION_ID = 0x50524749,  // "PRGI"; marks the file as one of this server
-  FORMAT = 1,                   // user_version of the file
+  APPLICATION_ID = 0x50524749,  // "PRGI", which marks the file as one of this server
+  FORMAT = 1,                   // format in the file's user_version
   OPEN_BUSY_MS = 2000,          // wait for a lock of another program at the start
 };
 
-// Refuses files of other programs and of later versions, before anything is changed.
+// Refuses files of other programs and of later versions, before it changes anything.
 static StoreCode check_owner(sqlite3 *db, const char *path, BackendUse use,
                              StoreFault *fault) {
   int64_t application, format, tables;
@@ -40,8 +40,8 @@ static StoreCode check_owner(sqlite3 *db, const char *path, BackendUse use,
   return STORE_OK;
 }
 
-// The name of the database that SQLite knows is without symbolic links, so a file has one
-// lock whatever path leads to it.
+// SQLite resolves symbolic links in the name of the database. Therefore all paths of a
+// database lead to the same lock.
 static StoreCode lock_file(SqliteFile *file, const char *path, StoreFault *fault) {
   char lock[PATH_MAX];
   snprintf(lock, sizeof lock, "%s-lock", sqlite3_db_filename(file->db, "main"));
@@ -69,7 +69,8 @@ static StoreCode set_up(SqliteFile *file, const char *path, BackendUse use,
            "INSERT INTO perigee_store SELECT 0"
            " WHERE NOT EXISTS (SELECT 1 FROM perigee_store); COMMIT",
            APPLICATION_ID, FORMAT);
-  // Without memory mapping, because a file that another program cuts would end the server.
+  // Switches memory mapping off, because the server would crash if another program cut
+  // the file.
   const char *pragmas =
       "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
       "PRAGMA wal_autocheckpoint = 1000; PRAGMA journal_size_limit = 67108864;"
@@ -78,7 +79,7 @@ static StoreCode set_up(SqliteFile *file, const char *path, BackendUse use,
   return sqlite_run_text(db, sql, fault);
 }
 
-// Creates the folder of the file, if it does not exist.
+// Creates the folder of the file if it does not exist.
 static StoreCode make_folder(const char *path, StoreFault *fault) {
   char folder[PATH_MAX];
   const char *slash = strrchr(path, '/');
@@ -94,10 +95,11 @@ StoreCode sqlite_file_open(SqliteFile *file, const char *path, BackendUse use,
   *file = (SqliteFile){.lock = -1};
   bool is_served = use == BACKEND_SERVE;
   int flags = is_served ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-                        : SQLITE_OPEN_READWRITE;  // a WAL needs writes even by readers
+                        // Even readers of a WAL need write access.
+                        : SQLITE_OPEN_READWRITE;
   if (is_served && make_folder(path, fault)) return fault->code;
-  // Only the owner may read it: it has hashes of passwords, and the key of tokens. SQLite
-  // gives the files beside it the same mode.
+  // Only the owner may read it: it has hashes of passwords, and the key of tokens.
+  // SQLite gives the files beside it the same mode.
   int made = is_served ? open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
   if (made >= 0) close(made);
   int result = sqlite3_open_v2(path, &file->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
@@ -172,7 +174,8 @@ StoreCode sqlite_file_check(const char *path, SqliteFinding *on_finding, void *d
 
 // --- Backup ---
 
-// Copies what one reading transaction sees. SQLite takes the copy for a write.
+// Copies the state that one reading transaction sees. SQLite counts the copy as a
+// write.
 static StoreCode copy_to(sqlite3 *from, const char *path, StoreFault *fault) {
   sqlite3_stmt *statement;
   if (sqlite_run_text(from, "PRAGMA query_only = OFF", fault)) return fault->code;

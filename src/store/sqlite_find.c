@@ -1,5 +1,6 @@
-// Finds, counts and scans of the back end SQLite, as SQL over the generated columns. Finds
-// that are ordered by a field have two parts: documents with the field, then those without.
+// Finds, counts and scans of the back end SQLite, as SQL over the generated columns. A
+// find that is ordered by a field has two parts: documents with the field, then those
+// without.
 #include <stdlib.h>
 
 #include "store/sqlite.h"
@@ -54,8 +55,8 @@ static const char *column_of(const Select *select, int32_t order) {
   return select->table->fields[abs(order) - 1];
 }
 
-// A comparison matches values of its own type only: it has a bound where that type begins
-// or ends, if the comparison itself has none there.
+// A comparison matches only values of its own type. If one of its ends is open, this
+// adds a bound at the end of the type's values.
 static void add_condition(Select *select, const StoreCondition *condition) {
   static const char *const OPS[] = {[STORE_EQ] = "=",
                                     [STORE_LT] = "<",
@@ -91,8 +92,8 @@ static StoreCode prepare(Backend *backend, const Select *select,
   return STORE_OK;
 }
 
-// The columns are id, value, version, schema, and the field of the order. Returns the
-// number of rows given in `*given`.
+// Calls on_row for each row. The columns are id, value, version, schema, and the field
+// of the order. Stores the number of rows in `*given`.
 static StoreCode give_rows(Backend *backend, sqlite3_stmt *statement,
                            BackendOnRow *on_row, void *data, uint32_t *given,
                            StoreFault *fault) {
@@ -117,8 +118,8 @@ static void add_value(Select *select, StoreValue value) {
   select->values[select->count++] = value;
 }
 
-// Writes where the part begins, and its order. A part of documents with the field is
-// ordered by it; any other part by id.
+// Writes the start of the part, and its order. A part of documents with the field is
+// ordered by the field, any other part by id.
 static void add_order(Select *select, const StorePosition *position, bool has_field) {
   const char *direction = select->query->order < 0 ? "DESC" : "ASC";
   const char *op = select->query->order < 0 ? "<" : ">";

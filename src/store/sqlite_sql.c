@@ -1,4 +1,4 @@
-// Statements of perigee.store.sql, on a connection that reads only.
+// Statements of perigee.store.sql, on a read-only connection.
 #include <ctype.h>
 #include <math.h>
 
@@ -6,15 +6,15 @@
 #include "wire/json.h"
 
 enum {
-  DEADLINE_STEPS = 1000,  // instructions of SQLite between two looks at the clock
-  LENGTH_MAX = 16 << 20,  // bytes of a value within a statement
+  DEADLINE_STEPS = 1000,  // instructions of SQLite between two checks of the clock
+  LENGTH_MAX = 16 << 20,  // limit of the bytes of a value within a statement
 };
 
 static int on_progress(void *deadline_ms) {
   return sqlite_clock_ms() >= *(uint64_t *)deadline_ms;
 }
 
-// Allows reading, and nothing that reaches beyond the file.
+// Allows only reads within the file.
 static int authorize(void *data, int action, const char *a, const char *b,
                      const char *c, const char *d) {
   (void)data, (void)a, (void)c, (void)d;
@@ -113,7 +113,7 @@ static void put_value(Buf *rows, sqlite3_stmt *statement, int column) {
   }
 }
 
-// NULL has no member, as nil has no field in a table of Lua.
+// Omits NULL, as a Lua table omits nil.
 static void put_row(Buf *rows, sqlite3_stmt *statement) {
   bool is_first = true;
   buf_u8(rows, '{');

@@ -1,6 +1,6 @@
-// The tables of the back end SQLite. An indexed field is a generated column `i_FIELD` with
-// the index `TABLE.FIELD`. Its values sort as documents do: numbers, then texts, then
-// booleans as blobs; a field that is none of them is NULL.
+// The tables of the back end SQLite. An indexed field is a generated column `i_FIELD`
+// with the index `TABLE.FIELD`. Its values sort as documents do: numbers, then texts,
+// then booleans, which are blobs. Other values become NULL.
 #include <stdio.h>
 
 #include "base/array.h"
@@ -9,7 +9,7 @@
 #include "store/sqlite.h"
 
 enum {
-  PROGRESS_STEPS = 100000,  // instructions of SQLite between two looks at the clock
+  PROGRESS_STEPS = 100000,  // instructions of SQLite between two checks of the clock
   LOG_EVERY_MS = 1000,
 };
 
@@ -66,7 +66,7 @@ static StoreCode add_index(sqlite3 *db, const char *table, const char *field,
   return run_with_progress(db, sql, table, field, fault);
 }
 
-// Reads the indexed fields that a table has; the caller frees them.
+// Reads the indexed fields of a table; the caller frees them.
 static StoreCode read_fields(sqlite3 *db, const char *table,
                              char *fields[STORE_INDEXES_MAX + 1], StoreFault *fault) {
   char sql[SQLITE_SQL_SIZE];
@@ -153,7 +153,7 @@ static StoreCode prepare(Backend *backend, SqliteTable *table, StoreFault *fault
   return STORE_OK;
 }
 
-// Names stand in SQL text, so nothing else may be in them.
+// Checks the names, because they become a part of SQL text.
 static bool has_names(const StoreCollection *collection) {
   bool is_name = store_is_name(collection->name);
   for (const char *const *field = collection->indexes; is_name && *field; field++)
@@ -161,8 +161,8 @@ static bool has_names(const StoreCollection *collection) {
   return is_name;
 }
 
-// The file is not changed if a server serves it; then only an export defines collections,
-// and these have their indexes.
+// Does not change the file if a server serves it. In that case, only an export defines
+// collections, and their indexes exist.
 StoreCode sqlite_define(Backend *backend, uint32_t index,
                         const StoreCollection *collection, StoreFault *fault) {
   if (!has_names(collection))

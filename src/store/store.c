@@ -1,5 +1,5 @@
-// See store.h. The loop's half: the open unit, the requests, the limits and the answers.
-// The thread's half is writer.c.
+// See store.h. The loop's half of the store: the open unit, requests, limits and
+// answers. writer.c is the thread's half.
 #include "store/store.h"
 
 #include <assert.h>
@@ -11,18 +11,18 @@
 #include "store/writer.h"
 
 struct Store {
-  Writer *writer;    // of the thread, if there is one
-  Service *service;  // NULL: without a thread
+  Writer *writer;    // writer, which the thread uses if one exists
+  Service *service;  // service; NULL: the store has no thread
   Backend *backend;  // owned by the writer
-  Cache *cache;      // NULL: none
-  SqlThread *sql;    // for store_sql; NULL before the first one
+  Cache *cache;      // cache; NULL: none
+  SqlThread *sql;    // thread for store_sql; NULL until first used
   char *place;       // owned
-  Loop *loop;        // NULL: without a thread
+  Loop *loop;        // loop; NULL: the store has no thread
   StoreEnd *on_end;
   void *data;
   StoreUnit open;  // unit of the running handler
   uint32_t steps;  // steps of `open`
-  size_t bytes;    // bytes of the steps that are not committed, without those of `open`
+  size_t bytes;    // bytes of steps that are not committed, without those of `open`
   RequestList written;
   StoreStats stats;
   bool has_posted;
@@ -73,7 +73,7 @@ static void on_read(void *data, RequestList *ended) {
   for (Request *request; (request = request_pop(ended)) != NULL;) answer(data, request);
 }
 
-// Passes a statement to its thread, because everything before it is on disk.
+// Passes a statement to its thread, because all earlier writes are on disk now.
 static void read_sql(Store *store, Request *request) {
   const BackendOps *ops = writer_ops(store->writer);
   StoreFault *fault = &request->answer.fault;
@@ -102,7 +102,7 @@ static void on_ended(void *data, RequestList *ended) {
 
 // --- Opening and closing ---
 
-// Frees the store; returns the back end.
+// Frees the store, and returns its back end.
 static Backend *store_free(Store *store) {
   Backend *backend = writer_free(store->writer);
   request_free_all(&store->written);
@@ -207,7 +207,8 @@ static bool on_page_row(void *data, const BackendRow *row) {
   return page->on_row(page->data, row);
 }
 
-// The thread has got no request yet, so it does not use the back end.
+// For calls outside the thread, which does not use the back end before its first
+// request.
 static const BackendOps *ops_now(const Store *store) {
   assert(!store->has_posted && "the thread uses the back end");
   return writer_ops(store->writer);

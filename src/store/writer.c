@@ -12,32 +12,33 @@
 enum {
   BACKOFF_MIN_MS = 100,
   BACKOFF_MAX_MS = 2000,
-  REPEATS = 3,         // of a transaction of several units
-  REPEATS_ALONE = 10,  // of one of a single unit
+  REPEATS = 3,         // attempts for a transaction with several units
+  REPEATS_ALONE = 10,  // attempts for a transaction with a single unit
 };
 
 struct Writer {
   WriterOptions options;
-  RequestList queue;   // requests to carry out
-  RequestList held;    // carried out in the open transaction; answered after its commit
-  RequestList *ended;  // answered; of the caller
-  bool is_open;        // a transaction is open
-  uint64_t end_ms;     // time at which the server ends; UINT64_MAX: not known
+  RequestList queue;  // requests that must be carried out
+  // Requests of the open transaction, which are answered after its commit.
+  RequestList held;
+  RequestList *ended;   // answered requests; the list belongs to the caller
+  bool is_open;         // a transaction is open
+  uint64_t end_ms;      // time at which the server ends; UINT64_MAX: unknown
   uint32_t units_lost;  // units that could not be written before the end
   bool is_awaited;      // a request of `held` waits for the commit
-  bool is_unsettled;    // it is not known whether the commit of `held` has happened
-  uint32_t repeats;     // of the transaction, because of other servers
+  bool is_unsettled;    // whether the commit of `held` has happened is unknown
+  uint32_t repeats;     // repetitions of the transaction, because of other servers
   uint64_t due_ms;      // time of the commit
   uint64_t now_ms;      // time of the running call
   uint64_t retry_ms;    // time of the next attempt; 0: not waiting for one
   uint64_t backoff_ms;
   bool is_damaged;       // damage of the file has been logged
   bool is_failing;       // the last write has failed
-  uint64_t failing_ms;   // time since when
-  uint32_t failed;       // number of requests that have failed since then
-  StoreFault fault;      // of the failure
-  StoreFault unsettled;  // of the commit that is_unsettled
-  StoreFault lost;       // of the last unit that has failed and nobody waits for
+  uint64_t failing_ms;   // time of the first failure since the last success
+  uint32_t failed;       // number of requests that have failed since `failing_ms`
+  StoreFault fault;      // reason of the current failure
+  StoreFault unsettled;  // fault of the commit whose outcome is unknown
+  StoreFault lost;       // fault of the last failed unit for which nobody waits
   _Atomic uint64_t commits, commit_us;
 };
 
@@ -77,7 +78,7 @@ static uint64_t clock_us(void) {
 
 // --- Failures ---
 
-// Notes a failure of the disk, and logs the first one.
+// Stores a failure of the disk. Logs only the first one.
 static void note_failure(Writer *writer, const StoreFault *fault) {
   writer->fault = *fault;
   if (writer->is_failing) return;
@@ -125,7 +126,7 @@ static void answer_held(Writer *writer) {
     answer(writer, request);
 }
 
-// Makes the requests of the transaction, which is lost, the first of the queue.
+// Puts the requests of a lost transaction back to the beginning of the queue.
 static void requeue_held(Writer *writer) {
   if (writer->is_open) writer->options.ops->rollback(writer->options.backend);
   writer->is_open = writer->is_awaited = false;
@@ -136,7 +137,7 @@ static void requeue_held(Writer *writer) {
   writer->held = (RequestList){0};
 }
 
-// Ends a transaction in which the disk has failed.
+// Ends a transaction after a failure of the disk.
 static void lose_held(Writer *writer, const StoreFault *fault) {
   bool has_many = writer->held.first != writer->held.last;
   if (fault->code == STORE_BUSY) {
@@ -182,7 +183,8 @@ static void expire(Writer *writer, RequestList *list) {
 
 // --- The transaction ---
 
-// After a commit, a flush does not report earlier failures.
+// Answers the requests of a committed transaction. A later flush does not report
+// failures from before the commit.
 static void answer_committed(Writer *writer) {
   const Request *next = writer->queue.first;
   writer->repeats = 0;
@@ -191,7 +193,7 @@ static void answer_committed(Writer *writer) {
   if (next == NULL || !next->is_alone) writer->lost = (StoreFault){0};
 }
 
-// Finds out whether the last commit has happened; if not, repeats its units.
+// Finds out whether the last commit has happened. If not, repeats its units.
 static void settle(Writer *writer) {
   StoreFault fault = {0};
   bool has_happened = false;
@@ -359,7 +361,7 @@ static bool can_go_on(const Writer *writer) {
   return !writer->is_unsettled && writer->retry_ms <= writer->now_ms;
 }
 
-// A commit that fails may put its units back into the queue.
+// Runs in a loop, because a failed commit may put its units back into the queue.
 static void carry_out(Writer *writer) {
   do {
     while (writer->queue.first != NULL && can_go_on(writer)) serve_first(writer);

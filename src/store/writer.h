@@ -1,9 +1,10 @@
-// The thread's half of a store. It carries requests out in order, and commits the writes
-// of many units in one transaction: when the delay is over, or at once when somebody waits.
+// The thread's half of a store. It carries out requests in order, and commits the
+// writes of many units in one transaction. It commits when the delay is over, or at
+// once if a request waits for the commit.
 //
-// If the disk fails in a transaction, its units are repeated, each in a transaction of its
-// own, because one of them may have been too large for the disk. If another program locks
-// the file (STORE_BUSY), everything waits and is tried again.
+// After a failure of the disk, it repeats the units of the transaction, each in a
+// separate transaction, because one of them may have been too large for the disk. If
+// another program locks the file (STORE_BUSY), it waits and tries again.
 #pragma once
 
 #include "store/request.h"
@@ -21,12 +22,12 @@ Writer *writer_new(const WriterOptions *options);
 
 const BackendOps *writer_ops(const Writer *writer);
 
-/// Frees the writer, with the transaction that is open, and returns the back end.
+/// Frees the writer and its open transaction. Returns the back end.
 Backend *writer_free(Writer *writer);
 
-/// Carries out requests, and moves those with answers to `ended`. `end_ms` is the end of
-/// all waits at the close, when it commits at once; otherwise UINT64_MAX. Returns the time
-/// at which it must be called again, or UINT64_MAX.
+/// Carries out requests, and moves answered ones to `ended`. Returns the time of the
+/// next call, or UINT64_MAX. `end_ms` is UINT64_MAX until the store closes. Then it is
+/// the time at which all waits end, and this commits at once.
 uint64_t writer_serve(Writer *writer, RequestList *requests, RequestList *ended,
                       uint64_t now_ms, uint64_t end_ms);
 

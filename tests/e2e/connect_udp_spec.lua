@@ -100,7 +100,7 @@ describe("perigee connect --udp", function()
     local bob = perigee:client "bob"
     bob:join "lobby"
     local process = connect { "--udp", "--room", "lobby", "--name", "ann" }
-    process:wait_out "(UDP passes: what may be lost goes that way)"
+    process:wait_out "(UDP passes: unreliable packets use it now)"
     process.stdin:write "/ask double 21\n/send echo 1\nhello\n"
     process:wait_out "(double = 42)"
     process:wait_out "^(echo 1)$"

@@ -67,8 +67,8 @@ end
 
 
 --- Starts a proxy in front of a port. `random(n)` returns a number from 1 to n.
---- @param target integer
---- @param o table { random, cuts_max: number of connections to cut, bytes_max: most bytes before a cut }
+---@param target integer
+---@param o table { random, cuts_max: number of connections to cut, bytes_max: most bytes before a cut }
 function cutting_proxy.start(target, o)
   local self = setmetatable({
     target = target, random = o.random, cuts_max = o.cuts_max, bytes_max = o.bytes_max,

@@ -41,12 +41,12 @@ end
 
 
 --- Returns one frame.
---- @param opcode integer
---- @param payload? string
---- @param o? table { fin = false; rsv: 1 to 7; mask = false, or four bytes; length: a wrong length for the
+---@param opcode integer
+---@param payload? string
+---@param o? table { fin = false; rsv: 1 to 7; mask = false, or four bytes; length: a wrong length for the
 --- header; length_bytes: 0, 2 or 8; high_bit = true: sets that of the length; cut: number of bytes to return
 --- }
---- @return string
+---@return string
 function frames.encode(opcode, payload, o)
   o, payload = o or {}, payload or ""
   local length = o.length or #payload

@@ -25,7 +25,7 @@ end
 
 local postgres = {}
 
---- @return table postgres `place` is its value for the setting `store`
+---@return table postgres `place` is its value for the setting `store`
 function postgres.start()
   local folder = Process.folder()
   local place = "postgres://perigee@/postgres?host=" .. folder

@@ -66,10 +66,10 @@ end
 
 
 --- Starts a server and waits until it is ready.
---- @param o? table { game: the text of game.lua, or files: several, or path: an existing folder; flags, env;
+---@param o? table { game: the text of game.lua, or files: several, or path: an existing folder; flags, env;
 --- text = true: with a text port; watch = true: reload on save; resume = true: the server keeps lost sessions
 --- for a while, which is its default but not that of the tests; open_files: the limit of file descriptors }
---- @return table server
+---@return table server
 function server.start(o)
   local self = server.launch(o)
   self:wait_out "^perigee: ready()$"

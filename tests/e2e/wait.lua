@@ -39,8 +39,8 @@ end
 
 --- Runs a function beside others as a task. When it waits, everything else goes on. Tasks run while the test
 --- itself waits.
---- @param fn fun()
---- @param patience? number seconds after which its waits fail; a wait may name another time
+---@param fn fun()
+---@param patience? number seconds after which its waits fail; a wait may name another time
 function wait.start_task(fn, patience)
   started = started + 1
   tasks[coroutine.create(fn)] = {

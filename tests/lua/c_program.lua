@@ -168,11 +168,11 @@ end
 --- `recoders` with a function for each part, which decodes bytes and encodes the value again, and functions
 --- that encode the `values` of the parts. Sets each part's `number` in `recoders`, and `first`, the number of
 --- the function for its first value.
---- @param folder string
---- @param list { schema: table, prefix: string, parts: table[] }[] parts: { message, name, values, count },
+---@param folder string
+---@param list { schema: table, prefix: string, parts: table[] }[] parts: { message, name, values, count },
 ---   name "value" or "answer"
---- @return string text
---- @return string writers the functions that encode the values, as C11
+---@return string text
+---@return string writers the functions that encode the values, as C11
 function c_program.coders(folder, list)
   local text, recoders, writers, names_of_writers = { "#include <stdlib.h>\n" }, {}, {}, {}
   for _, one in ipairs(list) do

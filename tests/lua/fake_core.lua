@@ -517,8 +517,8 @@ end
 
 --- Gives an input to the state machine of reloads; without an input, a request. Returns "ended", the version
 --- and the report; or "failed" and the reason; or "waits" and the delay, if any; or "same".
---- @param input string?
---- @param text string? text of the input
+---@param input string?
+---@param text string? text of the input
 function fake.reload(core, host, input, text)
   core.outcome, core.delays.again, core.is_parsing = nil, nil, false
   give_input(core, host, input or "request", text)

@@ -6,8 +6,8 @@ local garbage = {}
 
 
 --- Returns the KB that ROUNDS calls of a function make. The JIT itself may make some of them.
---- @param fn function
---- @return number
+---@param fn function
+---@return number
 function garbage.of(fn)
   for _ = 1, WARM_UP do fn() end
   collectgarbage()

@@ -95,8 +95,8 @@ end
 
 
 --- Returns the text of a schema, and its declarations.
---- @return string
---- @return string[]
+---@return string
+---@return string[]
 function random_schema.text(random)
   local lines, named = {}, {}
   for i = 1, random:pick(0, 4) do
@@ -225,8 +225,8 @@ end
 
 --- Returns a value of a type (as perigee.schema has them); nil for a message without a type. If the random
 --- numbers have `is_rough` set, some values are not exact: the encoder rounds them.
---- @param of table?
---- @return any
+---@param of table?
+---@return any
 function random_schema.value(random, of)
   if of then return value_of(random, of) end
   return nil
@@ -234,8 +234,8 @@ end
 
 
 --- Returns a text with some bytes changed, inserted or removed.
---- @param text string
---- @return string
+---@param text string
+---@return string
 function random_schema.damage(random, text)
   for _ = 1, random:pick(3) do
     local at = random:pick(0, #text)

@@ -53,7 +53,7 @@ local function period_of(resets)
 end
 
 
---- Declares a leaderboard. Only at the top level.
+--- Declares a leaderboard. Works only at the top level of a game.
 ---@param name string
 ---@param options? perigee.LeaderboardOptions
 ---@return perigee.Leaderboard

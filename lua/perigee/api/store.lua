@@ -31,7 +31,7 @@ local collection_class = { __metatable = "collection" }
 -- Declarations -------------------------------------------------------------------------------
 
 
---- Raises an error if something cannot have the name.
+--- Raises an error if a name is not allowed for a collection or the like.
 ---@param what string "a collection"
 ---@param name any
 function store.check_name(what, name)
@@ -69,7 +69,7 @@ local function read_fields(index)
 end
 
 
---- Declares a collection. Only at the top level.
+--- Declares a collection. Works only at the top level of a game.
 ---@param name string
 ---@param options table?
 ---@return perigee.Collection
@@ -146,7 +146,8 @@ local function json_of(value)
   return json
 end
 
--- Returns the value of a document's JSON, as its collection has it now; or nil, message and code.
+-- Returns the value in a document's JSON, migrated to the collection's present schema; or nil, message and
+-- code.
 local function value_of(options, id, json, schema)
   local value, problem = messages.decode_json(json)
   if problem then
@@ -192,7 +193,7 @@ local function read(index, id)
   end
   tasks.check_may_wait "get"
   if core.store_cached(index, id) then
-    tasks.sleep(0) -- a read is a wait, whether the document is cached or not
+    tasks.sleep(0) -- a cached read also waits, so that reads always behave alike
     local json, version, schema = core.store_cached(index, id)
     if json then
       return json, version, schema
@@ -395,7 +396,7 @@ local function read_order(options, order)
   return sign == "-" and -number or number
 end
 
--- Returns what a query finds: bytes or a count, and a cursor; or nil, message and code.
+-- Returns the result of a query: bytes or a count, and a cursor; or nil, message and code.
 local function ask(what, query)
   if live.transaction then
     return transactions.find(query)

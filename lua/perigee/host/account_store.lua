@@ -1,6 +1,6 @@
---- The documents of accounts. The collection `accounts` has one for each account, by its id. `names` has the
---- id of the account for each name, device, subject of a JWT and id of the game's own, which are thereby
---- unique. `keys` has the seed of the key of tokens.
+--- The documents of accounts. The collection `accounts` has a document for each account, by its id. The
+--- collection `names` maps each name, device, JWT subject and id of the game to the id of its account, so
+--- that two accounts cannot share one. `keys` has the seed of the key that signs tokens.
 
 local core = require "perigee.core"
 local fault = require "perigee.util.fault"
@@ -52,8 +52,8 @@ end
 --- Reads a document.
 ---@param what string
 ---@param id string
----@return any value nil: none
----@return integer|string version 0: there is none; after a failure a sentence
+---@return any value nil: no document, or a failure
+---@return integer|string version 0: no document; after a failure its message
 ---@return string? code
 function account_store.read(what, id)
   local text, version, schema = stores.wait(core.store_get, indexes[what], id)
@@ -101,8 +101,9 @@ function account_store.write(steps)
 end
 
 
---- Changes an account. `change` gets its document; it may run again. It returns false to change nothing, and
---- then what the call is to return; or true, and further documents to write.
+--- Changes an account. `change` gets its document, and may run several times. If it returns true, the account
+--- is written, together with the further documents that it returns. If it returns false, nothing is written,
+--- and this function returns its further results.
 ---@param id string
 ---@param change fun(document: table): boolean, any, any, any
 ---@return table? document nil: the account does not exist, or a failure

@@ -11,7 +11,7 @@ local CODES = core.codes
 local DAY = 86400 -- seconds
 local SIGNED_OUT_MAX = 64 -- sign-outs that an account remembers
 local SIGN_IN_MAX = 2 ^ 32 - 1
-local OWN = "^p1%." -- tokens of this server
+local OWN = "^p1%." -- beginning of the tokens of this server
 local RETRY = 5 -- seconds until a client tries again when the store does not work
 local AGAIN_TEXT = "sign in again"
 local NEEDED_TEXT = "this server is for players who have signed in"
@@ -219,7 +219,7 @@ function accounts.enter(peer)
 end
 
 
---- Returns whether a peer's token is one of this server, which scripts do not see.
+--- Returns whether a token was made by this server. Scripts do not see such tokens.
 ---@param token string
 ---@return boolean
 function accounts.hides(token)
@@ -296,7 +296,7 @@ function accounts.change(id, change)
   return refresh(id, account_store.change(id, change))
 end
 
--- Ends the peers of an account whose sign-in is that number, or all.
+-- Disconnects the peers of an account that have this sign-in; without a number, all of its peers.
 local function end_peers(id, reason, sign_in)
   local entry = entries[id]
   for peer, number in next, entry and entry.peers or {} do
@@ -320,7 +320,8 @@ function accounts.sign_out(id, sign_in)
     for _, item in ipairs(document.signed_out or {}) do
       kept[#kept + 1] = item.until_s > now and item.sign_in ~= sign_in and item or nil
     end
-    if #kept > SIGNED_OUT_MAX then -- all are signed out, because none may be forgotten
+    -- The list is full, so all sign-ins end, because none of these may become valid again.
+    if #kept > SIGNED_OUT_MAX then
       document.generation, kept = document.generation + 1, {}
     end
     document.signed_out = kept

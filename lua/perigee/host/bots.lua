@@ -211,7 +211,7 @@ function on.bot_tick(peer, _, _, passed_us)
 end
 
 
--- Returns a task for a request: if on_message fails, whoever asks learns it at once.
+-- Returns a task for a request. If on_message fails, the sender of the request gets the error at once.
 local function answering(task, peer, ref)
   return {
     label = task.label, version = task.version, fn = task.fn, room = task.room,

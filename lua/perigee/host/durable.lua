@@ -1,9 +1,10 @@
---- Durable rooms, the sessions of their members, and perigee.state survive the end of the server. This
---- module saves them as documents of four collections of the store; durable_restore.lua brings it back.
+--- Durable rooms, the sessions of their members, and perigee.state survive the end of the server. This module
+--- saves them as documents of four collections of the store; durable_restore.lua restores them.
 ---
---- perigee_rooms: by name; { id, version, room, image }. perigee_sessions: by session; what core.kept_session
---- returns, the image of peer.state, and the sign-in. perigee_game: "alive" (the time of the last sign of the
---- server) and "state". perigee_aside: documents that could not be restored.
+--- The collections: perigee_rooms has { id, version, room, image } by the room's name. perigee_sessions has
+--- the result of core.kept_session, the image of peer.state and the sign-in, by session. perigee_game has
+--- "alive" (the time at which the server was last known to run) and "state". perigee_aside has documents that
+--- could not be restored.
 
 local accounts = require "perigee.host.accounts"
 local core = require "perigee.core"
@@ -19,26 +20,26 @@ local timers = require "perigee.host.timers"
 
 local NAMES = { rooms = "perigee_rooms", sessions = "perigee_sessions", game = "perigee_game",
   aside = "perigee_aside" }
-local SLICE_MIN = 10 -- rooms, and peers, that are saved together at most, if there are few
-local SLICES = 25 -- times within save_interval at which rooms and peers are saved
-local HASTE = 0.9 -- part of save_interval after which something is saved again
-local SPREAD = 0.618 -- golden ratio: spreads the first times of many rooms evenly
-local SIGN_EVERY = 1 -- seconds between two signs of the server
+local SLICE_MIN = 10 -- rooms, and peers, that a slice may save in any case
+local SLICES = 25 -- slices of save_interval; each saves a part of the rooms and peers
+local HASTE = 0.9 -- share of save_interval after which an object is saved again
+local SPREAD = 0.618 -- golden ratio: spreads the first saves of many objects evenly
+local SIGN_EVERY = 1 -- seconds between two writes of "alive"
 local IMAGE_MAX = "1 MiB"
 
 local ran = core.ran() -- the running handler, see host/init.lua
 
 local durable = { on = {}, names = NAMES }
 
-local is_on = false -- whether anything is kept
+local is_on = false -- whether the live version keeps anything
 local kinds = {} ---@type table<string, true> durable kinds of the live version
 local indexes = {} ---@type table<string, integer> numbers of the collections
 local saved = {} ---@type table<any, { hash: string, rest: string?, due: number }> by object, or "state"
 local reported = {} ---@type table<any, string> last problem of an object, so that it is logged once
 local spread = 0
-local next_sign = 0 -- time of the next sign of the server
+local next_sign = 0 -- time of the next write of "alive"
 local saver -- entry of the timer that saves
-local has_left = false -- the server stops, and has saved everything
+local has_left = false -- the server is stopping, and everything is saved
 
 -- Collections --------------------------------------------------------------------------------
 
@@ -83,7 +84,7 @@ durable.put, durable.delete = put, delete
 
 -- Images -------------------------------------------------------------------------------------
 
--- Logs a problem of a state once, until that state can be saved again.
+-- Logs a problem of a state once, until the state can be saved again.
 local function report(object, problem)
   if problem and reported[object] ~= problem then
     live.log(core.levels.error, problem .. "; it is not saved")
@@ -91,7 +92,8 @@ local function report(object, problem)
   reported[object] = problem
 end
 
--- Returns hash and image (nil: it has not changed) of a value; or nil and a sentence.
+-- Returns the hash and the image of a value (image nil: it has not changed); or nil and the reason of the
+-- failure.
 local function take(name, value, hash)
   local new, image = core.image_take(value, images.name, hash)
   if new then
@@ -107,7 +109,8 @@ local function state_name(room)
   return ("room.state of room %q"):format(room.name)
 end
 
--- Returns the document of a room, or nil if it has not changed since it was saved; or nil and a sentence.
+-- Returns the document of a room; nil if it has not changed since the last save; or nil and the reason of a
+-- failure.
 local function room_document(room, kept, before)
   local rest = core.store_json(kept)
   local value = { state = rawget(room, "state"), timers = timers.kept(room) }
@@ -122,7 +125,7 @@ local function room_document(room, kept, before)
     rest, image), nil, { hash = hash, rest = rest }
 end
 
--- Keeps the time of the next save of an object.
+-- Stores when an object must be saved next.
 local function keep(object, record)
   local interval = core.keep_settings() * HASTE
   local before = saved[object]
@@ -135,7 +138,7 @@ local function keep(object, record)
   saved[object] = record
 end
 
--- Deletes the document of a room that is deleted, unless another room has its name now.
+-- Deletes the document of a deleted room, unless another room has its name now.
 local function forget(room)
   local id = core.room_find(room.name)
   if not id or id == room.id then
@@ -143,7 +146,7 @@ local function forget(room)
   end
 end
 
--- Saves a room. Returns true; or nil, a sentence, and a code if the store is the reason.
+-- Saves a room. Returns true; or nil, a sentence, and, if the store failed, its code.
 local function save_room(room)
   local kept = core.kept_room(room.id)
   if not kept then -- a deleted room whose members have not left yet
@@ -187,7 +190,7 @@ local function session_document(peer, session, before)
   return core.store_json(kept), kept.session, kept.rooms
 end
 
--- The session's document is written whole, so an unchanged peer.state is written again.
+-- Writes the whole document of the session, even if peer.state has not changed.
 local function save_peer(id, object)
   local record = saved[object]
   local json, session = session_document(id, nil, record and record.hash or "")
@@ -237,7 +240,7 @@ local function find_due(now)
   return rooms, peers, count
 end
 
--- Saves what is due, but not much more than the share of one slice. Returns whether anything is left.
+-- Saves objects that are due, in a limited number. Returns whether more are due.
 local function save_due(now)
   local rooms, peers, count = find_due(now)
   local most = math.max(SLICE_MIN, math.ceil(2 * count / SLICES))
@@ -321,8 +324,8 @@ function durable.forget_peer(object)
 end
 
 
--- Saves the rooms of a session that were never saved, so that a member that has heard of its join is a
--- member after a crash.
+-- Saves the rooms of a session that were never saved. So a client that got the answer to its join is still
+-- a member after a crash.
 local function save_new_rooms(names)
   for _, name in ipairs(names) do
     local id = core.room_find(name)
@@ -334,8 +337,8 @@ local function save_new_rooms(names)
 end
 
 
--- A session has begun, has been resumed, has ended, or its durable rooms have changed. C holds back the
--- output of the connection until the document is on disk.
+-- Called when a session has begun, was resumed or has ended, or when its durable rooms have changed. C holds
+-- back the output of the connection until the document is on disk.
 function durable.on.keep(_, _, session, peer, conn)
   live.task, ran[1] = nil, nil
   local json, _, rooms = session_document(peer, session)
@@ -356,7 +359,7 @@ function durable.on.keep(_, _, session, peer, conn)
 end
 
 
---- Saves the next part of everything, because the server stops. Returns whether anything is left.
+--- Saves the next part of everything, because the server is stopping. Returns whether more is left.
 ---@return boolean
 function durable.on.save()
   live.task, ran[1] = nil, nil

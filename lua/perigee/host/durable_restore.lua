@@ -1,5 +1,5 @@
---- Brings back what durable.lua has saved, after the first load and before the server listens. A document
---- that cannot be restored is moved to perigee_aside.
+--- Restores the data that durable.lua has saved, after the first load and before the server listens. A
+--- document that cannot be restored is moved to perigee_aside.
 
 local account_store = require "perigee.host.account_store"
 local accounts = require "perigee.host.accounts"
@@ -19,7 +19,7 @@ local restore = { on = {} }
 local ALIVE = "alive"
 local DAMAGED = "it is damaged"
 local NEWER = "a later version of perigee has written it"
-local PART = 50 -- rooms or sessions that one call brings back
+local PART = 50 -- rooms or sessions that one call restores
 
 -- Returns the documents of a collection by id, and which of them a later version of perigee has written.
 local function read(key)
@@ -39,7 +39,7 @@ local function put_aside(key, id, json, name, reason)
   return durable.put("aside", name, ('%s,"row":%s}'):format(head:sub(1, -2), core.kept_row(json)))
 end
 
--- Moves a document out of the way.
+-- Moves a document to perigee_aside, and logs the reason.
 local function set_aside(key, id, json, reason)
   local name = ("%s %s %.3f"):format(key, id, core.unix())
   local ok, is_put = pcall(put_aside, key, id, json, name, reason)
@@ -55,7 +55,7 @@ local function decode(json)
   return type(value) == "table" and value or {}
 end
 
--- Reads an image whose timers get their objects. Returns nil if it is damaged.
+-- Reads an image. Timers in it become timer objects. Returns nil if the image is damaged.
 local function read_image(image)
   local blanks = {}
   local function timer(id)
@@ -69,7 +69,7 @@ local function read_image(image)
   return ok and type(value) == "table" and value or nil, blanks
 end
 
--- Returns why a room's document cannot be restored, or nil.
+-- Returns the reason why a room's document cannot be restored; nil if it can.
 local function room_problem(name, document)
   local _, _, version = core.keep_settings()
   local kind = name:match "^[^:]*"
@@ -220,7 +220,7 @@ local function restore_game(found)
   end
 end
 
--- Upgrades the state of a room that an older version of the game has saved, and lets on_restore follow.
+-- Upgrades the state of a room that an older version of the game has saved. Then on_restore runs as a task.
 local function upgrade(found, entry)
   if entry.is_damaged then
     return
@@ -246,7 +246,7 @@ end
 
 local parts ---@type (fun())[] what is left to be done
 
--- Adds a part that calls fn for each entry of a list, a few in each call.
+-- Adds a part that calls `fn` for each entry of a list, for at most PART entries in each step.
 local function add(list, fn)
   local at = 0
   local function part()
@@ -302,7 +302,7 @@ local function plan()
 end
 
 
---- Brings back a part of what is kept. Returns whether anything is left.
+--- Restores the next part. Returns whether more is left.
 ---@return boolean
 function restore.on.restore()
   live.task, ran[1] = nil, nil

@@ -261,7 +261,7 @@ end
 --- Reports a write that has failed after its handler has ended.
 ---@param fields table collection, key, code, message
 function errors.write_failed(fields)
-  if fields.code ~= "Unavailable" then -- which the store itself logs
+  if fields.code ~= "Unavailable" then -- the store itself logs these failures
     errors.log(LEVELS.error, ("%s %q was not written: %s"):format(fields.collection, fields.key,
       fields.message), nil, nil, "write failed")
   end

@@ -78,7 +78,7 @@ function journal.take()
 end
 
 
---- Makes these steps those of the running handler.
+--- Gives the running handler these steps back.
 ---@param taken table
 function journal.give(taken)
   renew()

@@ -12,7 +12,8 @@ local tasks = require "perigee.host.tasks"
 local timers = require "perigee.host.timers"
 
 local PUT, CHECK = core.store_steps.put, core.store_steps.check
-local TOGETHER, TOGETHER_BYTES = 20, 2 ^ 18 -- documents of a unit, and bytes of JSON without a wait
+local TOGETHER = 20 -- documents that are written together
+local TOGETHER_BYTES = 2 ^ 18 -- bytes of JSON between two waits
 local LARGE = 2 ^ 16 -- bytes of JSON
 local PAUSE = 10 -- seconds until the next try, while the store fails
 
@@ -71,8 +72,7 @@ local function convert(job, id, json, schema)
   return new_json
 end
 
--- Writes documents, unless another write comes first. Returns whether it has written them; or false, message
--- and code.
+-- Writes documents together, unless one of them has changed. Returns true; or false, a message and a code.
 local function write(options, documents)
   core.store_begin_unit()
   for _, document in ipairs(documents) do
@@ -157,7 +157,8 @@ local function begin(job)
 end
 
 
---- Begins to rewrite the documents of a version that will not be rolled back. The next version ends this.
+--- Begins to rewrite the documents of older schemas, for a version that will not be rolled back. The next
+--- version ends this.
 ---@param version perigee.Version
 function migrations.begin(version)
   for _, name in ipairs(sorted_keys(version.collections)) do

@@ -45,12 +45,13 @@ function passwords.hash(password)
 end
 
 
---- Compares a password with a hash. Without a hash, takes as long, and the password is wrong.
----@param password string
----@param hash string?
----@return boolean? is_right nil: it was not compared
----@return string? hash hash to store from now on, or ""; or the problem
----@return string? code
+--- Compares a password with a hash. If `hash` is nil, this takes as long as with a hash, and says that the
+--- password is wrong.
+--- @param password string
+--- @param hash string?
+--- @return boolean? is_right nil: it was not compared
+--- @return string? hash hash to store from now on, or ""; or the problem
+--- @return string? code
 function passwords.check(password, hash)
   return wait(core.password_check, password, hash or "")
 end

@@ -1,5 +1,5 @@
---- SIGN_IN: the ways in. A way proves who a client is, and ends in a key: "name:ada", "device:HASH",
---- "jwt:HASH" or "own:HASH". The document of the key has the account.
+--- SIGN_IN, and the ways to sign in. Each way proves the client's identity, and results in a key: "name:ada",
+--- "device:HASH", "jwt:HASH" or "own:HASH". The document of the key names the account.
 
 local account_store = require "perigee.host.account_store"
 local accounts = require "perigee.host.accounts"
@@ -17,8 +17,8 @@ local PASSWORD_MIN, PASSWORD_MAX = 8, 1024
 local PASSWORD_RULE = "a password has 8 to 1024 bytes"
 local DEVICE_MIN, DEVICE_MAX = 16, 128
 local OWN_MAX = 1024
-local OWN_RUNNING_MAX = 64 -- on_authenticates at a time
-local JWTS_MAX = 100000 -- ids of used JWTs
+local OWN_RUNNING_MAX = 64 -- calls of on_authenticate that may run at a time
+local JWTS_MAX = 100000 -- most ids of used JWTs that are stored
 local WRONG = "the name or the password is wrong"
 local NOBODY = ("0"):rep(32) -- id of no account
 
@@ -148,7 +148,7 @@ end
 
 -- Accounts ----------------------------------------------------------------------------------
 
--- Returns the id and the document of a key's account; nil and no code if it has none.
+-- Returns the id and the document of a key's account. Without an account, returns nil and no code.
 local function find(key)
   local known, problem, code = account_store.read("names", key)
   if code then
@@ -186,7 +186,7 @@ local function find_or_create(proof)
     return id, document, code
   end
   id, document, code = create(proof)
-  if code == "Conflict" then -- the same key at the same time
+  if code == "Conflict" then -- another client has used the same key at the same time
     return find(proof.key)
   end
   return id, document, code
@@ -216,7 +216,8 @@ end
 
 -- Requests ----------------------------------------------------------------------------------
 
--- Each returns the id and the document of an account; or nil, a text and a code.
+-- Functions by the field `do` of the request. Each returns the id and the document of an account; or nil, a
+-- text and a code.
 local DO = {}
 
 function DO.sign_up(_, request)
@@ -273,7 +274,8 @@ end
 
 -- Answers ------------------------------------------------------------------------------------
 
--- The reasons that the store gives are codes of scripts, and not of the protocol.
+-- Converts a failure to an answer. Codes of the store are unknown to the protocol, so Unavailable replaces
+-- them.
 local function answer(text, code)
   return false, text or "", CODES[code] or CODES.Unavailable
 end
@@ -290,7 +292,7 @@ local function sign_out(peer)
   return true, "{}", "", ""
 end
 
--- Returns the id and the document of the account to which a request leads; or nil, a text and a code.
+-- Returns the id and the document of the account that a request proves; or nil, a text and a code.
 local function prove(peer, request)
   local problem, code = accounts.prepare()
   if problem then
@@ -307,7 +309,7 @@ local function prove(peer, request)
   return id, document
 end
 
--- Does the same within the limit of guesses. Nobody guesses a device or the signature of a JWT.
+-- Does the same, unless the client has guessed too often. Devices and JWTs cannot be guessed.
 local function prove_once(peer, request)
   local name = type(request.name) == "string" and request.name:lower() or ""
   local can_be_guessed = request.name ~= nil or request.device == nil and request.jwt == nil

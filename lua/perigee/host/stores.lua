@@ -1,5 +1,5 @@
---- The collections of the game's versions, and the handlers that wait for the store. C keeps the documents
---- (src/store); a request gets its answer as the event `store`.
+--- The collections of the game's versions, and the handlers that wait for the store. C stores the documents
+--- (src/store). The answer to a request arrives as the event `store`.
 
 local core = require "perigee.core"
 local errors = require "perigee.host.errors"
@@ -10,11 +10,11 @@ local sorted_keys = require "perigee.util.sorted_keys"
 local tasks = require "perigee.host.tasks"
 
 local TOKEN_MAX = 2 ^ 31
-local GRACE = 5 -- seconds that a handler waits longer than the store itself does
+local GRACE = 5 -- seconds that a handler waits beyond the store's own timeout
 
 local ran = core.ran() -- the running handler, see host/init.lua
 
---- A collection as a version declares it.
+--- A collection that a version declares.
 ---@class perigee.CollectionOptions
 ---@field name string
 ---@field index integer number of the collection in this process
@@ -24,11 +24,11 @@ local ran = core.ran() -- the running handler, see host/init.lua
 ---@field where string place of the declaration
 ---@field user? string what of the game needs a collection of the host's own
 
---- A leaderboard as a version declares it.
+--- A leaderboard that a version declares.
 ---@class perigee.BoardOptions
 ---@field is_board true
 ---@field name string
----@field index integer as of a collection
+---@field index integer number, counted together with collections
 ---@field is_low boolean the lowest score ranks first
 ---@field keep integer BoardKeep
 ---@field period fun(seconds: number): integer number of the period at a time
@@ -40,7 +40,7 @@ local stores = { on = {} }
 local loading = nil ---@type table<string, perigee.Declared>? of the version that loads
 local names = {} ---@type string[] names of all collections so far
 local numbers = {} ---@type table<string, integer> their numbers, by name
--- The collections and boards as the store knows them, by number.
+-- Collections and leaderboards in the form in which the store has them, by number.
 local defined = {} ---@type table<integer, { form: string, fields: string[]? }>
 local waiting = setmetatable({}, { __mode = "v" }) -- entries by token
 local defining = {} ---@type table<integer, string> collections that the store is making, by token
@@ -137,7 +137,7 @@ local function next_token()
 end
 
 
---- Makes the collections of a version that becomes live. Requests that follow wait for them.
+--- Creates the collections of a version that becomes live. Later requests wait for them.
 ---@param version perigee.Version
 function stores.take(version)
   for _, name in ipairs(sorted_keys(version.collections)) do
@@ -229,7 +229,7 @@ function stores.on.store(_, _, text, token, code, version, schema, id)
 end
 
 
---- Handles the failure of a write that nobody waits for.
+--- Handles the failure of a write for which no handler waits.
 function stores.on.store_failed(_, _, text, index, code, _, _, id)
   live.task, ran[1] = nil, nil
   errors.write_failed { collection = names[index + 1], key = id, code = code, message = text }

@@ -42,7 +42,7 @@ local function begin(what)
   return run
 end
 
--- Discards the effects of a run that are set aside.
+-- Discards a run's effects that were set aside.
 local function drop_stash(run)
   local stash, steps = run.stash, run.journal
   run.stash, run.journal = nil, nil
@@ -52,7 +52,7 @@ local function drop_stash(run)
   end
 end
 
--- Discards the effects of a run on the server.
+-- Discards a run's effects in C and in the journal.
 local function drop(run)
   live.transaction = nil
   if run.stash then
@@ -63,7 +63,7 @@ local function drop(run)
   end
 end
 
--- Waits for a request, with the handler's effects set aside. Returns what stores.wait does.
+-- Sets the handler's effects aside and waits for a request. Returns the results of stores.wait.
 local function wait(run, entry, ...)
   run.stash, run.journal = core.store_stash(), journal.take()
   live.transaction = nil
@@ -80,7 +80,7 @@ local function resume(run)
   if not run.stash then
     return false
   end
-  core.commit() -- what woke the handler
+  core.commit() -- commits the commands of the event that resumed the handler
   core.store_unstash(run.stash)
   journal.give(run.journal)
   run.stash, run.journal = nil, nil
@@ -132,7 +132,8 @@ function transactions.get(index, id)
   elseif run.is_closed then
     refuse()
   end
-  local json, version, schema = core.store_cached(index, id) -- the check notices what is out of date
+  -- May be outdated; the check of the unit notices that.
+  local json, version, schema = core.store_cached(index, id)
   if not json then
     json, version, schema = wait(run, pending.new(), core.store_get, index, id)
     if not resume(run) then
@@ -297,7 +298,7 @@ function transactions.run(what, fn)
     fault.raise("%s cannot be called within %s, which joins all that it calls", what, live.transaction.what)
   end
   tasks.check_may_wait(what)
-  core.commit() -- as at every wait
+  core.commit() -- a transaction is a wait, so earlier commands take effect first
   for _ = 1, RUNS_MAX do
     local run = begin(what)
     local results = pack(pcall(fn, run))

@@ -1,4 +1,4 @@
---- The store of a simulated server, as a spec sees it.
+--- The functions for specs that concern the store of a simulated server.
 
 local cjson = require "cjson"
 local failure = require "perigee.testing.failure"
@@ -7,7 +7,7 @@ local sim = require "perigee.sim"
 local FAILURE = { times = "number", only = "string" }
 
 
--- Returns number and schema of a collection.
+-- Returns the number and the schema of a collection.
 local function find(self, name)
   self:_check_running()
   failure.check("the name of a collection", name, "string")

@@ -1,11 +1,11 @@
---- Periods of time by a rule such as "monday 00:00 UTC". A period's number follows from the time alone, so
---- that nothing has to happen when it ends.
+--- Periods of time by a rule such as "monday 00:00 UTC". The number of a period depends on the time alone, so
+--- nothing needs to run when a period ends.
 
 local floor = math.floor
 
 local MINUTE, HOUR, DAY = 60, 3600, 86400
 local DAYS_PER_WEEK, MONTHS = 7, 12
-local WEEKDAYS = { -- days from Thursday, because 1970-01-01 was one
+local WEEKDAYS = { -- 1970-01-01 was a Thursday
   thursday = 0, friday = 1, saturday = 2, sunday = 3, monday = 4, tuesday = 5, wednesday = 6,
 }
 

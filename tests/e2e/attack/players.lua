@@ -115,7 +115,7 @@ end
 
 
 --- Makes a player connect by "tcp", "websocket", "udp" or "attached", and play until `stop`.
---- @param again? fun(player: table): table what the player does now and then; returns the player that goes on
+---@param again? fun(player: table): table what the player does now and then; returns the player that goes on
 function Players:start(name, way, again)
   local player = COME[way](self.perigee)
   count_reliable(player, 0)

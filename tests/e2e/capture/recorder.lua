@@ -280,8 +280,8 @@ end
 
 
 --- Records the packets of a binary client.
---- @param label string the name of the client and of its peer
---- @param o? table { only: name of the only packets that are recorded; without: name of packets that are not;
+---@param label string the name of the client and of its peer
+---@param o? table { only: name of the only packets that are recorded; without: name of packets that are not;
 --- serves: channels that it serves, on which payloads begin with a peer id }
 function Recorder:packets(client, label, o)
   o = o or {}

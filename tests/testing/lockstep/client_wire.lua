@@ -10,9 +10,9 @@ local client_wire = {}
 
 
 --- Returns an ENTER. `watches`: takes no slot; `gives`: can give snapshots.
---- @param room integer
---- @param options table watches, gives, seat, match, turn
---- @return string
+---@param room integer
+---@param options table watches, gives, seat, match, turn
+---@return string
 function client_wire.enter(room, options)
   local flags = (options.watches and 1 or 0) + (options.gives and 2 or 0)
   return u32(room) .. char(wire.VERSION, flags) .. (options.seat or wire.NO_SEAT)
@@ -21,14 +21,14 @@ end
 
 
 --- Returns an INPUT. `hashes` are those of `hash_turn` and of the turns before it.
---- @param room integer
---- @param start integer the last START's
---- @param turn integer
---- @param hash_turn integer
---- @param hashes integer[]
---- @param first integer
---- @param inputs string[]
---- @return string
+---@param room integer
+---@param start integer the last START's
+---@param turn integer
+---@param hash_turn integer
+---@param hashes integer[]
+---@param first integer
+---@param inputs string[]
+---@return string
 function client_wire.input(room, start, turn, hash_turn, hashes, first, inputs)
   local out = { u32(room) .. u32(start) .. u32(turn) .. u32(hash_turn) .. char(#hashes) }
   for i = 1, #hashes do out[#out + 1] = u32(hashes[i]) end

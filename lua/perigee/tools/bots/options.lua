@@ -9,24 +9,24 @@ local USAGE = "usage: perigee bots GAME [-n COUNT] [--script FILE] [--seconds N]
 local HELP = USAGE .. [[
 
 
-Connects many clients to a server, each of which does what a script says, and tells how it went.
+Connects many clients to a server, runs a script for each of them, and prints the results.
 
   GAME               an address (host, host:port), or a game, which is served for this run alone
-  -n COUNT           how many bots (default: 10)
-  --script FILE      what each of them does; without it they connect and stay
-  --seconds N        end after so long (default: when all bots are done, or with Ctrl-C)
-  --ramp N           seconds over which they come (default: 100 a second)
-  --name NAME        they are called NAME1, NAME2 and so on (default: bot)
+  -n COUNT           number of bots (default: 10)
+  --script FILE      what each bot does; without a script, bots connect and stay
+  --seconds N        end after this time (default: when all bots are done, or with Ctrl-C)
+  --ramp N           seconds in which the bots connect (default: 100 bots a second)
+  --name NAME        the bots' names are NAME1, NAME2 and so on (default: bot)
   --token TOKEN      what the game's on_connect gets as peer.token
   --schema FILE      the game's schema.perigee, for messages in binary (default: that of a game
                      which is served here)
-  --udp [attached]   what may be lost goes by UDP, where that passes, and the rest by TCP
-  --udp alone        everything goes by UDP
-  --latency MS       milliseconds that everything takes longer, each way
-  --jitter MS        up to so many more, at random
-  --loss PERCENT     so many pieces are lost on the way: what goes by TCP is sent again by it, a
-                     datagram is lost, and what is reliable in it sent again by Perigee
-  --seed N           what chance follows from (default: 1)
+  --udp [attached]   unreliable packets use UDP if the network passes it, others use TCP
+  --udp alone        all packets use UDP
+  --latency MS       additional delay in milliseconds, each way
+  --jitter MS        largest further delay, at random
+  --loss PERCENT     share of lost pieces. TCP sends a lost piece again. A lost datagram stays
+                     lost, but Perigee sends the reliable packets in it again
+  --seed N           seed of the random numbers (default: 1)
   --every N          seconds between status lines (default: 1, in a pipe 5)
   --help             this text
 

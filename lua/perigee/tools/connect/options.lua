@@ -9,26 +9,26 @@ local USAGE = "usage: perigee connect ADDRESS [--room ROOM] [--name NAME] [--tok
 local HELP = USAGE .. [[
 
 
-Joins a server, shows each event as it comes, and sends each line that is typed to the room
-joined last.
+Connects to a server, shows each event, and sends each typed line to the room that was joined
+last.
 
-  ADDRESS            host, host:port or [v6]:port; the port is 7777 when it is not named
+  ADDRESS            host, host:port or [v6]:port; the default port is 7777
   --room ROOM        join this room; may be given several times
   --name NAME        the name that others see (default: $USER)
   --login NAME       signs in with this name; asks for the password without showing it
   --token TOKEN      what the game's on_connect gets as peer.token (default: $PERIGEE_TOKEN)
-  --udp [attached]   what may be lost (/send) goes by UDP, where that passes, and the rest by TCP
-  --udp alone        everything goes by UDP
+  --udp [attached]   unreliable packets (/send) use UDP if the network passes it, others use TCP
+  --udp alone        all packets use UDP
   --timeout SECONDS  how long to wait for an answer (default: 10)
-  --stay             at the end of the input stay and go on showing events
+  --stay             stay after the end of the input, and go on showing events
   --help             this text
 
-Lines that begin with / are commands; /help lists them. In a pipe there is no prompt: lines are
-sent as they come, and at the end of the input it waits for the answers and says BYE:
+Lines that begin with / are commands; /help lists them. In a pipe, the command shows no prompt. It
+sends lines as they come. At the end of the input, it waits for the answers and disconnects:
 
   echo hello | perigee connect localhost --room lobby
 
-Colours are for terminals, and go with NO_COLOR=1.
+Only terminals get colours; NO_COLOR=1 turns them off.
 ]]
 
 local options = { USAGE = USAGE, HELP = HELP }

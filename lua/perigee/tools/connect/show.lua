@@ -107,7 +107,7 @@ local SHOW = {
   lost = function()
     return "error", "! connected again, but as somebody new: the session before is over"
   end,
-  udp_up = function() return "note", "* UDP passes: what may be lost goes that way" end,
+  udp_up = function() return "note", "* UDP passes: unreliable packets use it now" end,
   udp_down = function(event)
     return "error", ("! no UDP, everything goes by TCP: %s"):format(text.safe(event.message))
   end,

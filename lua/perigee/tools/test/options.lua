@@ -12,22 +12,22 @@ Runs the specs of a game: GAME/spec/*_spec.lua, or NAME_spec.lua beside a NAME.l
   GAME               a folder with a game.lua, or a .lua file (default: that of FILES, or the
                      current folder)
   FILES              these specs instead: *_spec.lua files, or folders of them
-  --seed N           what chance and the simulated network follow from (default: 1)
-  --fuzz N           run the specs under N timings and orders of things, until one fails
-  --fuzz-seed N      run them under the Nth of these
+  --seed N           seed of the random numbers and the simulated network (default: 1)
+  --fuzz N           run the specs with N different timings and orders of events, until one fails
+  --fuzz-seed N      run them with the Nth of these
   --filter PATTERN   only tests whose full name matches the Lua pattern; may be given several times
   --filter-out PATTERN
-                     not those
+                     leaves these tests out
   --list             print the names of the tests
   --timeout SECONDS  processor time that a test may take (default: 10; 0: any)
   --no-keep-going    stop at the first failure
-  --log              show what the games log
+  --log              show the games' logs
   --verbose          tracebacks of failures
   --output NAME      busted's output: utfTerminal, plainTerminal, TAP, json, junit, gtest
   --help             this text
 
-The specs are busted's (describe, it, assert) and use perigee.testing. The exit code is 0 when all
-passed, 1 when not, 2 for a wrong command line.
+The specs are busted's (describe, it, assert) and use perigee.testing. The exit code is 0 if all
+tests passed, 1 if not, 2 for a wrong command line.
 ]]
 
 local options = { USAGE = USAGE, HELP = HELP }
