@@ -43,7 +43,8 @@ local LEFT_OUT = { ["perigee.Config"] = "[settings.md](settings.md) lists them."
 -- The names of functions' owners, where they are not the owner's name in small letters.
 local SHOWN = {
   perigee = "perigee", testing = "testing", assert = "assert", rooms = "perigee.rooms", to = "perigee.to",
-  mcp = "perigee.mcp", store = "perigee.store", Accounts = "perigee.accounts", Parties = "perigee.party", Ratings = "perigee.rating", fixed = "perigee.fixed",
+  mcp = "perigee.mcp", store = "perigee.store", Accounts = "perigee.accounts", Parties = "perigee.party",
+  Ratings = "perigee.rating", fixed = "perigee.fixed",
   os = "os", debug = "debug", Lockstep = "match", McpSession = "session",
 }
 

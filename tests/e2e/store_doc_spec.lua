@@ -14,7 +14,9 @@ end
 describe("the pages about what a game keeps", function()
   after_each(server.stop_all)
 
-  for _, page in ipairs { "docs/store.md", "docs/accounts.md", "docs/leaderboards.md", "docs/matchmaking.md" } do
+  for _, page in ipairs {
+    "docs/store.md", "docs/accounts.md", "docs/leaderboards.md", "docs/matchmaking.md",
+  } do
     it("have a game that works: " .. page, function()
       local folder = server.folder(files_of(page))
       for command, wanted in pairs { check = "nothing to complain about", test = "1 success" } do

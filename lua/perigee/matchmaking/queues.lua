@@ -244,7 +244,8 @@ function run(queue)
   queue.timer, queue.is_running = nil, true
   local is_complete
   repeat
-    local now, found = core.now()
+    local now = core.now()
+    local found
     found, is_complete = queue.matcher:run(now, SEARCHES)
     for _, match in ipairs(found) do
       note_waits(queue, match, now)
