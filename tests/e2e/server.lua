@@ -230,11 +230,11 @@ function Server:cpu_seconds()
 end
 
 
---- Ends the server by SIGTERM. The exit code must be 0, and standard error must have log lines alone, none of
---- them about a fault in the server.
-function Server:stop()
+--- Ends the server by SIGTERM. The exit code must be 0, or the given one, and standard error must have log
+--- lines alone, none of them about a fault in the server.
+function Server:stop(code)
   if not self.code and self.told ~= "sigterm" then self:kill "sigterm" end
-  return self:check_end(2)
+  return self:check_end(2, code)
 end
 
 
@@ -260,12 +260,12 @@ function Server:check_log(level)
 end
 
 
---- Waits until the server has ended, with exit code 0.
-function Server:check_end(level)
+--- Waits until the server has ended, with exit code 0, or the given one.
+function Server:check_end(level, wanted)
   level = (level or 1) + 1
   unsettled[self] = nil
   local code = self:wait_exit()
-  if code ~= 0 or self.signal ~= 0 then
+  if code ~= (wanted or 0) or self.signal ~= 0 then
     self:fail(("exit code %d, signal %d"):format(code, self.signal), level)
   end
   self:check_log(level)
