@@ -298,6 +298,7 @@ end
 function Server:try_client(options)
   self:_check_running()
   options = client_options.complete(self, options)
+  if self._trace then self._trace:hide(options.token) end
   local kind = options.text and text_client or binary_client
   return kind.connect(self, options, self:_new_end(options))
 end

@@ -3,6 +3,7 @@
 local busted_core = require "busted.core"
 local limit = require "perigee.tools.test.limit"
 local term = require "term"
+local secrets = require "perigee.util.secrets"
 local testing = require "perigee.testing"
 
 local runner = {}
@@ -39,6 +40,19 @@ local function watch_tests(busted)
   end
   busted.subscribe({ "test", "end" }, close_all)
   busted.subscribe({ "file", "end" }, close_all)
+end
+
+
+-- Masks passwords and tokens in failures and errors, before any output gets these.
+local function mask_secrets(busted)
+  for _, kind in ipairs { "failure", "error" } do
+    busted.subscribe({ kind }, function(element, parent, message, ...)
+      local masked = type(message) == "string" and secrets.mask(message) or message
+      if masked == message then return nil, true end
+      busted.publish({ kind, element.descriptor }, element, parent, masked, ...)
+      return nil, false
+    end, { priority = 1 })
+  end
 end
 
 
@@ -94,6 +108,7 @@ end
 function runner.run(chosen, specs, runs, output)
   local busted, counts = busted_core(), { tests = 0, faults = 0 }
   require "busted"(busted)
+  mask_secrets(busted)
   count_results(busted, chosen, counts)
   if output then
     output(busted)
