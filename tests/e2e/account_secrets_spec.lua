@@ -1,5 +1,5 @@
---- Passwords and tokens of accounts are in no log, no resource or tool of MCP, no answer of the control API, no
---- error that a client gets, and no output of a spec.
+--- Passwords and tokens of accounts are in no log, no resource or tool of MCP, no answer of the control API,
+--- no error that a client gets, and no output of a spec.
 local ApiClient = require "tests.e2e.api_client"
 local cjson = require "cjson"
 local McpClient = require "tests.e2e.mcp_client"
@@ -138,14 +138,15 @@ describe("passwords and tokens", function()
       ["spec/leak_spec.lua"] = ([[
         local testing = require "perigee.testing"
         local how = { name = "ada", password = %q }
+        local function enter() return testing.server():client { name = "ann", sign_up = how } end
         it("fails by an expectation", function()
-          testing.server():client { name = "ann", sign_up = how }:expect_event("signed_in", { token = "x" }, 1)
+          enter():expect_event("signed_in", { token = "x" }, 1)
         end)
         it("fails by an assertion", function()
-          assert.same({}, { how, testing.server():client { name = "ann", sign_up = how }:expect_event "signed_in" })
+          assert.same({}, { how, enter():expect_event "signed_in" })
         end)
         it("fails by an error", function()
-          error(testing.server():client { name = "ann", sign_up = how }:expect_event "signed_in".found)
+          error(enter():expect_event "signed_in".found)
         end)
         it("fails by its trace", function()
           local server = testing.server()

@@ -1,5 +1,5 @@
---- The stop of a server whose store does not work: it waits 10 s for its last writes. Clients hear of the stop
---- at once, and come back by themselves.
+--- The stop of a server whose store does not work: it waits 10 s for its last writes. Clients hear of the
+--- stop at once, and come back by themselves.
 local client = require "perigee.client"
 local postgres = require "tests.e2e.postgres"
 local server = require "tests.e2e.server"
@@ -99,7 +99,8 @@ describe("a stop while the store does not work", function()
       expect_told(stop.players)
       stop.server:stop(1)
       local took = uv.hrtime() / 1e9 - stop.began
-      assert.is_true(took > STOP - 1 and took < STOP + LATE, ("%s: it has ended after %.1f s"):format(name, took))
+      local is_in_time = took > STOP - 1 and took < STOP + LATE
+      assert.is_true(is_in_time, ("%s: it has ended after %.1f s"):format(name, took))
       local lost = stop.server:wait_log "store_lost"
       assert.is_true(lost.units > 0)
       assert.is_true(#lost.reason > 0)

@@ -199,7 +199,8 @@ function Server:queued(client) end
 ---@return table
 function Server:stats() end
 
---- Returns all input, output and lines of the log as text, with times. The same seed gives the same text.
+--- Returns all input, output and lines of the log as text, with times. The same seed gives the same text. Passwords and tokens
+--- are masked.
 ---@return string
 function Server:trace() end
 

@@ -11,7 +11,7 @@ local CREDENTIALS = '("credentials"%s*:).*$' -- any value, so that the rest of t
 local TOKEN = "p1%.[%w_-]+" -- of an account
 
 
--- Returns the position of the quote that ends a string which begins at `at`; the end of the text if none does.
+-- Returns the position of the quote that ends a string which begins at `at`; or the text's end.
 local function end_of_string(text, at, quote)
   while true do
     at = text:find("[" .. quote .. "\\]", at)
@@ -44,8 +44,8 @@ local function mask_fields(text, names)
 end
 
 
---- Returns a text with `***` in place of the passwords and tokens that it has as fields of JSON or Lua, and of
---- tokens of accounts.
+--- Returns a text with `***` in place of the passwords and tokens that it has as fields of JSON or Lua, and
+--- of tokens of accounts.
 ---@param text string
 ---@return string
 function secrets.mask(text)

@@ -16,7 +16,8 @@ describe("a trace", function()
     server:client { name = "bob", sign_in = { credentials = { ticket = "golden ticket" } } }
     local cid = server:client { name = "cid", token = "own token of cid" }
     assert.equal("own token of cid", cid:ask "token")
-    local none, message = server:try_client { name = "dan", sign_in = { name = "ada", password = "wrong one" } }
+    local wrong = { name = "ada", password = "wrong one" }
+    local none, message = server:try_client { name = "dan", sign_in = wrong }
     assert.is_nil(none)
     local _, signed_in = pcall(ann.expect_event, ann, "signed_in")
     assert.is_string(signed_in.token)

@@ -43,13 +43,14 @@ local function watch_tests(busted)
 end
 
 
--- Masks passwords and tokens in failures and errors, before any output gets these.
+-- Masks passwords and tokens in failures and errors, before any output gets these. The output has subscribed
+-- before, so that this is called first.
 local function mask_secrets(busted)
-  for _, kind in ipairs { "failure", "error" } do
-    busted.subscribe({ kind }, function(element, parent, message, ...)
+  for _, event in ipairs { { "failure", "it" }, { "error", "it" }, { "failure" }, { "error" } } do
+    busted.subscribe(event, function(element, parent, message, ...)
       local masked = type(message) == "string" and secrets.mask(message) or message
       if masked == message then return nil, true end
-      busted.publish({ kind, element.descriptor }, element, parent, masked, ...)
+      busted.publish(event, element, parent, masked, ...)
       return nil, false
     end, { priority = 1 })
   end
@@ -108,13 +109,13 @@ end
 function runner.run(chosen, specs, runs, output)
   local busted, counts = busted_core(), { tests = 0, faults = 0 }
   require "busted"(busted)
-  mask_secrets(busted)
   count_results(busted, chosen, counts)
   if output then
     output(busted)
   else
     load_output(busted, chosen)
   end
+  mask_secrets(busted)
   require "busted.luajit"()
   if not chosen.list then watch_tests(busted) end
   if chosen.timeout > 0 then limit.watch(busted, chosen.timeout) end
