@@ -113,6 +113,26 @@ describe("perigee bots", function()
     assert.equal(0, code)
   end)
 
+  it("keeps few events of a script that does not call recv", function()
+    local code, out, err = bots(server.folder { ["game.lua"] = [[
+      local game = { on_message = {} }
+      function game.on_message.many(peer)
+        for i = 1, 100 do peer:send("n", i, { reliable = true }) end
+        return "done"
+      end
+      return game
+    ]] }, [[
+      return function(bot)
+        for _, first in ipairs { 85, 1 } do
+          assert(bot:ask "many" == "done")
+          for i = first, 100 do assert(bot:recv(0).value == i) end
+          assert(bot:recv(0) == nil)
+        end
+      end
+    ]], { "-n", "2" })
+    assert.same({ 0, "" }, { code, err }, out)
+  end)
+
   it("makes lines worse, and repeatably", function()
     local perigee = server.start { game = GAME }
     local code, out = bots(address(perigee), [[

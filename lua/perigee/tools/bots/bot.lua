@@ -7,6 +7,7 @@ local random = require "perigee.testing.random"
 local describe = require "perigee.util.describe"
 
 local LATE_WAITS = 100 -- calls of `wait` that return at once after the end of the run
+local KEPT = 16 -- newest events without a handler that a bot keeps until its script first calls `recv`
 local HEADER_SIZE = 12
 local IS_LINE = { disconnected = true, resumed = true, restored = true, lost = true }
 local IS_SENT = { join = true, leave = true, list_rooms = true, send = true, send_bytes = true, ask = true,
@@ -87,6 +88,15 @@ function Bot:on_ask(name, fn)
 end
 
 
+--- Returns the next event that has no handler, like `recv` of a client.
+---@param timeout? number seconds
+---@return table? event, string? reason
+function Bot:recv(timeout)
+  self._receives = true
+  return Client.recv(self, timeout)
+end
+
+
 -- Figures ----------------------------------------------------------------------------------------
 
 -- Counts a call if it sends a packet.
@@ -126,7 +136,9 @@ function Bot:_publish(event)
   event.is_counted = true
   if is_new and IS_LINE[event.type] then figures[event.type] = figures[event.type] + 1 end
   if is_new and event.type == "udp_down" then figures:add_fallback(event.message) end
-  return Client._publish(self, event)
+  Client._publish(self, event)
+  -- Most scripts never call `recv`, and bots run for long.
+  if not self._receives and self._last - self._first == KEPT then Client.recv(self, 0) end
 end
 
 
