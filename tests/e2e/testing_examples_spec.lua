@@ -8,7 +8,7 @@ describe("perigee test", function()
   after_each(server.stop_all)
 
   it("runs the specs of each example, in any order of things", function()
-    for _, name in ipairs { "arena", "chat", "ecs", "matches", "relay", "targets" } do
+    for _, name in ipairs { "arena", "chat", "ecs", "matches", "matchmaking", "relay", "targets" } do
       local game = "examples/" .. name
       local many = name == "arena" and { "--fuzz=2", "--filter-out=ten minutes" } or { "--fuzz=5" }
       for _, mode in ipairs { { "--seed=1" }, many } do
