@@ -10,14 +10,16 @@ return {
     ["matchmaker.cancelled"] = enter,
     draw = function(bot, value, room)
       if value.phase == "over" then
+        if bot.playing ~= room.name then return end
+        bot.playing = nil
         room:leave()
         enter(bot)
-      elseif value.phase == "go" and bot.tapped ~= value.round then
-        bot.tapped = value.round
+      elseif value.phase == "steady" then
+        bot.playing, bot.round = room.name, value.round
+      elseif value.phase == "go" and bot.round == value.round then
+        bot.round = nil
         bot:wait(0.2 + 0.4 * bot:random())
         room:send "tap"
-      elseif value.phase == "steady" then
-        bot.tapped = nil
       end
     end,
   },
