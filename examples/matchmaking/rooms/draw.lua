@@ -1,4 +1,4 @@
--- A match: some rounds, in each of which a light turns green. A team's time is the mean of its players' times.
+-- A match: some rounds, in each of which a light turns green. A team's time is the mean time of its players.
 local perigee = require "perigee"
 local skills = require "skills"
 
@@ -92,7 +92,11 @@ function draw.on_message.tap(room, peer)
   local state = room.state
   if peer.state.time or state.phase ~= "go" and state.phase ~= "steady" then return end
   local way = (peer.latency_ms or 0) / 2000
-  peer.state.time = state.phase == "steady" and SLOWEST + EARLY or math.max(0.05, perigee.now() - state.went - way)
+  if state.phase == "steady" then
+    peer.state.time = SLOWEST + EARLY
+  else
+    peer.state.time = math.max(0.05, perigee.now() - state.went - way)
+  end
   local all = true
   for _, other in ipairs(room:peers()) do all = all and other.state.time ~= nil end
   if all and state.phase == "go" then
