@@ -6,7 +6,9 @@
 #include "os/worker.h"
 
 #include <sodium.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static const char PASSWORD[] = "correct horse";
 
@@ -88,6 +90,44 @@ static void test_an_unknown_name_is_wrong(void **state) {
   close_passwords(&world);
 }
 
+static uint64_t cpu_us(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+static int compare_times(const void *a, const void *b) {
+  const uint64_t *left = a, *right = b;
+  return *left < *right ? -1 : *left > *right;
+}
+
+// Without a loop, the passwords are compared on this thread. Its processor time does not
+// depend on other programs.
+static void test_an_unknown_name_takes_as_long_as_a_known_one(void **state) {
+  (void)state;
+  enum { SAMPLES = 150, MEMORY = 19 << 20, PASSES = 2, PERCENT = 5 };
+  static uint64_t times[2][SAMPLES];
+  World world = {0};
+  char hash[crypto_pwhash_STRBYTES];
+  world.passwords = passwords_open(NULL, on_end, &world);
+  assert_int_equal(crypto_pwhash_str(hash, PASSWORD, strlen(PASSWORD), PASSES, MEMORY),
+                   0);
+  for (int i = 0; i < 2 * SAMPLES; i++) {
+    int is_known = (i + i / 2) % 2;  // each of a pair is the first as often
+    uint64_t start_us = cpu_us();
+    passwords_check(world.passwords, 1, text_from("wrong horse"),
+                    text_from(is_known ? hash : ""));
+    times[is_known][i / 2] = cpu_us() - start_us;
+    assert_false(world.last.is_right);
+  }
+  for (int i = 0; i < 2; i++) qsort(times[i], SAMPLES, sizeof(uint64_t), compare_times);
+  uint64_t known_us = times[1][SAMPLES / 2], unknown_us = times[0][SAMPLES / 2];
+  assert_in_range(unknown_us, known_us * (100 - PERCENT) / 100,
+                  known_us * (100 + PERCENT) / 100);
+  passwords_close(world.passwords);
+  assert_int_equal(mem_live(), 0);
+}
+
 static void test_a_cheap_hash_is_replaced(void **state) {
   (void)state;
   World world;
@@ -132,6 +172,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_the_right_password_alone_is_right),
       cmocka_unit_test(test_an_unknown_name_is_wrong),
+      cmocka_unit_test(test_an_unknown_name_takes_as_long_as_a_known_one),
       cmocka_unit_test(test_a_cheap_hash_is_replaced),
       cmocka_unit_test(test_the_queue_is_bounded),
       cmocka_unit_test(test_a_simulation_has_no_threads),
