@@ -148,7 +148,8 @@ function checkOptions(what, options, known) {
   checkObject(what, options, known[0]);
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue;
-    throw new TypeError(`${what} has no option "${name}"${hint(name, known) || `; there are ${known.join(", ")}`}`);
+    const cure = name === "room" ? "; game.join(name) resolves to the room" : hint(name, known);
+    throw new TypeError(`${what} has no option "${name}"${cure || `; there are ${known.join(", ")}`}`);
   }
 }
 

@@ -41,6 +41,8 @@ test("an option that there is not is a TypeError that names the nearest", async 
     [() => connect("127.0.0.1:1", { tokne: "x" }), 'connect has no option "tokne"; did you mean "token"?'],
     [() => connect({ url: "127.0.0.1:1", retries: 3 }), 'connect has no option "retries"; there are url, name, '
       + "token, signIn, signUp, timeout, reconnect, rejoin, queueLimit, schema, WebSocket, tls, on"],
+    [() => connect("127.0.0.1:1", { room: "x" }), 'connect has no option "room"; game.join(name) resolves to the room'],
+    [() => game.send("x", 1, { room: "x" }), 'send has no option "room"; game.join(name) resolves to the room'],
     [() => connect("127.0.0.1:1", { reconnect: { fisrt: 1 } }), 'reconnect has no option "fisrt"; did you mean "first"?'],
     [() => connect("127.0.0.1:1", "ann"), "the options of connect are an object such as { url: ... }, not ann"],
     [() => game.send("x", 1, { relable: false }), 'send has no option "relable"; did you mean "reliable"?'],

@@ -23,6 +23,7 @@ local CONNECT = {
   udp = { what = "true, false or \"alone\"", boolean = true, string = true },
   line = { what = "an object of perigee.tools.bots.line", table = true },
 }
+local CURES = { room = "; client:join(name) returns the room" } -- of options that there are not
 local RECONNECT = { first = SECONDS, max = SECONDS, patience = SECONDS }
 
 local options = {
@@ -46,7 +47,8 @@ local function check_fields(call, given, known)
       local names = {}
       for existing in pairs(known) do names[#names + 1] = existing end
       table.sort(names)
-      fail("%s: there is no option %s; there are %s", call, tostring(name), table.concat(names, ", "))
+      fail("%s: there is no option %s%s; there are %s", call, tostring(name), CURES[name] or "",
+        table.concat(names, ", "))
     elseif not kind[type(value)] then
       fail("%s: the option %s is %s, not %s", call, name, kind.what, describe.kind(value))
     end
