@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/least.h"
 #include "base/mem.h"
+#include "store/clock.h"
 
 enum {
   BACKOFF_MS = 100,
@@ -23,12 +23,6 @@ enum {
   SQL_SIZE = 512,
   FOREVER_MS = -1,
 };
-
-static uint64_t now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 // --- Faults ---
 
@@ -90,7 +84,7 @@ static StoreCode fail(const Pg *link, const PqResult *result, StoreFault *fault)
 // --- Waiting ---
 
 static uint64_t end_of_wait(const Pg *link) {
-  return link->timeout_ms == 0 ? UINT64_MAX : now_ms() + link->timeout_ms;
+  return link->timeout_ms == 0 ? UINT64_MAX : store_clock_ms() + link->timeout_ms;
 }
 
 // Waits for the socket. If the link must be given up, returns false and sets the fault.
@@ -100,14 +94,14 @@ static bool await(Pg *link, short events, uint64_t limit_ms, StoreFault *fault) 
       {.fd = link->wake, .events = POLLIN},
   };
   for (;;) {
-    uint64_t now = now_ms(), end_ms = least(limit_ms, link->end_ms);
+    uint64_t now = store_clock_ms(), end_ms = least(limit_ms, link->end_ms);
     bool is_ending = link->end_ms != UINT64_MAX;
     int wait_ms = FOREVER_MS;
     if (end_ms != UINT64_MAX) wait_ms = now < end_ms ? (int)(end_ms - now) : 0;
     int count = poll(fds, is_ending ? 1 : 2, wait_ms);
     if (count > 0 && fds[0].revents != 0) return true;
     if (count > 0 || (count < 0 && errno == EINTR)) continue;
-    if (is_ending && now_ms() >= link->end_ms)
+    if (is_ending && store_clock_ms() >= link->end_ms)
       store_fault(fault, STORE_UNAVAILABLE, "PostgreSQL: the server is stopping");
     else
       store_fault(fault, STORE_UNAVAILABLE, "PostgreSQL: no answer within %u ms",
@@ -240,12 +234,12 @@ void pg_fail(Pg *link, const StoreFault *fault) {
   link->backoff_ms = link->backoff_ms == 0 ? BACKOFF_MS : 2 * link->backoff_ms;
   if (link->backoff_ms > BACKOFF_MAX_MS) link->backoff_ms = BACKOFF_MAX_MS;
   uint32_t half = link->backoff_ms / 2;
-  link->retry_ms = now_ms() + half + randombytes_uniform(half + 1);
+  link->retry_ms = store_clock_ms() + half + randombytes_uniform(half + 1);
 }
 
 StoreCode pg_connect(Pg *link, StoreFault *fault) {
   if (pg_is_connected(link)) return STORE_OK;
-  if (now_ms() < link->retry_ms) {
+  if (store_clock_ms() < link->retry_ms) {
     *fault = link->lost;
     return fault->code;
   }

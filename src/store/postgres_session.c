@@ -7,9 +7,9 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
+#include "store/clock.h"
 
 enum {
   TIMEOUT_MS = 10000,
@@ -17,12 +17,6 @@ enum {
   // Age after which other servers delete a row: 30 days.
   WRITER_MAX_MS = 24 * 3600 * 1000
 };
-
-static uint64_t now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 // --- The connection ---
 
@@ -40,7 +34,7 @@ static StoreCode begin_session(Backend *backend, StoreFault *fault) {
              link->pq->getvalue(row, 0, 0));
     link->pq->clear(row);
     backend->number = 0;
-    backend->writer_ms = now_ms();
+    backend->writer_ms = store_clock_ms();
   }
   postgres_prepare(backend);
   return pg_sync(link, NULL, fault);
@@ -48,8 +42,8 @@ static StoreCode begin_session(Backend *backend, StoreFault *fault) {
 
 StoreCode postgres_ensure(Backend *backend, StoreFault *fault) {
   Pg *link = &backend->link;
-  bool is_stale =
-      backend->use == BACKEND_SERVE && now_ms() > backend->writer_ms + WRITER_MAX_MS;
+  bool is_stale = backend->use == BACKEND_SERVE &&
+                  store_clock_ms() > backend->writer_ms + WRITER_MAX_MS;
   if (pg_is_connected(link) && !is_stale) return STORE_OK;
   StoreCode code = pg_connect(link, fault);
   if (code == STORE_OK && begin_session(backend, fault) == STORE_OK) return STORE_OK;
@@ -78,7 +72,7 @@ StoreCode postgres_sync(Backend *backend, StoreFault *fault) {
 // late.
 static bool wait_for_retry(const Backend *backend, uint64_t end_ms) {
   const Pg *link = &backend->link;
-  uint64_t now = now_ms();
+  uint64_t now = store_clock_ms();
   if (link->is_permanent || link->retry_ms >= end_ms) return false;
   struct pollfd wake = {.fd = link->wake, .events = POLLIN};
   if (link->retry_ms > now) poll(&wake, 1, (int)(link->retry_ms - now));
@@ -108,7 +102,7 @@ Backend *postgres_open(const char *place, BackendUse use, StoreFault *fault) {
   backend->use = use;
   backend->link.is_reader = use == BACKEND_READ;
   backend->link.timeout_ms = TIMEOUT_MS;
-  uint64_t end_ms = use == BACKEND_SERVE ? now_ms() + TIMEOUT_MS : 0;
+  uint64_t end_ms = use == BACKEND_SERVE ? store_clock_ms() + TIMEOUT_MS : 0;
   StoreCode code = pg_init(&backend->link, place, fault);
   if (code == STORE_OK) {
     do code = pg_connect(&backend->link, fault);
@@ -154,7 +148,7 @@ StoreCode postgres_commit(Backend *backend, StoreFault *fault) {
     return fault->code;
   }
   backend->number++;
-  backend->writer_ms = now_ms();
+  backend->writer_ms = store_clock_ms();
   pg_text(&params, text_from(backend->writer));
   pg_number(&params, backend->number);
   pg_run_prepared(link, "write", &params);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/clock.h"
 #include "store/postgres.h"
 #include "wire/json.h"
 
@@ -106,15 +107,33 @@ static void put_row(Buf *out, const Pg *link, const PqResult *rows, int row) {
   buf_u8(out, '}');
 }
 
-static StoreCode fetch(Backend *backend, Buf *out, StoreFault *fault) {
+// Limits the next statement to the time that is left. Returns false if there is none.
+static bool limit_time(Pg *link, const StoreSql *sql, uint64_t end_ms,
+                       StoreFault *fault) {
+  char limit[SQL_SIZE];
+  uint64_t now_ms = store_clock_ms();
+  if (now_ms >= end_ms) {
+    store_fault(fault, STORE_LATE, "the statement took longer than %u ms",
+                sql->deadline_ms);
+    return false;
+  }
+  snprintf(limit, sizeof limit, "SET LOCAL statement_timeout = %u",
+           (unsigned)(end_ms - now_ms));
+  pg_run(link, limit, NULL);
+  return true;
+}
+
+static StoreCode fetch(Backend *backend, const StoreSql *sql, uint64_t end_ms, Buf *out,
+                       StoreFault *fault) {
   const Pg *link = &backend->link;
-  char sql[SQL_SIZE];
+  char fetch[SQL_SIZE];
   size_t start = out->size;
   int count = 0, got = FETCH;
-  snprintf(sql, sizeof sql, "FETCH %d FROM rows", FETCH);
+  snprintf(fetch, sizeof fetch, "FETCH %d FROM rows", FETCH);
   buf_u8(out, '[');
   while (got == FETCH) {
-    pg_run(&backend->link, sql, NULL);
+    if (!limit_time(&backend->link, sql, end_ms, fault)) return fault->code;
+    pg_run(&backend->link, fetch, NULL);
     if (postgres_sync(backend, fault) != STORE_OK) return fault->code;
     got = link->pq->ntuples(backend->rows);
     for (int row = 0; row < got; row++) {
@@ -133,18 +152,20 @@ static StoreCode fetch(Backend *backend, Buf *out, StoreFault *fault) {
 static StoreCode run(Backend *backend, const StoreSql *sql, Buf *rows,
                      StoreFault *fault) {
   Pg *link = &backend->link;
-  char limit[SQL_SIZE];
   PgParams params = {0};
   Buf texts = {0};
-  snprintf(limit, sizeof limit, "SET LOCAL statement_timeout = %u", sql->deadline_ms);
+  uint64_t end_ms = store_clock_ms() + sql->deadline_ms;
   put_statement(&backend->sql, sql->text);
   put_arguments(sql, &params, &texts);
   pg_run(link, "BEGIN READ ONLY", NULL);
-  pg_run(link, limit, NULL);
+  limit_time(link, sql, end_ms, fault);
   pg_run(link, (const char *)backend->sql.data, &params);
   StoreCode code = postgres_sync(backend, fault);
   buf_deinit(&texts);
-  return code == STORE_OK ? fetch(backend, rows, fault) : code;
+  if (code == STORE_OK) code = fetch(backend, sql, end_ms, rows, fault);
+  // The connection works, so the statement is wrong.
+  if (code == STORE_UNAVAILABLE) code = fault->code = STORE_INVALID;
+  return code;
 }
 
 StoreCode postgres_sql(Backend *backend, const StoreSql *sql, Buf *rows,

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "os/bell.h"
 #include "os/worker.h"
+#include "store/clock.h"
 
 enum { WAIT_US = 1000000 };
 
@@ -22,12 +23,6 @@ struct Service {
   RequestList ended;
   uint64_t end_ms;  // time by which the thread must end; UINT64_MAX before the close
 };
-
-static uint64_t clock_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 // Waits until requests come, `due_ms` is reached, or the service is closed. Returns the
 // requests.
@@ -61,8 +56,8 @@ static void run(void *data) {
   uint64_t end_ms = UINT64_MAX, due_ms = UINT64_MAX;
   while (end_ms == UINT64_MAX || due_ms != UINT64_MAX) {
     RequestList requests = next_requests(service, due_ms, &end_ms), ended = {0};
-    due_ms =
-        service->events->serve(service->data, &requests, &ended, clock_ms(), end_ms);
+    due_ms = service->events->serve(service->data, &requests, &ended, store_clock_ms(),
+                                    end_ms);
     hand_over(service, &ended);
   }
 }
@@ -121,7 +116,7 @@ void service_post(Service *service, RequestList *requests) {
 }
 
 uint64_t service_close(Service *service, uint32_t ms) {
-  uint64_t end_ms = clock_ms() + ms;
+  uint64_t end_ms = store_clock_ms() + ms;
   pthread_mutex_lock(&service->lock);
   service->end_ms = end_ms;
   pthread_cond_signal(&service->more);

@@ -1,6 +1,8 @@
 // See sql_thread.h. The thread opens its connection with the first request.
 #include "store/sql_thread.h"
 
+#include <stdatomic.h>
+
 #include "base/mem.h"
 #include "store/service.h"
 
@@ -11,6 +13,7 @@ struct SqlThread {
   Backend *backend;  // back end that the thread uses; NULL: not open
   SqlEnd *on_end;
   void *data;
+  atomic_bool is_closing;  // statements that wait are not run any more
 };
 
 static void run(SqlThread *thread, Request *request) {
@@ -27,9 +30,10 @@ static void run(SqlThread *thread, Request *request) {
 
 static uint64_t serve(void *data, RequestList *requests, RequestList *ended,
                       uint64_t now_ms, uint64_t end_ms) {
-  (void)now_ms;
+  (void)now_ms, (void)end_ms;
+  SqlThread *thread = data;
   for (Request *request; (request = request_pop(requests)) != NULL;) {
-    if (end_ms == UINT64_MAX) run(data, request);
+    if (!atomic_load(&thread->is_closing)) run(thread, request);
     request_push(ended, request);
   }
   return UINT64_MAX;
@@ -68,5 +72,7 @@ void sql_thread_post(SqlThread *thread, Request *request) {
 }
 
 void sql_thread_close(SqlThread *thread) {
-  if (thread != NULL) service_close(thread->service, 0);
+  if (thread == NULL) return;
+  atomic_store(&thread->is_closing, true);
+  service_close(thread->service, 0);
 }

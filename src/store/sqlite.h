@@ -76,9 +76,6 @@ StoreCode sqlite_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **statement,
 StoreCode sqlite_read_number(sqlite3 *db, const char *sql, int64_t fallback,
                              int64_t *number, StoreFault *fault);
 
-/// Returns monotonic time, for limits of long calls.
-uint64_t sqlite_clock_ms(void);
-
 void sqlite_bind(sqlite3_stmt *statement, int at, Text text);
 Text sqlite_text(sqlite3_stmt *statement, int column);
 

@@ -1,8 +1,6 @@
 // Calls of SQLite, and their faults.
 #include "store/sqlite.h"
 
-#include <time.h>
-
 StoreCode sqlite_code(int result) {
   switch (result & 0xff) {
     case SQLITE_FULL:
@@ -76,10 +74,4 @@ StoreCode sqlite_read_number(sqlite3 *db, const char *sql, int64_t fallback,
       result == SQLITE_ROW || result == SQLITE_DONE ? STORE_OK : sqlite_fail(db, fault);
   sqlite3_finalize(statement);
   return code;
-}
-
-uint64_t sqlite_clock_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }

@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <math.h>
 
+#include "store/clock.h"
 #include "store/sqlite.h"
 #include "wire/json.h"
 
@@ -11,7 +12,7 @@ enum {
 };
 
 static int on_progress(void *deadline_ms) {
-  return sqlite_clock_ms() >= *(uint64_t *)deadline_ms;
+  return store_clock_ms() >= *(uint64_t *)deadline_ms;
 }
 
 // Allows only reads within the file.
@@ -147,7 +148,7 @@ static StoreCode put_rows(sqlite3 *db, const StoreSql *sql, sqlite3_stmt *statem
 StoreCode sqlite_sql(Backend *backend, const StoreSql *sql, Buf *rows,
                      StoreFault *fault) {
   sqlite3_stmt *statement = NULL;
-  uint64_t deadline_ms = sqlite_clock_ms() + sql->deadline_ms;
+  uint64_t deadline_ms = store_clock_ms() + sql->deadline_ms;
   sqlite3_limit(backend->db, SQLITE_LIMIT_LENGTH, LENGTH_MAX);
   sqlite3_set_authorizer(backend->db, authorize, NULL);
   sqlite3_progress_handler(backend->db, DEADLINE_STEPS, on_progress, &deadline_ms);

@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "store/clock.h"
 #include "store/sqlite.h"
 
 enum {
@@ -32,7 +33,7 @@ typedef struct Progress {
 
 static int on_progress(void *data) {
   Progress *progress = data;
-  uint64_t now_ms = sqlite_clock_ms();
+  uint64_t now_ms = store_clock_ms();
   if (now_ms < progress->logged_ms + LOG_EVERY_MS) return 0;
   progress->logged_ms = now_ms;
   log_info("store_indexing", log_str("collection", progress->table),
@@ -43,7 +44,7 @@ static int on_progress(void *data) {
 
 static StoreCode run_with_progress(sqlite3 *db, const char *sql, const char *table,
                                    const char *field, StoreFault *fault) {
-  uint64_t now_ms = sqlite_clock_ms();
+  uint64_t now_ms = store_clock_ms();
   Progress progress = {table, field, now_ms, now_ms};
   sqlite3_progress_handler(db, PROGRESS_STEPS, on_progress, &progress);
   StoreCode code = sqlite_run_text(db, sql, fault);

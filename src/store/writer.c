@@ -2,11 +2,11 @@
 #include "store/writer.h"
 
 #include <stdatomic.h>
-#include <time.h>
 
 #include "base/least.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "store/clock.h"
 #include "store/found.h"
 
 enum {
@@ -68,12 +68,6 @@ uint32_t writer_lost(const Writer *writer) { return writer->units_lost; }
 void writer_count(const Writer *writer, StoreStats *stats) {
   stats->commits += atomic_load_explicit(&writer->commits, memory_order_relaxed);
   stats->commit_us += atomic_load_explicit(&writer->commit_us, memory_order_relaxed);
-}
-
-static uint64_t clock_us(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
 // --- Failures ---
@@ -215,10 +209,10 @@ static void settle(Writer *writer) {
 }
 
 static StoreCode commit(Writer *writer, StoreFault *fault) {
-  uint64_t start_us = clock_us();
+  uint64_t start_us = store_clock_us();
   StoreCode code = writer->options.ops->commit(writer->options.backend, fault);
   writer->commits++;
-  writer->commit_us += clock_us() - start_us;
+  writer->commit_us += store_clock_us() - start_us;
   return code;
 }
 

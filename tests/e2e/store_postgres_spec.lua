@@ -41,7 +41,7 @@ local GAME = [[
     for i, row in ipairs(found) do ids[i] = row.id end
     return { ids, cursor or "nil", players:count(p.where) }
   end
-  function M.sql(peer, p) return values(perigee.store.sql(p[1], p[2])) end
+  function M.sql(peer, p) return values(perigee.store.sql(unpack(p))) end
   function M.top() return values(weekly:top(10)) end
   return game
 ]]
@@ -125,6 +125,20 @@ describe("perigee.store in PostgreSQL", function()
     assert.same({ { { id = "y", coins = 1003 } } },
       bob:question(0, "sql", { "SELECT id, i_coins_n AS coins FROM players WHERE i_coins_n > ?", 1002 }))
     assert.equal("Invalid", bob:question(0, "sql", { "DELETE FROM players" })[3])
+  end)
+
+  it("ends SQL that takes too long, and refuses what does not read", function()
+    assert.equal("Timeout", ann:question(0, "sql", { "SELECT pg_sleep(100)" })[3])
+    -- Each page of its rows comes in time.
+    local slow = "SELECT pg_sleep(0.02) FROM generate_series(1, 9000)"
+    assert.equal("Timeout", ann:question(0, "sql", { slow })[3])
+    for _, sql in ipairs {
+      "DELETE FROM players", "WITH x AS (DELETE FROM players RETURNING id) SELECT id FROM x",
+      "SELECT nextval('perigee_sequence')", "SELECT 1; DELETE FROM players", "COMMIT",
+      "SELECT set_config('transaction_read_only', 'off', true)",
+    } do
+      assert.equal("Invalid", ann:question(0, "sql", { sql })[3], sql)
+    end
   end)
 
   it("keeps one leaderboard for all servers", function()

@@ -254,6 +254,22 @@ describe("a game", function()
 
   local USES = 'require("perigee").store "players" return {}'
 
+  it("stops though many statements of SQL wait", function()
+    local perigee = server.start { game = [[
+      local perigee = require "perigee"
+      perigee.store "notes"
+      local ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
+      local game = { on_message = {} }
+      function game.on_message.wait()
+        for _ = 1, 60 do perigee.spawn(function() perigee.store.sql(ENDLESS) end) end
+        return perigee.store.sql(ENDLESS) == nil
+      end
+      return game
+    ]] }
+    assert.is_true(perigee:client("ann"):question(0, "wait"))
+    perigee:stop()
+  end)
+
   it("does not start without the store that it declares", function()
     refuses(USES, { store = false },
       "game.lua:1: perigee.store needs a store, but the setting store is false")
