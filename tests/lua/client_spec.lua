@@ -105,8 +105,10 @@ describe("connect", function()
         .. "schema, sign_in, sign_up, timeout, token, udp"] = function()
         client.connect("localhost", { nmae = "ann" })
       end,
-      ["client.connect: there is no option room; client:join(name) returns the room; there are line"] =
-        function() client.connect("localhost", { room = "lobby" }) end,
+      ["client.connect: there is no option room; client:join(name) returns the room; there are line, name, "
+        .. "on, protocol_hash, reconnect, rejoin, schema, sign_in, sign_up, timeout, token, udp"] = function()
+        client.connect("localhost", { room = "lobby" })
+      end,
       ["client.connect: the option token is a text, not a number"] =
         function() client.connect("localhost", { token = 5 }) end,
       ["client.connect: the option timeout is a number of seconds, not a string"] =
