@@ -8,6 +8,13 @@ local JSON_MAX = 4 * 2 ^ 20 -- bytes of a text to decode
 local DECODE_STEPS = 4 -- charge for a byte
 local RANDOM_MAX = 65536
 
+-- Texts for the names that cjson has for parts of a JSON text.
+local PARTS = {
+  T_OBJ_BEGIN = "{", T_OBJ_END = "}", T_ARR_BEGIN = "[", T_ARR_END = "]", T_COLON = ":", T_COMMA = ",",
+  T_STRING = "a string", T_NUMBER = "a number", T_BOOLEAN = "true or false", T_NULL = "null",
+  T_END = "the end",
+}
+
 local bytes = { json = {} }
 
 
@@ -22,7 +29,8 @@ function bytes.json.decode(text)
     return nil, ("a JSON text has at most %d bytes, not %d"):format(JSON_MAX, #text)
   end
   core.charge(#text * DECODE_STEPS)
-  return messages.decode_json(text)
+  local value, problem = messages.decode_json(text)
+  return value, problem and problem:gsub("T_[%u_]+", PARTS) or nil
 end
 
 
