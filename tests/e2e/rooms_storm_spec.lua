@@ -122,7 +122,7 @@ local function join(dice)
   return packet.str8("duel:" .. dice.roll(ROOMS)) .. dice:pick { "{}", '{"password":"x"}', '{"role":1}', "{" }
 end
 
--- What clients do; each returns a packet's name and its payload.
+-- The requests of clients. Each function returns a packet's name and its payload.
 local REQUESTS = {
   function(dice) return "JOIN_WITH", join(dice) end,
   function(dice) return "JOIN_WITH", join(dice) end,
