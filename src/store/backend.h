@@ -78,7 +78,8 @@ typedef struct BackendOps {
   StoreCode (*define)(Backend *backend, uint32_t index,
                       const StoreCollection *collection, StoreFault *fault);
 
-  /// Begins a transaction. Until it ends, reads see its own writes.
+  /// Begins a transaction. Until it ends, reads see its own writes. With SQLite and
+  /// BACKEND_READ, reads see one moment until it ends, and a server beside is not delayed.
   StoreCode (*begin)(Backend *backend, StoreFault *fault);
 
   /// Ends the transaction. STORE_UNKNOWN: the transaction may have been committed, or

@@ -31,9 +31,12 @@ static const char *const FILE_SQL[FILE_STATEMENTS] = {
 
 static StoreCode set_up(Backend *backend, StoreFault *fault) {
   sqlite3_busy_timeout(backend->db, BUSY_MS);
-  for (int i = 0; i < FILE_STATEMENTS; i++)
-    if (sqlite_prepare(backend->db, FILE_SQL[i], &backend->statements[i], fault))
+  for (int i = 0; i < FILE_STATEMENTS; i++) {
+    bool reads = i == FILE_BEGIN && backend->file.lock < 0;
+    if (sqlite_prepare(backend->db, reads ? "BEGIN" : FILE_SQL[i],
+                       &backend->statements[i], fault))
       return fault->code;
+  }
   StoreCode code = sqlite_read_number(backend->db, "SELECT version FROM perigee_store",
                                       0, &backend->version, fault);
   backend->saved_version = backend->version;

@@ -27,8 +27,12 @@ static StoreCode check_owner(sqlite3 *db, const char *path, BackendUse use,
   int64_t application, format, tables;
   if (sqlite_read_number(db, "PRAGMA application_id", 0, &application, fault) ||
       sqlite_read_number(db, "PRAGMA user_version", 0, &format, fault) ||
-      sqlite_read_number(db, "SELECT count(*) FROM sqlite_schema", 0, &tables, fault))
-    return fault->code;
+      sqlite_read_number(db, "SELECT count(*) FROM sqlite_schema", 0, &tables, fault)) {
+    bool is_other = sqlite3_errcode(db) == SQLITE_NOTADB;
+    return is_other ? store_fault(fault, STORE_DAMAGED,
+                                  "%s is no database, or is damaged", path)
+                    : fault->code;
+  }
   if (tables == 0 && application == 0 && use == BACKEND_SERVE) return STORE_OK;
   if (application != APPLICATION_ID)
     return store_fault(fault, STORE_UNAVAILABLE,
@@ -98,6 +102,9 @@ StoreCode sqlite_file_open(SqliteFile *file, const char *path, BackendUse use,
                         // Even readers of a WAL need write access.
                         : SQLITE_OPEN_READWRITE;
   if (is_served && make_folder(path, fault)) return fault->code;
+  if (!is_served && access(path, F_OK) != 0)
+    return store_fault(fault, STORE_UNAVAILABLE, "cannot open %s: %s", path,
+                       strerror(errno));
   // Only the owner may read it: it has hashes of passwords, and the key of tokens.
   // SQLite gives the files beside it the same mode.
   int made = is_served ? open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
@@ -199,14 +206,16 @@ static StoreCode sync_and_rename(const char *path, const char *target,
 
 StoreCode sqlite_file_backup(const char *path, const char *target, StoreFault *fault) {
   SqliteFile file;
-  char unfinished[PATH_MAX];
+  char unfinished[PATH_MAX], journal[PATH_MAX];
   snprintf(unfinished, sizeof unfinished, "%s.tmp", target);
+  snprintf(journal, sizeof journal, "%s.tmp-journal", target);
   StoreCode code = sqlite_file_open(&file, path, BACKEND_READ, fault);
   if (code == STORE_OK) {
     unlink(unfinished);
     code = copy_to(file.db, unfinished, fault);
     if (code == STORE_OK) code = sync_and_rename(unfinished, target, fault);
     if (code != STORE_OK) unlink(unfinished);
+    unlink(journal);  // SQLite leaves it when the disk is full
   }
   sqlite_file_close(&file);
   return code;

@@ -1,5 +1,7 @@
 --- `perigee store`: export, import, backup and check.
 local cjson = require "cjson"
+local pages = require "tests.pages"
+local postgres = require "tests.e2e.postgres"
 local Process = require "tests.e2e.process"
 local server = require "tests.e2e.server"
 local uv = require "luv"
@@ -18,6 +20,22 @@ local GAME = [[
   end
   function M.look()
     return { players:get("p1500"), players:get("quo\"te"), best:top() }
+  end
+  return game
+]]
+
+-- Writes two documents together, as often as it can.
+local BUSY = [[
+  local perigee = require "perigee"
+  local pair = perigee.store "pair"
+  local game = {}
+  function game.on_start()
+    for i = 1, math.huge do
+      pair:put("first", i)
+      pair:put("last", i)
+      perigee.store.commit()
+      if i == 10 then print "writing" end
+    end
   end
   return game
 ]]
@@ -165,11 +183,136 @@ describe("perigee store", function()
     assert.is_true(#findings + #problem > 0)
   end)
 
+  it("imports all lines of a file or none", function()
+    local file = folder .. "/cut.jsonl"
+    assert.equal(0, (run({ "store", "export", file }, folder)))
+    local text = pages.read(file)
+    local cut = assert(io.open(file, "w"))
+    cut:write(text:sub(1, -30)) -- within the last line
+    cut:close()
+    local other = server.folder { ["game.lua"] = GAME, ["data/none"] = "" }
+    local code, _, problem = run({ "store", "import", file, other }, folder)
+    assert.equal(1, code)
+    assert.truthy(problem:find("cut.jsonl:1504: not a line", 1, true), problem)
+    assert.truthy(problem:find("nothing was imported", 1, true), problem)
+    assert.equal(0, (run({ "store", "export", file, other }, folder)))
+    assert.same({}, lines_of(file))
+  end)
+
+  it("does not write into the store instead of out of it", function()
+    for _, action in ipairs { "export", "backup" } do
+      local code, _, problem = run({ "store", action, "data/game.db" }, folder)
+      assert.equal(1, code)
+      assert.truthy(problem:find("data/game.db is the store itself", 1, true), problem)
+    end
+    assert.equal(0, (run({ "store", "check" }, folder)))
+  end)
+
+  -- Runs a command whose files cannot become larger than some KiB.
+  local function run_limited(limit, args, cwd)
+    local command = ("trap '' XFSZ; ulimit -f %d; exec %s %s"):format(limit, server.binary(),
+      table.concat(args, " "))
+    local process = server.spawn("/bin/bash", { "-c", command }, { cwd = cwd })
+    local code = process:wait_exit(20)
+    return code, table.concat(process.err, "\n")
+  end
+
+  it("leaves nothing behind when the disk is full", function()
+    local other = server.folder { ["game.lua"] = GAME, ["none"] = "" }
+    local code, problem = run_limited(50, { "store", "export", other .. "/part.jsonl" }, folder)
+    assert.equal(1, code)
+    assert.truthy(problem:find("cannot write " .. other .. "/part.jsonl: ", 1, true), problem)
+    code, problem = run_limited(50, { "store", "backup", other .. "/part.db" }, folder)
+    assert.equal(1, code)
+    assert.truthy(problem:find "^perigee: ", problem)
+    local files = io.popen("ls " .. other)
+    assert.equal("game.lua\nnone\n", files:read "*a")
+    files:close()
+    assert.equal(0, (run({ "store", "export", other .. "/all.jsonl" }, folder)))
+    assert.equal(1, (run_limited(50, { "store", "import", "all.jsonl" }, other)))
+    assert.equal(0, (run({ "store", "export", "now.jsonl" }, other)))
+    assert.same({}, lines_of(other .. "/now.jsonl"))
+  end)
+
+  it("shows one moment of a store that a server writes to", function()
+    local other = server.folder { ["game.lua"] = BUSY, ["data/none"] = "" }
+    local perigee = server.start { path = other }
+    perigee:wait_log "writing"
+    for i = 1, 5 do
+      local backup, export = ("%s/%d.db"):format(other, i), ("%s/%d.jsonl"):format(other, i)
+      assert.equal(0, (run({ "store", "backup", backup }, other)))
+      assert.same({ 0, "The store is sound.", "" }, { run({ "store", "check", "--store", backup }, other) })
+      assert.equal(0, (run({ "store", "export", export }, other)))
+      assert.equal(0, (run({ "store", "export", backup .. ".jsonl", "--store", backup }, other)))
+      for _, path in ipairs { export, backup .. ".jsonl" } do
+        local first, last = unpack(lines_of(path))
+        assert.equal(cjson.decode(first).value, cjson.decode(last).value)
+      end
+    end
+    perigee:stop()
+  end)
+
   it("says what is missing", function()
     assert.equal(2, (run({ "store" }, folder)))
     assert.equal(2, (run({ "store", "export" }, folder)))
     local code, _, problem = run({ "store", "check" }, server.folder { ["game.lua"] = GAME })
     assert.equal(1, code)
     assert.truthy(problem:find("data/game.db", 1, true), problem)
+  end)
+end)
+
+describe("perigee store of a store in PostgreSQL", function()
+  after_each(server.stop_all)
+
+  it("exports beside a server and imports, from SQLite and back", function()
+    local database = postgres.start()
+    local folder = server.folder { ["game.lua"] = GAME }
+    local perigee = server.start { path = folder, flags = { store = database.place } }
+    local ann = perigee:client "ann"
+    assert.is_true(ann:question(0, "fill"))
+    local look = ann:question(0, "look")
+    local function export(name, ...)
+      assert.equal(0, (run({ "store", "export", name, ... }, folder)))
+      local lines = {}
+      for i, line in ipairs(lines_of(folder .. "/" .. name)) do
+        lines[i] = cjson.decode(line)
+        lines[i].version = nil
+      end
+      return lines
+    end
+    local lines = export("pg.jsonl", "--store", database.place)
+    assert.equal(1504, #lines)
+    assert.equal(0, (run({ "store", "import", "pg.jsonl" }, folder))) -- into data/game.db
+    assert.same(lines, export "sqlite.jsonl")
+    assert.is_true(#database:psql "drop table players" == 0)
+    perigee:stop()
+    assert.equal(0, (run({ "store", "import", "sqlite.jsonl", "--store", database.place }, folder)))
+    perigee = server.start { path = folder, flags = { store = database.place } }
+    assert.same(look, perigee:client("bea"):question(0, "look"))
+  end)
+
+  it("imports nothing of a broken file, and names the tools of PostgreSQL", function()
+    local database = postgres.start()
+    local folder = server.folder { ["game.lua"] = GAME }
+    local file = assert(io.open(folder .. "/broken.jsonl", "w"))
+    for i = 1, 3000 do
+      file:write(('{"collection":"players","id":"p%d","value":%s}\n'):format(i, i == 3000 and "" or i))
+    end
+    file:close()
+    local function run_there(...)
+      return run({ "store", ... }, folder)
+    end
+    local code, _, problem = run_there("import", "broken.jsonl", "--store", database.place)
+    assert.equal(1, code)
+    assert.truthy(problem:find("broken.jsonl:3000: not a line", 1, true), problem)
+    assert.truthy(database:psql("select * from players"):find "does not exist")
+    problem = select(3, run_there("backup", "x.db", "--store", database.place))
+    assert.truthy(problem:find("pg_dump", 1, true), problem)
+    problem = select(3, run_there("check", "--store", database.place))
+    assert.truthy(problem:find("pg_amcheck", 1, true), problem)
+    database:stop()
+    code, _, problem = run_there("export", "x.jsonl", "--store", database.place)
+    assert.equal(1, code)
+    assert.truthy(problem:find("PostgreSQL: ", 1, true), problem)
   end)
 end)

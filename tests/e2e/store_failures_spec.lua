@@ -197,7 +197,7 @@ describe("a server ends with one sentence if its store", function()
   it("is no database", function()
     local path = server.folder {} .. "/notes.txt"
     write(path, ("not a database\n"):rep(100))
-    refuses({ flags = { store = path } }, "the store cannot be opened")
+    refuses({ flags = { store = path } }, "the store cannot be opened: " .. path .. " is no database")
   end)
 
   it("is in a folder that cannot be written to", function()
