@@ -124,7 +124,7 @@ export interface SignedIn {
   expires: number;
 }
 
-/** Signs in without connecting; `connect` takes the token. Without an address: to the server of the page. */
+/** Signs in without connecting; `connect` takes the token. The default address is that of the server of the page. */
 export declare function signIn(how?: SignInOptions, options?: ConnectOptions): Promise<SignedIn>;
 export declare function signIn(address: string, how?: SignInOptions, options?: ConnectOptions): Promise<SignedIn>;
 export declare function signUp(account: { name: string; password: string }, options?: ConnectOptions): Promise<SignedIn>;

@@ -32,7 +32,7 @@ static void push_function(const Copy *copy, int at) {
     lua_pushfstring(copy->to, "function %s", debug.short_src);
 }
 
-// Pushes a field of the table at `at` on `from`.
+// Pushes a field of the table at index `at` of the state `from`, onto the same state.
 static void get_raw(lua_State *from, int at, const char *name) {
   lua_pushstring(from, name);
   lua_rawget(from, at);

@@ -72,7 +72,7 @@ static int core_channels_served(lua_State *L) {
   return 3;
 }
 
-// systems(count): sets how many events `system` follow each tick of the game
+// systems(count): sets the number of events of type `system` that follow each tick
 static int core_systems(lua_State *L) {
   core_host(L)->systems = core_id(L, 1);
   return 0;

@@ -327,7 +327,7 @@ describe("a state that cannot be restored", function()
     for name in before:gmatch "([^|\n]+)|" do names[#names + 1] = name end
     assert.equal(table.concat(names, "\n") .. "\n",
       sql(s, "select json_extract(value, '$.name') from perigee_aside order by 1"))
-    -- Rows that were JSON are still the same values; others are a text, or Base64.
+    -- A row that is valid JSON stays a value. Other rows become a text, or Base64 if they are not UTF-8.
     assert.equal("nonsense\n", sql(s, aside("$.row", "duel:json")))
     assert.equal("/wD+\n", sql(s, aside("$.row.base64", "duel:bytes")))
     assert.equal("2\n", sql(s, aside("$.row.version", "duel:new")))

@@ -13,7 +13,7 @@ local TEXT = ("x"):rep(HELD)
 local PACKET = packet.encode({ type = packet.CLIENT.BROADCAST, payload = TEXT }):sub(1, -2)
 local MESSAGE = frames.encode(frames.BINARY, TEXT):sub(1, -2)
 
--- Each way to begin a message of that size without its end.
+-- Each function begins a message over one protocol, and never sends the end of the message.
 local WAYS = {
   tcp = function(perigee) perigee:client():write(PACKET) end,
   websocket = function(perigee)

@@ -46,7 +46,8 @@ local CHASER = [[
 local SAYS = "{ tick_rate = 100, on_message = { say = function(room, peer, value) "
   .. "room:broadcast('said', peer.name .. ' ' .. tostring(value)) end } }"
 
--- Starts the game. `run()` makes the client ann run the next act, or the act of a number; returns its result.
+-- Starts the game. The returned function `run` takes the number of an act (nil: the next act). The client ann
+-- then runs the act, and `run` returns its result.
 local function start(kind, acts, o)
   o = o or {}
   local files = { ["game.lua"] = game(kind, acts), ["brains/chaser.lua"] = o.brain or CHASER }

@@ -11,7 +11,7 @@ export class Table {
   /** `leave()` shows the lobby. */
   constructor(game, leave) {
     this.game = game
-    this.chosen = {} // by the host, for the next match
+    this.chosen = {} // what the host has chosen for the next match
     this.paper = new Paper($("paper"), piece => this.room?.send("draw", piece))
     this.#hear()
     this.#tools()

@@ -245,8 +245,8 @@ static void accept_for_remote(Listener *listener) {
 
 // --- Listening ---
 
-// If events.accept has no time left, leaves the connection to libuv, which stops to
-// listen until tcp_accept_waiting takes it.
+// If events.accept has no time left, leaves the connection to libuv. libuv then stops
+// listening until tcp_accept_waiting takes the connection.
 static void accept_next(Listener *listener) {
   const Net *net = listener->net;
   listener->is_waiting = !net_may_accept(net);

@@ -334,8 +334,8 @@ static void server_says_close_notify(void **state) {
   client_deinit(&client);
 }
 
-// The last message and close_notify are encrypted and already sent when the other side
-// ends, with or without close_notify.
+// The server sends its last message and closes the connection. Then the client ends its
+// side, with close_notify or without it. The last message still arrives.
 static void last_words_survive_the_end_of_the_other_side(void **state) {
   TlsWorld *world = *state;
   for (int is_announced = 0; is_announced < 2; is_announced++) {

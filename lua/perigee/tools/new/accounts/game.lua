@@ -10,8 +10,9 @@ local game = {
   rooms = { guess = require "rooms.guess" }, -- rooms of this kind are called guess:1, guess:red, ...
 }
 
--- A player who has signed in connects. peer.account is the account, and account.data what this game
--- keeps of it. The returned name is the one that others see, so nobody can take another's name.
+-- Called when a signed-in player connects. peer.account is the account, and peer.account.data has the
+-- game's data of the account. Others see the returned name. It comes from the account, so no player can
+-- take another player's name.
 function game.on_connect(peer)
   peer.account:update(function(data)
     data.visits = (data.visits or 0) + 1
