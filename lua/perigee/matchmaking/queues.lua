@@ -354,8 +354,8 @@ function queues.put_back(tickets, are_apart)
 end
 
 
---- Ends a waiting ticket; returns false if the ticket is not waiting. If the running handler fails, the ticket
---- stays.
+--- Ends a waiting ticket; returns false if the ticket is not waiting. If the running handler fails, the
+--- ticket stays.
 ---@param ticket perigee.QueueTicket
 ---@param reason string
 ---@return boolean
