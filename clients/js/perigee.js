@@ -782,9 +782,13 @@ class Channel {
     }
     const tool = this._tools.get(call?.tool);
     if (!tool) return false;
-    const failed = (error) => ({ isError: true, content: [{ type: "text", text: String(error?.message ?? error) }] });
-    const answer = (value) => reply(typeof value === "string" ? value : JSON.stringify(value ?? null));
-    Promise.resolve().then(() => tool.fn(call.arguments, call)).catch(failed).then(answer).catch(() => {});
+    const written = (value) => {
+      const text = typeof value === "string" ? value : JSON.stringify(value ?? null);
+      if (text === undefined) throw new TypeError(`the result of the tool ${call.tool} cannot be JSON`);
+      return text;
+    };
+    const failed = (error) => written({ isError: true, content: [{ type: "text", text: String(error?.message ?? error) }] });
+    Promise.resolve().then(() => tool.fn(call.arguments, call)).then(written).catch(failed).then(reply).catch(() => {});
     return true;
   }
 

@@ -206,6 +206,25 @@ test("a channel that this client serves", async (t) => {
     assert.throws(() => channel.send(9, 1, Buffer.alloc(game.maxPayload)), { code: Code.PayloadTooLarge });
   });
 
+  await t.test("answers the calls of its tools, also those that fail or give what JSON lacks", async (t) => {
+    const { peer, channel } = await openChannel(t);
+    const offering = channel.tool({ name: "run" }, ({ how }) => {
+      if (how === "fails") throw new Error("no such file");
+      return { text: "plain", json: { a: 1 }, nothing: undefined, big: 5n, code: () => {} }[how];
+    });
+    const { ref } = await peer.expect(13);
+    peer.send(packet({ type: 13, flags: RESPONSE, ref }));
+    await offering;
+    const failed = (text) => JSON.stringify({ isError: true, content: [{ type: "text", text }] });
+    for (const [how, answer] of [["text", "plain"], ["json", '{"a":1}'], ["nothing", "null"], ["fails", failed("no such file")],
+      ["big", failed("Do not know how to serialize a BigInt")], ["code", failed("the result of the tool run cannot be JSON")]]) {
+      const call = JSON.stringify({ tool: "run", arguments: { how } });
+      peer.send(packet({ channel: 1000, type: 1, flags: REQUEST, ref: 4 }, u32(0), Buffer.from(call)));
+      const { payload } = await peer.expect(1, 1000);
+      assert.equal(payload.subarray(4).toString(), answer);
+    }
+  });
+
   await t.test("asks, and believes the one that was asked alone", async (t) => {
     const { peer, channel } = await openChannel(t);
     const asking = channel.ask(9, 6, "how?");
