@@ -34,7 +34,7 @@
 ---@class perigee.testing.ClientOptions: perigee.testing.Conditions
 ---@field name? string Default: "guest".
 ---@field token? string `peer.token` in the game. Default: "".
----@field sign_in? table Signs in first: { name =, password = }, { device = }, { jwt = } or { credentials = }.
+---@field sign_in? table Signs in first: { name =, password = }, { device = }, { jwt = } or { credentials = }. Text peers: a name.
 ---@field sign_up? { name: string, password: string } Makes an account first.
 ---@field text? boolean True: a text peer, as nc is. Default: false.
 ---@field schema? boolean False: does not know the game's schema, and gets JSON. Default: true.

@@ -14,27 +14,32 @@ local function end_process(self, is_crash)
 end
 
 
--- Makes the clients that the end of the server has disconnected connect again, as real clients do.
+-- Returns whether a client had a session that the server's own stop has ended.
+local function is_stopped(client)
+  return client.session and client.reason and client.reason.code == "Unavailable"
+end
+
+
+-- Makes the clients that the end of the server has disconnected connect again, as real clients do. Text peers
+-- do not.
 local function bring_back(self)
   local lost, returning = self._lost, {}
   self._lost = {}
-  for i, client in ipairs(lost) do
-    if not client._is_done then
-      returning[i] = self._clock:spawn(client.reconnect, client)
+  for _, client in ipairs(self._clients) do
+    if not client.text and not client._is_done and (lost[client] or is_stopped(client)) then
+      table.insert(returning, self._clock:spawn(client.reconnect, client))
     end
   end
-  for _, future in pairs(returning) do self._clock:wait(future, math.huge) end
+  for _, future in ipairs(returning) do self._clock:wait(future, math.huge) end
 end
 
 
 --- Adds the methods to the class.
 ---@param Server table
 return function(Server)
-  --- Notes which clients are connected at the server's end. Text peers do not come back by themselves.
+  --- Notes which clients are connected at the server's end.
   function Server:_note_lost()
-    for _, client in ipairs(self._clients) do
-      if client.connected and not client.text then table.insert(self._lost, client) end
-    end
+    for _, client in ipairs(self._clients) do self._lost[client] = self._lost[client] or client.connected end
   end
 
 

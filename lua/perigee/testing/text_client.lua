@@ -74,9 +74,9 @@ local function await(self, patterns)
   local which, captures
   local index, problem = self:_await(ANSWER, function(event)
     for name, pattern in pairs(patterns) do
-      captures = { (event.line or ""):match(pattern) }
-      if captures[1] then
-        which = name
+      local found = { (event.line or ""):match(pattern) }
+      if found[1] then
+        which, captures = name, found
         return true
       end
     end
@@ -124,9 +124,25 @@ local function await_silently(self, server, before)
 end
 
 
+-- Waits for the greeting. A server with accounts waits for the first line before it greets: for /login, or
+-- for any other line of a guest.
+local function await_greeting(self, sign_in)
+  local patterns = {
+    good = "^%* connected as (.-); /join ",
+    bad = "^! (%w+): (.*)$",
+    login = "^(%* /login NAME)",
+  }
+  local which, name, message = await(self, patterns)
+  if which ~= "login" then return which, name, message end
+  self:line(sign_in and "/login " .. sign_in.name or "/rooms")
+  if sign_in then self:line(sign_in.password) end
+  return await(self, patterns)
+end
+
+
 --- Connects, waits for the greeting, and requests the name in `options`.
 ---@param server perigee.testing.Server
----@param options table name (nil: the name that the server gives), network
+---@param options table name (nil: the name that the server gives), sign_in (name and password), network
 ---@param server_end table see link.new
 ---@return perigee.testing.TextClient?, string? message, string? code
 function text_client.connect(server, options, server_end)
@@ -135,10 +151,7 @@ function text_client.connect(server, options, server_end)
   local before = sim.inspect(server._id, "last_text_peer")
   server:_add_client(self)
   if not server:_greets_text() then return await_silently(self, server, before) end
-  local which, name, message = await(self, {
-    good = "^%* connected as (.-); /join ",
-    bad = "^! (%w+): (.*)$",
-  })
+  local which, name, message = await_greeting(self, options.sign_in)
   if which == "bad" then return nil, message, name end
   if not which then return nil, "the server does not greet", "HandshakeTimeout" end
   self.connected, self.name = true, name

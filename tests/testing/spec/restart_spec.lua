@@ -41,6 +41,7 @@ function game.on_message.get() return players:get "ann" end
 function game.on_message.commit() return perigee.store.commit() end
 function game.on_message.submit(peer, n) board:submit(peer.name, n) return true end
 function game.on_message.top() return board:top(3) end
+function game.on_message.stop() perigee.stop "for today" return true end
 function game.on_message.starts() perigee.state.n = (perigee.state.n or 0) + 1 return perigee.state.n end
 return game
 ]]
@@ -150,6 +151,24 @@ describe("a simulated server", function()
     end
     assert.equal(1, server:room("duel:1").count)
     for _, entry in ipairs(server.logs) do assert.is_nil(entry.text:find("resumed ann", 1, true)) end
+  end)
+
+  it("starts again after the game has stopped it", function()
+    local ann = server:client "ann"
+    ann:join "duel:1"
+    ann:ask "stop"
+    ann:expect_closed "Unavailable"
+    server:restart()
+    ann:expect_event "restored"
+    assert.equal(1, server:room("duel:1").count)
+  end)
+
+  it("leaves text peers where they are", function()
+    local text = server:client { text = true, name = "teo" }
+    server:crash()
+    server:restart()
+    text:expect_closed "ConnectionReset"
+    assert.is_false(text.connected)
   end)
 
   it("leaves out those who do not come back", function()
