@@ -12,8 +12,11 @@
 enum {
   DEPTH_MAX = JSON_DEPTH_MAX - 1,  // because a line of an export contains the document
   DEEP_SHOWN = 4,                  // steps of a path that is too deep to be shown whole
-  STACK_NEEDED = 8
+  STACK_NEEDED = 8,
+  DIGITS_MIN = 15  // of a number
 };
+
+static const lua_Number WHOLE_END = 1e15;  // the first whole number of 16 digits
 
 typedef struct Writer {
   lua_State *L;
@@ -102,12 +105,28 @@ static bool write_string(Writer *writer, int at) {
   return true;
 }
 
+// Writes what "%.15g" does, in a fraction of its time.
+static void write_whole(Buf *out, int64_t number) {
+  char text[DIGITS_MIN + 1];
+  size_t at = sizeof text;
+  uint64_t rest = (uint64_t)(number < 0 ? -number : number);
+  do text[--at] = (char)('0' + rest % 10);
+  while ((rest /= 10) > 0);
+  if (number < 0) text[--at] = '-';
+  buf_append(out, text + at, sizeof text - at);
+}
+
 // Writes the shortest text of 15 to 17 digits that is read as the same number.
 static bool write_number(Writer *writer, int at) {
   lua_Number number = lua_tonumber(writer->L, at);
   char text[32];
   if (!isfinite(number)) return fail(writer, "is NaN or infinite");
-  for (int digits = 15; digits <= 17; digits++) {
+  if (fabs(number) < WHOLE_END && number == floor(number) &&
+      !(number == 0 && signbit(number))) {
+    write_whole(writer->out, (int64_t)number);
+    return true;
+  }
+  for (int digits = DIGITS_MIN; digits <= 17; digits++) {
     snprintf(text, sizeof text, "%.*g", digits, number);
     if (strtod(text, NULL) == number) break;
   }

@@ -55,7 +55,8 @@ local GAME = [[
   function M.put_wrong(peer, name) return values(players:put("x", VALUES[name](peer))) end
   function M.put_large() return values(players:put("x", ("x"):rep(2 ^ 20))) end
   function M.digits()
-    local sent = { 0.1 + 0.2, 2 ^ 53, 1 / 3, -1e300, 5e-324, 123456789012345, -0.5, 1e15 + 0.5 }
+    local sent = { 0.1 + 0.2, 2 ^ 53, 1 / 3, -1e300, 5e-324, 123456789012345, -0.5, 1e15 + 0.5, 0, -7, 10,
+      999999999999999, -999999999999999, 1e15, -1e15 }
     players:put("digits", sent)
     local got = players:get "digits"
     for i = 1, #sent do if sent[i] ~= got[i] then return i end end
