@@ -20,7 +20,7 @@ enum {
   SCORES = 400,  // so few that many entries are tied
   PERIODS = 2,
   ID_SIZE = 16,
-  FOLDER_SIZE = 32,
+  FOLDER_SIZE = 40,
 };
 
 typedef struct Row {
@@ -41,7 +41,7 @@ typedef struct World {
   uint64_t random;
   uint64_t time;
   Model *model;
-  char folder[FOLDER_SIZE];  // of the file of SQLite
+  char folder[FOLDER_SIZE];  // of the file of SQLite, in memory
 } World;
 
 static uint32_t draw(World *world, uint32_t below) {
@@ -178,7 +178,8 @@ static PostgresWorld postgres;
 
 static void open_world(World *world, const BackendOps *ops, uint64_t seed) {
   char place[POSTGRES_PLACE_SIZE];
-  *world = (World){.ops = ops, .random = seed, .folder = "/tmp/perigee-test-XXXXXX"};
+  *world =
+      (World){.ops = ops, .random = seed, .folder = "/dev/shm/perigee-test-XXXXXX"};
   assert_non_null(mkdtemp(world->folder));
   snprintf(place, sizeof place, "%s/game.db", world->folder);
   if (ops == &backend_postgres) postgres_world_store(&postgres, place);

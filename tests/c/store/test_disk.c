@@ -288,9 +288,18 @@ static void test_one_process_serves_a_file(void **state) {
     assert_null(backend_sqlite.open(paths[i], BACKEND_SERVE, &fault));
     assert_non_null(strstr(fault.text, "another process serves"));
   }
+  after(world, 0);  // makes the collection
   Backend *reader = backend_sqlite.open(world->path, BACKEND_READ, &fault);
   assert_non_null(reader);
-  assert_int_not_equal(backend_sqlite.begin(reader, &fault), STORE_OK);
+  assert_int_equal(backend_sqlite.define(reader, 0, &PLAYERS, &fault), STORE_OK);
+  assert_int_equal(backend_sqlite.begin(reader, &fault), STORE_OK);
+  int64_t version;
+  StoreUnit unit = {0};
+  unit_push(
+      &unit,
+      &(StoreStep){.type = STORE_PUT, .id = text_from("ada"), .value = text_from("1")});
+  assert_int_not_equal(backend_sqlite.apply(reader, &unit, &version, &fault), STORE_OK);
+  buf_deinit(&unit);
   backend_sqlite.close(reader);
 }
 
