@@ -14,7 +14,8 @@
   X(ERR_ADDRESS, -20007, "address not understood") \
   X(ERR_DELIVERY, -20008, "over delivery_limit")   \
   X(ERR_TAKEN, -20009, "taken by another")         \
-  X(ERR_VACANT, -20010, "nobody serves it")
+  X(ERR_VACANT, -20010, "nobody serves it")        \
+  X(ERR_COMMANDS, -20011, "more commands than one handler may have")
 
 typedef enum Err {
 #define X(name, value, text) name = value,

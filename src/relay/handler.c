@@ -181,7 +181,7 @@ void relay_begin_handler(Relay *relay) {
 static int check(const Relay *relay, const Command *command) {
   if (relay->handler.commands.size + command->body.size + command->packed.size >
       RELAY_COMMANDS_BYTES)
-    return ERR_FULL;
+    return ERR_COMMANDS;
   if (command->type >= COMMAND_TYPE_COUNT) return 0;
   const Peer *peer;
   switch ((CommandType)command->type) {

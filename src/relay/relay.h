@@ -267,7 +267,8 @@ void relay_fail(Relay *relay, const Event *event);
 ///  ERR_NOT_FOUND: the peer, room or member does not exist or is closed
 ///  ERR_TOO_LARGE: the body is larger than max_payload
 ///  ERR_EXISTS: the peer is in the room already
-///  ERR_FULL: the room, the peer's rooms, the room's meta or the commands are full
+///  ERR_FULL: the room, the peer's rooms or the room's meta is full
+///  ERR_COMMANDS: the handler's commands would have more than RELAY_COMMANDS_BYTES
 ///  ERR_DELIVERY: the handler would deliver more than its limit
 ///  ERR_VACANT: neither a peer nor the script serves the plugin channel
 ///  ERR_INVALID: a packet on channel 0, or an impossible key of meta

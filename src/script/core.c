@@ -2,8 +2,6 @@
 // constants that Lua shares with C.
 #include "script/core.h"
 
-#include <stdio.h>
-
 #include "base/err.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -117,17 +115,11 @@ int core_fail(lua_State *L, const char *message, const char *code) {
   return 3;
 }
 
-// Raises an error, so that a handler that ignores results also ends.
-static int raise_delivery(lua_State *L) {
-  char text[128];
-  uint64_t limit = relay_delivery_limit(core_host(L)->relay);
-  snprintf(
-      text, sizeof text,
-      "what the handler sends comes to more than delivery_limit (%g MiB for all who "
-      "get it)",
-      (double)limit / (1 << 20));
+// Raises an error that contains a limit, so that a handler that ignores results also
+// ends.
+static int raise_limit(lua_State *L, const char *format, uint64_t limit_bytes) {
   trace_push_where(L);
-  lua_pushstring(L, text);
+  lua_pushfstring(L, format, (double)limit_bytes / (1 << 20));
   lua_concat(L, 2);
   return lua_error(L);
 }
@@ -149,7 +141,15 @@ static int push_result(lua_State *L, int result, const char *gone, Code code) {
     case ERR_FULL:
       return core_fail(L, "the room is full", code_name(CODE_ROOM_FULL));
     case ERR_DELIVERY:
-      return raise_delivery(L);
+      return raise_limit(L,
+                         "what the handler sends comes to more than delivery_limit (%f "
+                         "MiB for all who get it)",
+                         relay_delivery_limit(core_host(L)->relay));
+    case ERR_COMMANDS:
+      return raise_limit(L,
+                         "the handler's messages and other commands come to more than "
+                         "%f MiB",
+                         RELAY_COMMANDS_BYTES);
     default:
       return core_fail(L, err_text(result), code_name(CODE_INTERNAL));
   }

@@ -79,4 +79,17 @@ describe("delivery_limit", function()
     ann:fence()
     bob:expect_quiet()
   end)
+
+  it("does not lift the limit of one handler's commands, which has an error of its own", function()
+    local host = server.start { flags = { delivery_limit = "1 GiB", handler_budget = 10 }, game = [[
+      return { on_message = { flood = function(peer)
+        local bytes = ("x"):rep(8e6)
+        for _ = 1, 9 do peer:relay(bytes) end
+      end } }
+    ]] }
+    local ann = host:client "ann"
+    ann:expect_error("Internal", ann:ask(0, "flood", 1))
+    host:wait_log "game.lua:3: the handler's messages and other commands come to more than 64 MiB"
+    ann:expect_quiet()
+  end)
 end)

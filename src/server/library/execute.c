@@ -22,6 +22,7 @@ static int code_of(int err) {
       return PERIGEE_SERVER_TOO_LARGE;
     case ERR_FULL:
     case ERR_DELIVERY:
+    case ERR_COMMANDS:
       return PERIGEE_SERVER_LIMIT;
     default:
       return PERIGEE_SERVER_INVALID;
