@@ -296,7 +296,7 @@ static void one_handler_cannot_queue_without_end(void **state) {
   large.body.size = 65536;
   int err = 0, count = 0;
   while (err == 0 && count < 2000) err = try(world, large), count++;
-  assert_int_equal(err, ERR_FULL);
+  assert_int_equal(err, ERR_COMMANDS);
   assert_in_range(count, 1000, 1024);
   mem_free((void *)large.body.bytes);
   relay_rollback(world->relay, (RelayMark){0});
