@@ -24,7 +24,7 @@ void perigee_options_init(PerigeeOptions *options) {
 static Options copy_options(const PerigeeOptions *given) {
   return (Options){
       .name = mem_strdup(given->name ? given->name : "guest"),
-      .token = mem_strdup(given->token ? given->token : ""),
+      .token = given->token && *given->token ? mem_strdup(given->token) : NULL,
       .sign_in = given->sign_in ? mem_strdup(given->sign_in) : NULL,
       .protocol_hash = given->protocol_hash,
       .timeout_ms = given->timeout_ms ? given->timeout_ms : TIMEOUT_MS,

@@ -22,6 +22,7 @@ typedef struct Driver {
   uint64_t skip_us;          // time to try the next address
   uint64_t until_us;         // time to give up
   int polled;                // number of descriptors in the current wait
+  uint64_t due_us;           // driver_due_us before the current wait
 } Driver;
 
 /// Writes the descriptors of the next wait to `fds`. Returns their number and stores it

@@ -259,7 +259,7 @@ typedef struct Link {
 
 typedef struct Options {
   char *name;
-  char *token;
+  char *token;    // NULL: none
   char *sign_in;  // SIGN_IN that precedes HELLO; NULL: none, or done
   uint64_t protocol_hash;
   uint32_t timeout_ms;

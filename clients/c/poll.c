@@ -50,9 +50,9 @@ static bool wait_for(const Wait *wait, uint64_t until_us) {
   for (size_t i = 0; i < wait->client_count; i++) {
     PerigeeClient *client = wait->clients[i];
     if (!client->driver) continue;
-    uint64_t at_us = driver_due_us(client);
+    client->driver->due_us = driver_due_us(client);
     is_live = is_live || client->state != PERIGEE_STATE_CLOSED;
-    if (at_us < until_us) until_us = at_us;
+    if (client->driver->due_us < until_us) until_us = client->driver->due_us;
     count += (size_t)driver_fds(client, wait->fds + count);
   }
   if (others_size > 0) memcpy(wait->fds + count, wait->others, others_size);
@@ -62,10 +62,13 @@ static bool wait_for(const Wait *wait, uint64_t until_us) {
 
 static bool is_ready(const PerigeeFd *fd) { return fd->wants_read || fd->wants_write; }
 
-// Drives the clients that are ready or due. Returns the first descriptor of `others`.
-static const PerigeeFd *drive_all(const Wait *wait) {
+// Drives the clients that are ready or due; no other client has events. Moves clients
+// with events to the front, and sets `ready` to their number. Returns the first
+// descriptor of `others`. For most clients of many, touches only the driver.
+static const PerigeeFd *drive_all(const Wait *wait, size_t *ready) {
   const PerigeeFd *fd = wait->fds;
   uint64_t now_us = os_clock_us();
+  *ready = 0;
   for (size_t i = 0; i < wait->client_count; i++) {
     PerigeeClient *client = wait->clients[i];
     const Driver *d = client->driver;
@@ -73,23 +76,14 @@ static const PerigeeFd *drive_all(const Wait *wait) {
     const PerigeeFd *end = fd + d->polled;
     bool has_stream = fd < end && d->tcp >= 0 && is_ready(fd++);
     bool has_datagrams = fd < end && is_ready(fd);
-    if (has_stream || has_datagrams || driver_due_us(client) <= now_us)
-      driver_work(client, has_stream, has_datagrams);
     fd = end;
+    if (!has_stream && !has_datagrams && d->due_us > now_us) continue;
+    driver_work(client, has_stream, has_datagrams);
+    if (client->events.count == 0) continue;
+    wait->clients[i] = wait->clients[*ready];
+    wait->clients[(*ready)++] = client;
   }
   return fd;
-}
-
-// Moves clients with events to the front; returns their number.
-static size_t find_ready(const Wait *wait) {
-  size_t ready = 0;
-  for (size_t i = 0; i < wait->client_count; i++) {
-    PerigeeClient *client = wait->clients[i];
-    if (!client->driver || client->events.count == 0) continue;
-    wait->clients[i] = wait->clients[ready];
-    wait->clients[ready++] = client;
-  }
-  return ready;
 }
 
 size_t perigee_poll_all(PerigeeClient **clients, size_t client_count, PerigeeFd *fds,
@@ -100,9 +94,9 @@ size_t perigee_poll_all(PerigeeClient **clients, size_t client_count, PerigeeFd 
       timeout_ms < 0 ? UINT64_MAX : os_clock_us() + (uint64_t)timeout_ms * 1000;
   size_t ready = 0;
   for (bool goes_on = true; goes_on;) {
-    goes_on = gather(&wait, end_us) && wait_for(&wait, end_us);
-    const PerigeeFd *others = drive_all(&wait);
-    ready = find_ready(&wait);
+    bool is_calm = gather(&wait, end_us);
+    goes_on = wait_for(&wait, is_calm ? end_us : 0) && is_calm;
+    const PerigeeFd *others = drive_all(&wait, &ready);
     goes_on = goes_on && ready == 0 && os_clock_us() < end_us;
     for (size_t i = 0; i < fd_count; i++) goes_on = goes_on && !is_ready(&others[i]);
     if (!goes_on && fd_count > 0) memcpy(fds, others, fd_count * sizeof *fds);

@@ -110,7 +110,8 @@ void hello_send(PerigeeClient *client) {
   buf_u16(payload, PROTOCOL_VERSION);
   buf_u64(payload, options->protocol_hash);
   buf_str8(payload, options->name, strlen(options->name));
-  buf_str16(payload, options->token, strlen(options->token));
+  const char *token = options->token ? options->token : "";
+  buf_str16(payload, token, strlen(token));
   buf_append(payload, session->token, UUID_SIZE);
   buf_u32(payload, session_is_resumable(session) ? session->stream.received : 0);
   control_send(client, CONTROL_HELLO);
