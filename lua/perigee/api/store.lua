@@ -82,6 +82,9 @@ function store.collection(name, options)
       fault.raise("perigee.store has no option %s%s", fault.quote(key),
         fault.hint_or_names(key, OPTION_NAMES))
     end
+    if key == "index" and type(value) == "string" then
+      fault.raise("index of perigee.store is a list of fields: { %q }", value)
+    end
     fault.check(key .. " of perigee.store", value, OPTIONS[key])
   end
   local schema = options.schema or 1
