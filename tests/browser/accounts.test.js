@@ -6,7 +6,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { folder } from "../../clients/js/test/files.js";
 import { BINARY, startServer } from "../../clients/js/test/server.js";
-import { openPage, picture, until } from "./browser.js";
+import { openPage, PATIENT, picture, until } from "./browser.js";
 
 const DESK = { viewport: { width: 1280, height: 800 } };
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
@@ -41,7 +41,7 @@ async function submit(page, button, name, password) {
 test("a guest wins, and keeps the win under a name, on each device", async (t) => {
   const root = await folder(t);
   execFileSync(BINARY, ["new", path.join(root, "duel"), "--with", "accounts"]);
-  const server = await startServer(t, { path: path.join(root, "duel") });
+  const server = await startServer(t, { path: path.join(root, "duel"), flags: PATIENT });
   const desk = await openPage(t, `http://${server.address}/`, DESK);
   await who(desk, "guest-");
   await win(desk);

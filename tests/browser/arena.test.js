@@ -12,14 +12,12 @@ import { connect } from "../../clients/js/perigee.js";
 import { folder, save } from "../../clients/js/test/files.js";
 import { startProxy } from "../../clients/js/test/proxy.js";
 import { BINARY, startServer } from "../../clients/js/test/server.js";
-import { openPage, picture, until } from "./browser.js";
+import { openPage, PATIENT, picture, until } from "./browser.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const NAMES = ["ann", "bob", "cid", "dan"];
 // Bots fill the match up to ten fighters. Rounds and pauses are so long that none ends by itself.
 const RULES = "rules.fill_to, rules.round_seconds, rules.pause_seconds, rules.kills_to_win = 10, 900, 900, 900\n";
-// On a machine that is busy with browsers, a handler may get no processor time for long.
-const PATIENT = ["--handler-budget", "5"];
 const SAVES = 10;
 const SMALL = { viewport: { width: 480, height: 320 } };
 

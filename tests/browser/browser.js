@@ -11,7 +11,7 @@ import { startServer } from "../../clients/js/test/server.js";
 
 const SKIPPED = 77;
 // On a machine that is busy with the browsers, a handler may be kept waiting for long.
-const PATIENT = ["--handler-budget", "5"];
+export const PATIENT = ["--handler-budget", "5"];
 const PICTURES = process.env.PERIGEE_PICTURES; // a folder for screenshots
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const PACKAGES = path.join(ROOT, "build/npm/tests/browser/package.json");

@@ -15,9 +15,9 @@ end
 
 guess.on_create = guess.begin
 
--- A player joins. The message arrives after the join.
-function guess.on_join(_, peer)
-  peer:send("begin", { highest = HIGHEST })
+-- A player joins. The message arrives after the join; between two rounds, `begin` sends it.
+function guess.on_join(room, peer)
+  if room.state.number then peer:send("begin", { highest = HIGHEST }) end
 end
 
 -- Handles the message "guess" with a number.
