@@ -108,7 +108,8 @@ local AT_THE_TOP = {
   ['board:submit("ann", 1)'] = "submit belongs into a handler, such as on_start, and not to the top level",
   ['perigee.store("others", { indexes = { "a" } })'] =
     'perigee.store has no option "indexes"; did you mean index?',
-  ['perigee.store("others", { index = "guild" })'] = 'index of perigee.store is a list of fields: { "guild" }',
+  ['perigee.store("others", { index = "guild" })'] =
+    'index of perigee.store is a list of fields: { "guild" }',
   ['perigee.store("others", { index = { guild = true } })'] =
     'index of perigee.store is a list of fields, such as { "guild" }, not a table with the key "guild"',
   ['perigee.store("others", { index = { "a.b" } })'] =
