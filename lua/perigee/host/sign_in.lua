@@ -17,6 +17,7 @@ local PASSWORD_MIN, PASSWORD_MAX = 8, 1024
 local PASSWORD_RULE = "a password has 8 to 1024 bytes"
 local DEVICE_MIN, DEVICE_MAX = 16, 128
 local OWN_MAX = 1024
+local KEYS_MAX = 16 -- ways in of an account
 local OWN_RUNNING_MAX = 64 -- calls of on_authenticate that may run at a time
 local JWTS_MAX = 100000 -- most ids of used JWTs that are stored
 local WRONG = "the name or the password is wrong"
@@ -252,6 +253,9 @@ local function add_proof(document, proof, id)
     return true
   elseif known then
     return false, nil, proof.name and "the name is taken" or "another account has this sign-in", "Rejected"
+  end
+  if #document.keys >= KEYS_MAX then
+    return false, nil, ("an account has at most %d ways to sign in"):format(KEYS_MAX), "Rejected"
   end
   document.keys[#document.keys + 1] = proof.key
   document.name, document.hash = proof.name or document.name, proof.hash or document.hash

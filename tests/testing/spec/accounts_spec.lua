@@ -2,13 +2,15 @@
 local testing = require "perigee.testing"
 
 local SOURCE = [[
-  local game = { config = { accounts = true }, on_message = {} }
+  local game = { config = { accounts = true, account_token_days = 2 }, on_message = {} }
   function game.on_message.who(peer)
     local account = peer.account
     return { id = account and account.id, name = account and account.name, token = peer.token }
   end
   return game
 ]]
+
+local HOUR = 3600
 
 describe("accounts", function()
   it("work in simulated servers", function()
@@ -44,5 +46,29 @@ describe("accounts", function()
       text = true, address = "192.0.2.1", sign_in = { name = "ada", password = "difference" },
     }
     assert.same({ nil, "Unauthorized" }, { nobody, code })
+  end)
+
+  it("get a new token when half of the old one's time is used", function()
+    local server = testing.server { source = SOURCE }
+    local first = server:client { name = "ann", sign_in = { device = ("d"):rep(20) } }
+    local old = first:link({ name = "ada", password = "difference" }).token
+    server:advance(23 * HOUR)
+    local bob = server:client { name = "bob", token = old }
+    assert.is_false((pcall(bob.expect_event, bob, "signed_in", nil, 1)))
+    server:advance(2 * HOUR)
+    local new = server:client({ name = "cem", token = old }):expect_event("signed_in").token
+    assert.not_equal(old, new)
+    server:advance(24 * HOUR)
+    assert.error_matches(function() server:client { name = "dan", token = old } end, "sign in again")
+    assert.equal("ada", server:client({ name = "eve", token = new }):ask("who").name)
+  end)
+
+  it("have at most 16 ways in", function()
+    local server = testing.server { source = SOURCE }
+    local ann = server:client { name = "ann", sign_in = { device = ("d"):rep(20) } }
+    for i = 2, 16 do assert(ann:link { device = ("d"):rep(20) .. i }) end
+    assert.same({ nil, "an account has at most 16 ways to sign in", "Rejected" },
+      { ann:link { device = ("d"):rep(20) .. "17" } })
+    assert(ann:link { device = ("d"):rep(20) .. "16" }) -- it is linked already
   end)
 end)
