@@ -232,6 +232,24 @@ describe("a durable room", function()
     assert.same({ new }, rooms)
   end)
 
+  it("is joined soon though the store does not work", function()
+    local s = start()
+    local ann = s:client "ann"
+    ann:question(0, "make", "duel:1")
+    local lock = io.popen(("sqlite3 %s/data/game.db"):format(s.folder), "w")
+    lock:write(("BEGIN IMMEDIATE;\n.shell touch %s/locked\n"):format(s.folder))
+    lock:flush()
+    wait.until_true(function() return uv.fs_stat(s.folder .. "/locked") end)
+    local bob = s:raw()
+    local began = uv.hrtime()
+    bob:hello { name = "bob" }
+    local room = bob:join "duel:1"
+    assert.is_true((uv.hrtime() - began) / 1e9 < 8 * wait.SLOWNESS)
+    lock:write "COMMIT;\n"
+    lock:close()
+    assert.same({ "true" }, bob:question(room, "save"))
+  end)
+
   it("reports that the store is too slow to save it", function()
     local s = start { game = [[
       local perigee = require "perigee"

@@ -24,6 +24,7 @@ local SLICE_MIN = 10 -- rooms, and peers, that a slice may save in any case
 local SLICES = 25 -- slices of save_interval; each saves a part of the rooms and peers
 local HASTE = 0.9 -- share of save_interval after which an object is saved again
 local SPREAD = 0.618 -- golden ratio: spreads the first saves of many objects evenly
+local HOLD_MAX = 2 -- seconds that a connection waits at most for a store that does not work
 local SIGN_EVERY = 1 -- seconds between two writes of "alive"
 local IMAGE_MAX = "1 MiB"
 
@@ -353,9 +354,17 @@ function durable.on.keep(_, _, session, peer, conn)
   end
   core.store_begin_unit()
   core.store_unit_step(step, indexes.sessions, id, json, 1)
+  local hold = { label = "a connection that waits for the store", is_host = true }
+  function hold.fn()
+    core.release(conn)
+  end
+  pending.set(hold, HOLD_MAX)
   local text, problem = stores.wait(core.store_end_unit)
   report("session", not text and "a session cannot be stored: " .. tostring(problem) or nil)
-  core.release(conn)
+  if pending.timers[hold.id] == hold then
+    pending.cancel(hold)
+    core.release(conn)
+  end
 end
 
 
