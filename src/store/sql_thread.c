@@ -10,7 +10,8 @@ struct SqlThread {
   Service *service;
   const BackendOps *ops;
   char *place;
-  Backend *backend;  // back end that the thread uses; NULL: not open
+  Backend *backend;   // back end that the thread uses; NULL: not open
+  RequestList queue;  // statements that wait
   SqlEnd *on_end;
   void *data;
   atomic_bool is_closing;  // statements that wait are not run any more
@@ -28,15 +29,17 @@ static void run(SqlThread *thread, Request *request) {
         (Text){(const char *)request->value.data, (uint32_t)request->value.size};
 }
 
+// Runs one statement a call, so that its answer does not wait for the others.
 static uint64_t serve(void *data, RequestList *requests, RequestList *ended,
                       uint64_t now_ms, uint64_t end_ms) {
-  (void)now_ms, (void)end_ms;
+  (void)end_ms;
   SqlThread *thread = data;
-  for (Request *request; (request = request_pop(requests)) != NULL;) {
-    if (!atomic_load(&thread->is_closing)) run(thread, request);
-    request_push(ended, request);
-  }
-  return UINT64_MAX;
+  request_append(&thread->queue, requests);
+  Request *request = request_pop(&thread->queue);
+  if (request == NULL) return UINT64_MAX;
+  if (!atomic_load(&thread->is_closing)) run(thread, request);
+  request_push(ended, request);
+  return thread->queue.first != NULL ? now_ms : UINT64_MAX;
 }
 
 static void on_ended(void *data, RequestList *ended) {

@@ -255,19 +255,52 @@ describe("a game", function()
 
   local USES = 'require("perigee").store "players" return {}'
 
+  it("answers SQL before slower statements that follow", function()
+    local perigee = server.start { game = [[
+      local perigee = require "perigee"
+      perigee.store "notes"
+      local ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
+      local game, order = { on_message = {} }, {}
+      function game.on_message.run()
+        for i = 1, 3 do
+          perigee.spawn(function()
+            perigee.store.sql(i == 2 and "SELECT 1" or ENDLESS)
+            order[#order + 1] = i
+          end)
+        end
+      end
+      function game.on_message.order() return order end
+      return game
+    ]] }
+    local ann = perigee:client "ann"
+    ann:send(0, "run")
+    local seen
+    wait.until_true(function()
+      seen = ann:question(0, "order")
+      return #seen >= 2
+    end)
+    assert.same({ 1, 2 }, seen)
+  end)
+
   it("stops though many statements of SQL wait", function()
     local perigee = server.start { game = [[
       local perigee = require "perigee"
       perigee.store "notes"
       local ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
-      local game = { on_message = {} }
-      function game.on_message.wait()
-        for _ = 1, 60 do perigee.spawn(function() perigee.store.sql(ENDLESS) end) end
-        return perigee.store.sql(ENDLESS) == nil
+      local game, begun = { on_message = {} }, 0
+      function game.on_start()
+        for _ = 1, 60 do
+          perigee.spawn(function()
+            begun = begun + 1
+            perigee.store.sql(ENDLESS)
+          end)
+        end
       end
+      function game.on_message.begun() return begun end
       return game
     ]] }
-    assert.is_true(perigee:client("ann"):question(0, "wait"))
+    local ann = perigee:client "ann"
+    wait.until_true(function() return ann:question(0, "begun") == 60 end)
     perigee:stop()
   end)
 
