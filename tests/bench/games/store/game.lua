@@ -10,7 +10,7 @@ local ENTITIES = 20000
 local players, million = perigee.store "players", perigee.store "million"
 local arena = { auto_create = true, tick_rate = 100 }
 local game = { config = { accounts = true }, rooms = { arena = arena }, on_message = {} }
-local entities, writer = {}, nil
+local writer
 
 local function id_of(number)
   return "p" .. number
@@ -76,11 +76,19 @@ function game.on_message.write(_, is_on)
   return true
 end
 
-function arena.on_create()
+-- The room exists while it is measured, because its ticks and entities would add to other figures.
+function arena.on_leave(room)
+  room:delete()
+end
+
+function arena.on_create(room)
+  local entities = {}
   for i = 1, ENTITIES do entities[i] = { x = i, y = -i, vx = 1, vy = 2 } end
+  room.state.entities = entities
 end
 
 function arena.on_tick(room)
+  local entities = room.state.entities
   for i = 1, ENTITIES do
     local entity = entities[i]
     entity.x, entity.y = entity.x + entity.vx * 0.01, entity.y + entity.vy * 0.01
