@@ -32,7 +32,7 @@ int perigee_lockstep_enter(PerigeeClient *client, uint32_t number, uint32_t flag
     room->match->room = number;
     room->match->slot = PERIGEE_SPECTATOR;
   }
-  if (room->match->is_over) {  // only the seat survives a match
+  if (room->match->is_over) {  // of an ended match, only the seat is kept
     room->match->id = 0;
     room->match->queue.size = 0;
   }

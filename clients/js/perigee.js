@@ -50,7 +50,7 @@ const RESUMED = 1, RESTORED = 2; // in WELCOME; any other value means: a new ses
 const BEFORE_WELCOME = new Set([WELCOME, SIGNED_IN, REJECTED, CLOSING, ERROR, PING]);
 
 // Seconds.
-const TIMEOUT = 10; // for calls without a timeout
+const TIMEOUT = 10; // default timeout of calls
 const CLOSE_TIMEOUT = 1; // time in which the server should answer BYE
 const ACK_DELAY = 0.5; // shortest time between two ACKs, unless ACK_EVERY packets wait
 const PING_EVERY = 5; // longest interval between pings; a shorter interval of the server replaces it
@@ -722,7 +722,7 @@ class Channel {
     this.open = false; // also false while a new session requests the channel again
     this._isOver = false;
     this._handlers = new Map();
-    this._tools = new Map(); // by name: { definition, fn }
+    this._tools = new Map(); // { definition, fn } by name
   }
 
   /**

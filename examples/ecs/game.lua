@@ -16,7 +16,7 @@ world:component("flake")
 world:component("ball", { by = 0, direction = 1 })
 world:component("wish", { verb = "look" }) -- the last line that a player has typed
 world:component("snow", { wait = 0 }) -- one entity has this
-world:component("scene", { text = "" }) -- and one entity has this
+world:component("scene", { text = "" }) -- only one entity has this component
 
 local function tell(name, value)
   perigee.send(perigee.to.all, name, value)

@@ -74,7 +74,7 @@ typedef struct RoomKind {
   uint32_t capacity;  // limit of members; 0: none
   bool auto_create;
   bool has_auto_delete;
-  bool is_hidden;   // not in lists
+  bool is_hidden;   // lists of rooms leave it out
   bool is_locked;   // clients cannot join
   bool loses_lost;  // a member leaves as soon as its connection is lost
   bool is_durable;  // rooms and their members survive the process

@@ -14,7 +14,7 @@
 enum {
   HASH_SIZE = 8,
   BYTES_PER_STEP = 16,
-  KEPT_SCHEMA = 1,  // of the documents that durable.lua writes
+  KEPT_SCHEMA = 1,  // schema of the documents that durable.lua writes
 };
 
 // Charges the work, and frees the buffer if it has become large.

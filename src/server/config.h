@@ -32,7 +32,7 @@ typedef enum ConfigType {
 /// When a new value takes effect on a live server.
 typedef enum ConfigChange {
   CHANGE_LIVE,   // immediately
-  CHANGE_START,  // at the next start of the server
+  CHANGE_START,  // a change takes effect at the next start of the server
 } ConfigChange;
 
 typedef enum ConfigKey {

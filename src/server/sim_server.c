@@ -24,7 +24,7 @@ struct SimServer {
   Engine engine;  // engine; without a net: not created
   char *game, *lua_path;
   char *problem;     // reason why the start failed; NULL: none
-  uint64_t seed;     // of the next start
+  uint64_t seed;     // seed of the next start
   Config config;     // settings before those of the game
   Backend *backend;  // documents, while the server has no engine; NULL: none
   bool hides_files, is_shuffled, is_echoed;

@@ -65,7 +65,7 @@ typedef struct SessionStats {
   uint64_t suspended;             // sessions that were suspended
   uint64_t resumed;               // suspended sessions that were resumed
   uint64_t expired;               // suspended sessions that resume_timeout ended
-  uint64_t packets_in, bytes_in;  // of all peers
+  uint64_t packets_in, bytes_in;  // packets and bytes from all peers
   uint64_t resent;                // RELIABLE packets sent again after a resume
   uint64_t throttled;             // number of times that throttling of a peer began
   uint32_t suspended_now;

@@ -105,7 +105,7 @@ void store_cursor_write(const StoreQuery *query, const BackendRow *row, Buf *cur
   cursor->size = 0;
   buf_reserve(cursor, size);
   sodium_bin2base64((char *)cursor->data, size, bytes.data, bytes.size, BASE64);
-  cursor->size = size - 1;  // without the NUL
+  cursor->size = size - 1;  // leaves out the NUL
   buf_deinit(&bytes);
 }
 

@@ -8,7 +8,7 @@ local FOLDER = "tests/bench/budget/"
 local TIGHT = { "loop", "collatz", "recursion" }
 local TYPICAL = { "bodies", "query", "tables", "text", "grid", "objects" }
 local RUNS = 4 -- runs in a process, after one to warm up; the best run counts
-local PROFILE_MODE = "li1000000" -- as in src/script/guard/interrupt.c
+local PROFILE_MODE = "li1000000" -- mode of the profiler, the same as in src/script/guard/interrupt.c
 -- Iterations after which the JIT compiles a loop. This number decides where traces begin, which changes the
 -- speed of a program by some tenths. Each round has another number, so that no single choice decides.
 local HOT_LOOP, HOT_LOOP_STEP = 56, 2 -- LuaJIT's own number, and the step from round to round

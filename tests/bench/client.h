@@ -21,7 +21,7 @@ typedef struct Client {
   uint32_t id;
   uint32_t room;                      // room; 0: none
   uint32_t index;                     // index among the load's clients
-  uint32_t expected[PUBLISHERS_MAX];  // by publisher: the number of its next broadcast
+  uint32_t expected[PUBLISHERS_MAX];  // number of the next broadcast of each publisher
   bool is_asking;                     // WebSocket: its answer has not come yet
   Bytes in;                           // beginning of a packet
   Secure *secure;                     // TLS; NULL: none

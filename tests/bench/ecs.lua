@@ -8,7 +8,7 @@ package.path = "./?.lua;lua/?.lua;" .. package.path
 
 local ENTITIES = 10000
 local RUNS = 300 -- runs in a process, after some to warm up; the best run counts
-local TARGET_MS = 0.2 -- for two components
+local TARGET_MS = 0.2 -- goal for a query of two components
 local DT = 0.05
 
 ffi.cdef [[

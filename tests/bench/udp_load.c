@@ -210,7 +210,7 @@ static void send_burst(UdpWork *work) {
   const Load *load = (const Load *)work;
   uint8_t data[UDP_DATAGRAM_MAX] = {0};
   Client *sender = &load->clients[0];
-  if (load->is_floor) {  // as large as Perigee's datagrams
+  if (load->is_floor) {  // sends datagrams of the same size as Perigee's
     size_t head = load->is_unencrypted ? 15 : 31;
     send(sender->fd, data, head + work->burst * (1 + PACKET_HEADER_SIZE + 8 + PAYLOAD),
          0);

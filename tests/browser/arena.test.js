@@ -219,7 +219,7 @@ test("a page that nobody looks at keeps nothing for later", async (t) => {
   const { server } = await start(t);
   const page = await play(t, server, "ann");
   const old = await page.evaluate(() => new Promise((resolve) => {
-    window.requestAnimationFrame = () => {}; // as the browser does with a tab in the background
+    window.requestAnimationFrame = () => {}; // a browser does not call it for a tab in the background
     let first;
     arena.match.on("shot", ({ time }) => {
       first ??= time;

@@ -8,8 +8,8 @@
 /// One message that the other side received.
 typedef struct Sent {
   Packet
-      packet;  // of a FRAMING_PACKETS connection; the payload lives as long as the Net
-  Text line;   // of a FRAMING_LINES connection, without its end
+      packet;  // sent packet, with FRAMING_PACKETS; the payload lives as long as the Net
+  Text line;   // sent line, with FRAMING_LINES, without the end of the line
   uint8_t priority;  // place in the stream, from the Out
   uint8_t flags;
   uint64_t key;

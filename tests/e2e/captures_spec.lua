@@ -67,7 +67,7 @@ describe("the captures", function()
     local count = 0
     for part in read("docs/protocol.md"):gmatch "\nServer to client:\n(.-)\n\n%u" do
       for name in part:gmatch "\n| 1%d%d | ([%u_]+) |" do
-        assert(name == "REDIRECT" or name == "SIGNED_IN" or -- whose token differs each time
+        assert(name == "REDIRECT" or name == "SIGNED_IN" or -- their tokens differ each time
           all:find("\n" .. name .. " ", 1, true), name .. " is in no capture")
         count = count + 1
       end

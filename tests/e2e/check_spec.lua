@@ -594,7 +594,7 @@ describe("perigee check", function()
       server.perigee({ ... }, { cwd = folder }):wait_exit()
       return uv.hrtime() - before
     end
-    local ratio = math.huge -- of both within a moment, because the load of the machine changes
+    local ratio = math.huge -- both commands run in turn, because the load of the machine changes
     for _ = 1, 5 do ratio = math.min(ratio, seconds_of "check" / seconds_of "--help") end
     assert.is_true(ratio < 30, ratio) -- usually about 2
   end)

@@ -287,7 +287,7 @@ end)
 describe("a state that cannot be restored", function()
   after_each(server.stop_all)
 
-  -- Returns the query for a part of what was set aside of a room.
+  -- Returns the query that reads a part of a room's document from perigee_aside.
   local function aside(path, name)
     local query = "select json_extract(value, '%s') from perigee_aside"
       .. " where json_extract(value, '$.name') = '%s'"

@@ -195,7 +195,7 @@ describe("examples/ecs", function()
     ann.stdin:write "/name ann\n"
     bob:expect("MESSAGE", { message = "help" })
     local meadow
-    repeat -- until they have different places
+    repeat -- ends when both have different places
       meadow = bob:expect("MESSAGE", { message = "meadow" }).value
       local is_apart = meadow:find "a" and meadow:find "b"
       if not is_apart and not meadow:find "g" then -- a line from the time before ann had this name

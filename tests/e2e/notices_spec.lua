@@ -130,7 +130,7 @@ function Binary.cut(buffer, from)
   if #buffer < stop then return nil, from end
   local payload, kind = buffer:sub(from + 12, stop), head:byte(3)
   local is_control = head:sub(1, 2) == "\0\0"
-  if is_control and kind == WELCOME then -- without random values: ids, tokens, time, UDP
+  if is_control and kind == WELCOME then -- removes random values: ids, tokens, time, UDP
     payload = payload:sub(1, 6) .. payload:sub(47, -35)
   end
   return { name = "PACKET", text = hex(head) .. " " .. hex(payload),

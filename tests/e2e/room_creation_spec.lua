@@ -197,7 +197,7 @@ describe("a room", function()
 
   it("whose on_join waits for the same join comes to an end", function()
     local ref = ann:request("JOIN", packet.str8 "duel:circle")
-    ann:expect("JOINED", { room_name = "duel:circle" }) -- by the last of them
+    ann:expect("JOINED", { room_name = "duel:circle" }) -- the last of the waiting joins
     ann:expect_error("AlreadyInRoom", ref)
     perigee:wait_log "waited for ServerFull"
     assert.equal(0, ann:question(0, "waiting"))

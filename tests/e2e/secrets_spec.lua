@@ -176,7 +176,7 @@ describe("a file that .perigeeignore names", function()
       assert.is_nil(text)
       assert.equal(path .. " is never shown: its name begins with a dot", problem)
     end
-    perigee:save(".perigeeignore", "game.lua\n") -- which has an effect at once
+    perigee:save(".perigeeignore", "game.lua\n") -- this has an effect at once
     assert.same({ "config/rules.lua", "secret.lua" }, cjson.decode((read(client, "perigee://source"))).files)
     assert.is_nil((read(client, "perigee://source/game.lua")))
   end)

@@ -98,7 +98,7 @@ end)
 describe("the store after a loss of power", function()
   after_each(server.stop_all)
 
-  -- Replaces the files by what has reached the disk.
+  -- Simulates a loss of power: replaces the files by the parts that have reached the disk.
   local function lose_power(data)
     os.remove(data .. "/game.db-shm")
     for _, name in ipairs { "game.db", "game.db-wal" } do

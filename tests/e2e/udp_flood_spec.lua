@@ -63,7 +63,8 @@ describe("a flood of requests by UDP from very many addresses", function()
     assert.is_true(figures.answers > 0)
     assert.is_true(figures.answer_bytes <= figures.sent_bytes)
     assert.is_true(came >= 5, came)
-    assert.is_true(late <= math.max(1, came * 0.01), late) -- on a busy machine, one peer may be late
+    -- One late peer is allowed, because the machine may be busy.
+    assert.is_true(late <= math.max(1, came * 0.01), late)
     assert.is_true(grown <= MEMORY_KB, grown)
   end)
 end)

@@ -58,7 +58,7 @@ describe("a peer by UDP alone", function()
     assert.equal("PACKET", event.kind)
     udp_client.broadcast(ann, room, "two")
     bob:expect("BROADCAST", { data = "two", sender = ann.id })
-    ann:broadcast(room, "three") -- by the stream
+    ann:broadcast(room, "three") -- the stream carries it
     bob:expect("BROADCAST", { data = "three" })
     bob:broadcast(room, "four", { flags = packet.RELIABLE })
     ann:expect("BROADCAST", { data = "four" })

@@ -95,7 +95,7 @@ describe("datagrams that were captured", function()
         elsewhere.send(channel.port, bytes)
         count = count + 2
       end
-      bob:fence() -- so that no buffer overflows
+      bob:fence() -- waits, so that no buffer overflows
     end
     -- The server refused all of them. The other datagrams are those that ann has sent meanwhile.
     local after
@@ -295,7 +295,7 @@ describe("a client whose address changes", function()
     wait.for_true(function() return totals(bob).moved == 1 end)
     bob:broadcast(room, "found")
     udp_client.expect(ann, "BROADCAST", { data = "found" })
-    ann.udp:bind() -- and back, which is again another port
+    ann.udp:bind() -- the client goes back to the first address, at another port
     wait.for_true(function() -- the next challenge comes a second after the last
       ann.udp:send_items { LONG_PROBE }
       return totals(bob).moved == 2

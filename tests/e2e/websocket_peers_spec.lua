@@ -219,7 +219,7 @@ describe("a binary peer over a WebSocket", function()
   it("that vanishes is a reset", function()
     local perigee = server.start { flags = { resume_timeout = 0 } }
     local ann, bob = binary(perigee, "ann"), binary(perigee, "bob")
-    ann:close() -- without a close frame
+    ann:close() -- sends no close frame
     perigee:wait_log(function(line)
       return line.message == "disconnected" and line.name == "ann" and line.reason == "ConnectionReset"
     end)

@@ -23,7 +23,7 @@ static inline size_t weigh(const PerigeeClient *client, const PerigeeEvent *even
   return sum;
 }
 
-static volatile size_t weighed;  // so that every byte is read
+static volatile size_t weighed;  // the compiler must not leave out the reads
 
 // Takes all events, and answers requests.
 static inline void take_events(PerigeeClient *client) {

@@ -117,7 +117,7 @@ describe("a match", function()
     assert.truthy(find(world, 2, wire.SNAPSHOT))
     assert.is_true(match:held_bytes() > 20000)
     now = play(match, world, 300, 10, now)
-    assert.is_true(match:held_bytes() < 300 * 60) -- without the state, only bytes of the turns
+    assert.is_true(match:held_bytes() < 300 * 60) -- bytes of turns; the state is no longer held
     match:leave(2, now)
     world.is_scarce = true
     give(3)

@@ -63,7 +63,7 @@ describe("an MCP session", function()
     assert.is_nil(open())
     sessions.find(first.id)
     core.clock = core.clock + 2
-    assert.is_table(open()) -- in the place of the third
+    assert.is_table(open()) -- takes the place of the third session
     assert.equal(first, sessions.find(first.id))
     assert.equal(listening, sessions.find(listening.id))
     assert.equal(64, #sessions.list())

@@ -8,7 +8,7 @@ local to_c = require "perigee.schema.to_c"
 local SCHEMAS = tonumber(os.getenv "SCHEMAS") or 12
 local SEED = tonumber(os.getenv "SEED") or 1
 local BATCH = 12 -- schemas in one program
-local VALUES, DAMAGED = 4, 8 -- of each type
+local VALUES, DAMAGED = 4, 8 -- number of valid and of damaged values for each type
 
 local STRICT = "-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -fsanitize=address,undefined "
   .. "-fno-sanitize-recover=all "

@@ -319,7 +319,7 @@ describe("a query", function()
         for _, value in query.begin(plans[count]) do
           value.n = value.n + 1
         end
-        local step, walk = query.begin(plans[count]) -- as in a loop that ends at once
+        local step, walk = query.begin(plans[count]) -- does the same as a loop that ends at once
         step(walk)
       end
     end

@@ -130,7 +130,7 @@ const ATTACKS = {
       for (let i = 0; i < 200; i++) {
         const channel = [0, 0, 2, 3, 1000, 3000][random(6)], type = [random(16), 128 + random(20), random(65536)][random(3)];
         const payload = noise(random, random(60));
-        if (payload.length > 4 && random(2)) payload.writeUInt32LE(5, 0); // of the room
+        if (payload.length > 4 && random(2)) payload.writeUInt32LE(5, 0); // id of the room
         connection.send(Buffer.concat([
           header({ channel, type, flags: [0, 1, 2, 4, 5][random(5)], ref: random(4), length: payload.length }), payload,
         ]));

@@ -1,4 +1,4 @@
--- A round ends with its time, or when somebody has enough kills; after a pause the next begins.
+-- A round ends when its time is over or when a player has enough kills. After a pause, the next round begins.
 local perigee = require "perigee"
 local boards = require "arena.boards"
 local fighters = require "arena.fighters"

@@ -24,7 +24,7 @@ export class Camera {
     this.density = Math.min(2, devicePixelRatio || 1)
     this.view.width = Math.round(this.width * this.density)
     this.view.height = Math.round(this.height * this.density)
-    this.scale ??= 0 // until there is an arena
+    this.scale ??= 0 // the arena is not known yet
   }
 
   shake(strength) {

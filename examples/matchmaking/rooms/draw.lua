@@ -3,7 +3,7 @@ local perigee = require "perigee"
 local skills = require "skills"
 
 local ROUNDS = 3
-local WAIT_LEAST, WAIT_MORE = 1.5, 2.5 -- seconds until the light is green: at least, and by chance
+local WAIT_LEAST, WAIT_MORE = 1.5, 2.5 -- seconds until the light is green: the least, and a random addition
 local SLOWEST = 2                       -- seconds after which a round ends
 local EARLY = 1                         -- seconds for those who tap before
 local PAUSE = 3

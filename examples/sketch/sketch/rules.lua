@@ -5,9 +5,9 @@ return {
   seats = 8,        -- players at a table; others may watch
   members = 24,     -- players and watchers
   rounds = 3,       -- rounds of a match; in each, everybody draws once; the host may choose another number
-  seconds = 80,     -- for a drawing; the host may choose another time
-  choose = 12,      -- to choose one of three words
-  pause = 5,        -- to look at the picture and its word
+  seconds = 80,     -- time for a drawing; the host may choose another time
+  choose = 12,      -- time in which a player chooses one of three words
+  pause = 5,        -- time in which everybody sees the picture and its word
   keep_seat = 120,  -- how long the seat and score of a player who has left are kept
   wait = 10,        -- how long a turn waits for an absent player, for example while its page loads again
 

@@ -38,7 +38,7 @@ local function copy(value)
   return result
 end
 
--- A copy, so that a script does not take a change of its own for one that is kept.
+-- Returns a copy, because a change that the script makes to it is not stored.
 function getters.data(self)
   return copy(self._entry.document.data)
 end

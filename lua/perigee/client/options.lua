@@ -23,7 +23,7 @@ local CONNECT = {
   udp = { what = "true, false or \"alone\"", boolean = true, string = true },
   line = { what = "an object of perigee.tools.bots.line", table = true },
 }
-local CURES = { room = "; client:join(name) returns the room" } -- of options that there are not
+local CURES = { room = "; client:join(name) returns the room" } -- advice for options that do not exist
 local RECONNECT = { first = SECONDS, max = SECONDS, patience = SECONDS }
 
 local options = {

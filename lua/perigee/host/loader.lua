@@ -126,7 +126,7 @@ local function make_require(version)
     fault.check("a module's name", name, "string")
     if name == "perigee" then
       return version.api
-    elseif name == "perigee.fixed" then -- by the name that clients use for it
+    elseif name == "perigee.fixed" then -- clients require it by this name, too
       return version.api.fixed
     elseif OUTSIDE[name] or name:find "^perigee%.client%." then
       fault.raise("%s is for programs outside the server; a game has its peers already", name)

@@ -7,7 +7,7 @@ local new_table = require "table.new"
 local sorted_keys = require "perigee.util.sorted_keys"
 
 local REF_MAX = 65535
-local FIELDS = 20 -- of the entry of a waiting coroutine
+local FIELDS = 20 -- number of fields of the entry of a waiting coroutine
 
 --- An action for the time when a timer fires.
 ---@class perigee.TimerEntry

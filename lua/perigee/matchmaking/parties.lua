@@ -11,7 +11,7 @@ local rooms = require "perigee.api.rooms"
 local SIZE_MAX = 20
 local INVITES_MAX = 50
 local CODE_LETTERS, CODE_LENGTH = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789", 6
-local KIND = "party" -- of the rooms
+local KIND = "party" -- kind of the rooms of parties
 
 ---@class perigee.PartyEntry
 ---@field id integer

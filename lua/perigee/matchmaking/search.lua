@@ -6,8 +6,8 @@ local fits = require "perigee.matchmaking.fits"
 local floor, sort = math.floor, table.sort
 local is_older = fits.is_older
 
--- A search may look at this many candidates after it has taken back its first choice, and all searches of a
--- cycle together at so many.
+-- SEARCH_MAX limits the candidates that a search looks at after it has taken back its first choice. CYCLE_MAX
+-- limits the candidates of all searches of a cycle together.
 local SEARCH_MAX, CYCLE_MAX = 2000, 500000
 local GATHER_MAX = 1000 -- most tickets that a search reads to find candidates of one shape
 
@@ -199,9 +199,9 @@ local function add_fitting(search, list, first, last, most, found)
   end
 end
 
--- Adds the oldest tickets of a group that fit the search, at most as many as a match has players. Either
--- the tickets with near values are few, or so many that the oldest tickets soon have them: reads the list
--- that is shorter.
+-- Adds the oldest tickets of a group that fit the search, at most as many as a match has players. Reads
+-- the shorter one of two lists: the tickets with near values, or the group's tickets from the oldest one on,
+-- which soon contain enough tickets if near values are frequent.
 local function gather(search, group, found)
   local most, rule, by_age, by_value = search.rules.max, search.rules.numbers[1], group.by_age, group.by_value
   while group.first <= #by_age and by_age[group.first].is_gone do

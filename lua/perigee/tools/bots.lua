@@ -49,7 +49,7 @@ end
 --- Returns the script, a function or a table; or nil and an error.
 local function load_script(path)
   if not path then return {} end
-  local folder = path:match "^(.*)/[^/]*$" or "." -- of the modules that the script requires
+  local folder = path:match "^(.*)/[^/]*$" or "." -- folder of the modules that the script requires
   package.path = ("%s/?.lua;%s/?/init.lua;%s"):format(folder, folder, package.path)
   local chunk, problem = loadfile(path)
   if not chunk then return nil, problem end

@@ -5,10 +5,10 @@ local MASK = "***"
 local secrets = { MASK = MASK }
 
 local FIELDS = { "password", "token" } -- strings with these names are secret in any JSON or Lua
-local SIGN_IN_FIELDS = { "device", "jwt" } -- only in SIGN_IN
+local SIGN_IN_FIELDS = { "device", "jwt" } -- fields that are secrets only in SIGN_IN
 local SIGN_IN = '"do"%s*:%s*"%l' -- a text that has a SIGN_IN
 local CREDENTIALS = '("credentials"%s*:).*$' -- any value, so that the rest of the text is masked
-local TOKEN = "p1%.[%w_-]+" -- of an account
+local TOKEN = "p1%.[%w_-]+" -- token of an account
 
 
 -- Returns the position of the quote that ends a string which begins at `at`; or the text's end.

@@ -9,7 +9,7 @@ enum { UDP_SENT_MAX = 4096 };  // most numbers in the ring; a power of two
 
 typedef enum UdpSentState {
   UDP_SENT_SETTLED,  // acknowledged, or needs no acknowledgement
-  UDP_SENT_FLYING,   // on its way
+  UDP_SENT_FLYING,   // neither acknowledged nor considered lost
   UDP_SENT_LOST,     // considered lost; an acknowledgement may still prove the opposite
 } UdpSentState;
 

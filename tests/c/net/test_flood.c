@@ -189,7 +189,7 @@ static void the_refused_do_not_use_up_the_descriptors(void **state) {
 }
 
 int main(void) {
-  signal(SIGPIPE, SIG_IGN);  // as the program does
+  signal(SIGPIPE, SIG_IGN);  // perigee ignores it, too
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_flood_is_taken_in_shares),
       cmocka_unit_test(requests_wait_for_the_turn_when_their_answers_are_large),

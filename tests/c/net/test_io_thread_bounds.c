@@ -39,7 +39,7 @@ static void test_backlogs_share_a_total(void **state) {
   static char line[4001];
   memset(line, 'x', sizeof line - 1);
   line[sizeof line - 2] = '\n';
-  // As if other connections had so many bytes.
+  // Pretends that the backlogs of other connections have this number of bytes.
   world.net->totals->backlog_bytes += NET_BACKLOG_TOTAL;
   for (int i = 0; i < TRIES && peer->drops == 0; i++) {
     for (int k = 0; k < 16; k++) write_line(&world, peer, line);

@@ -109,7 +109,7 @@ static void test_stop(void **state) {
     net_write(world.net, stalled->id,
               &(Out){.parts = {much}, .sizes = {sizeof much}, .flags = OUT_KEEP});
   net_stop(world.net);
-  net_run(world.net);  // as long as the stalled connection may need
+  net_run(world.net);  // returns when the stalled connection has ended
   char got[16] = {0};
   assert_int_equal(recv(socket_of(&world, peer), got, sizeof got - 1, 0), 11);
   assert_string_equal(got, "last words\n");

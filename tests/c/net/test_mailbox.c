@@ -82,7 +82,7 @@ static void test_order(void **state) {
   Mailbox *box = &ends->box;
   expect(ends, "");
   add(box, "a");
-  expect(ends, "");  // not posted yet
+  expect(ends, "");  // the text is not posted yet
   mailbox_post(box, false);
   add(box, "a longer one");
   add(box, "");
@@ -121,7 +121,8 @@ static void test_taken_meanwhile(void **state) {
   add(&ends->box, "a");
   mailbox_post(&ends->box, false);
   expect(ends, "a;");
-  assert_true(mailbox_pending(&ends->box) > 0);  // as far as the writer knows
+  // The writer does not know about the reads yet.
+  assert_true(mailbox_pending(&ends->box) > 0);
   mailbox_post(&ends->box, false);
   assert_int_equal(mailbox_pending(&ends->box), 0);
 }

@@ -158,7 +158,7 @@ static void what_is_whole_or_gone_counts_no_more(void **state) {
   begin_packet(&world, one, LARGE);
   begin_packet(&world, other, LARGE);
   assert_int_equal(world.net->totals->unfinished_bytes, 2 * LARGE);
-  say(&world, one, "xabc", 4);  // and the beginning of another packet
+  say(&world, one, "xabc", 4);  // the end of the packet, and 3 bytes of another one
   assert_int_equal(world.net->totals->unfinished_bytes, LARGE + 3);
   assert_true(conn_of(&world, one)->in.bytes.capacity <= 64);
   net_close(world.net, world.ids[other]);

@@ -342,7 +342,7 @@ static void a_flood_delays_a_critical_message_by_one_write(void **state) {
 }
 
 int main(void) {
-  signal(SIGPIPE, SIG_IGN);  // as the program does
+  signal(SIGPIPE, SIG_IGN);  // perigee ignores it, too
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_flush_is_one_write_for_each_member),
       cmocka_unit_test(iterations_between_flushes_share_a_write),

@@ -89,7 +89,7 @@ static void a_handler_that_waits_holds_back_what_is_for_its_peer_alone(void **st
   end(world);
   expect_quiet(world, ann);
   expect_message(world, bob, 0, "[\"hi\",1]");
-  command(world, message(TARGET_PEER, ann.id));  // of another handler
+  command(world, message(TARGET_PEER, ann.id));  // belongs to another handler
   relay_commit(world->relay);
   expect_message(world, ann, 0, "[\"hi\",1]");
   begin(world);

@@ -220,7 +220,7 @@ static void a_join_that_waits_goes_on(void **state) {
   Event event = next_of(world, EVENT_JOIN, bob.client);
   end(world);
   cut(world, &bob);
-  relay_admit(world->relay, &event);  // while the peer is suspended
+  relay_admit(world->relay, &event);  // the peer is suspended at that time
   assert_int_equal(count_of(world, lobby), 1);
   come_back(world, &bob, 0);
   assert_int_equal(expect_joined(world, bob, 0), lobby);

@@ -104,7 +104,7 @@ static void test_blocks_for_a_limited_time(void **state) {
   ParseFile slow = slow_file(&world, "slow.lua"), good = file_of("a.lua", "return 1");
   assert_int_equal(parser_wait(&world.parser, world.L, &slow, 1000), PARSE_UNKNOWN);
   assert_int_equal(parser_wait(&world.parser, world.L, &good, 10000000), PARSE_DONE);
-  deinit(&world);  // while the thread with the slow file may run
+  deinit(&world);  // the thread may still parse the slow file
 }
 
 static void test_ends_while_it_parses(void **state) {

@@ -17,7 +17,7 @@ enum {
   STEPS = 10000 / SLOWNESS,
   STEPS_OF_A_COMMIT = 100,
   IDS = 3000,    // enough for several blocks of a board
-  SCORES = 400,  // so few that many entries are tied
+  SCORES = 400,  // number of different scores, small enough that many entries are tied
   PERIODS = 2,
   ID_SIZE = 16,
   FOLDER_SIZE = 40,
@@ -41,7 +41,7 @@ typedef struct World {
   uint64_t random;
   uint64_t time;
   Model *model;
-  char folder[FOLDER_SIZE];  // of the file of SQLite, in memory
+  char folder[FOLDER_SIZE];  // folder in memory for SQLite's file
 } World;
 
 static uint32_t draw(World *world, uint32_t below) {

@@ -185,7 +185,7 @@ static void the_limit_is_judged_by_the_length_alone(void **state) {
     size_t size = ws_put_header(header, WS_BINARY, SIZES[i]);
     header[1] |= 0x80;
     buf_append(&bytes, header, size);
-    buf_append(&bytes, "maskx", 5);  // and one byte of the payload
+    buf_append(&bytes, "maskx", 5);  // the masking key and one byte of the payload
     WsReader *reader = ws_reader_new();
     ws_reader_feed(reader, bytes.data, bytes.size);
     WsEvent event = ws_reader_next(reader, 100);

@@ -33,7 +33,7 @@ end
 -- Handles a line of the game in the hall: sender, number, and the version that passed it on.
 function Players:take_said(player, name, number)
   local speaker = self.list[name]
-  if not speaker then return end -- not a number of another player
+  if not speaker then return end -- the number does not come from another player
   local last = player.got[name]
   if last and number ~= last + 1 then
     player.wrong = player.wrong or ("heard %s say %d after %d"):format(name, number, last)

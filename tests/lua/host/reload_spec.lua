@@ -117,7 +117,7 @@ describe("a reload", function()
     assert.truthy(text:find("schema.perigee:1:18: ", 1, true), text)
   end)
 
-  -- How many hundreds of instructions it takes to reload so many handlers in one file.
+  -- Returns the work of a reload, in hundreds of instructions. The game has `count` handlers in one file.
   local function work(count)
     local lines = { "local game = { on_message = {} }" }
     for i = 1, count do

@@ -1,7 +1,7 @@
 --- Queues, seats and parties in simulated servers.
 
 local testing = require "perigee.testing"
-local function from(seed) -- whole numbers by chance
+local function from(seed) -- returns a source of random whole numbers
   local state = seed
   return function(most)
     state = (state * 16807) % 2147483647
@@ -358,7 +358,7 @@ describe("players by chance", function()
       leave_all(client)
     end
     server:advance(20)
-    assert.same({}, clients[1]:rooms()) -- those of matches and parties are gone
+    assert.same({}, clients[1]:rooms()) -- the rooms of matches and parties do not exist any more
     assert.same({ 0, 0 }, clients[1]:ask "waiting")
     for _, client in ipairs(clients) do
       client:clear()

@@ -109,7 +109,7 @@ describe("the library without a server", function()
   end)
 
   it("says of all else that it needs a server", function()
-    local send, create = perigee.send, perigee.rooms.create -- as modules do, which keep functions in locals
+    local send, create = perigee.send, perigee.rooms.create -- modules may keep functions in locals, too
     local needs = " needs a server: testing.server() starts one with the game"
     assert.equal("perigee.send" .. needs, problem_of(function() send(perigee.to.all, "x") end))
     assert.equal("perigee.rooms.create" .. needs, problem_of(function() create "x" end))

@@ -1,4 +1,4 @@
--- Simulated servers that crash and restart: what is left of rooms, sessions, accounts and boards.
+-- Simulated servers that crash and restart: which rooms, sessions, accounts and boards survive.
 local testing = require "perigee.testing"
 
 local GAME = [[

@@ -189,7 +189,7 @@ static void after_a_sleep_it_is_soon_as_before(void **state) {
 static bool expect_long_enough(World *w, int end, const uint8_t *bytes, size_t size) {
   uint8_t out[UDP_DATAGRAM_MAX];
   (void)bytes;
-  if (size > 5 + 10 + UDP_TAG_SIZE)  // not a datagram that only acknowledges
+  if (size > 5 + 10 + UDP_TAG_SIZE)  // it contains more than acknowledgements
     assert_true(
         udp_link_produce_challenge(w->ends[!end].link, w->now_us, 1, size, out));
   return true;
@@ -320,7 +320,8 @@ static void a_close_is_said_three_times(void **state) {
   World w = world();
   back.loss = 1;
   udp_link_close(w.ends[1].link, CODE_CLOSED);
-  udp_link_close(w.ends[1].link, CODE_KICKED);  // it is closed already
+  // The link is closed already, so this has no effect.
+  udp_link_close(w.ends[1].link, CODE_KICKED);
   world_run(&w, w.now_us);
   for (int i = 0; i < 20; i++) {
     world_packet(&w, 0, 100, 0);

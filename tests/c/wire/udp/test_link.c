@@ -307,7 +307,8 @@ static void what_lies_beyond_the_window_counts_as_lost(void **state) {
   assert_int_equal(receive(&w, 1, &forgery), UDP_REFUSED);
   items.data[5] = 8;
   items.size--;
-  forgery = forge(0, 100, 65529, 0, &items);  // its number may still be used
+  // An authentic datagram may still have that number.
+  forgery = forge(0, 100, 65529, 0, &items);
   assert_int_equal(receive(&w, 1, &forgery), UDP_NEWEST);
   buf_deinit(&items);
   world_end(&w);

@@ -70,7 +70,7 @@ static void what_was_not_lost_widens_the_window(void **state) {
   loss.is_reordering = true;
   uint64_t now_us = ack(&loss, 10);
   udp_loss_on_spurious(&loss, 20);
-  udp_loss_on_spurious(&loss, 20);  // in the same round trip
+  udp_loss_on_spurious(&loss, 20);  // a second time in the same round trip
   assert_false(is_lost(&loss, 4, now_us - 31 * MS + 20 * MS));
   assert_int_equal(loss.due_us, sent_at(4).sent_us + 150 * MS);
   ack(&loss, 20);
@@ -79,14 +79,15 @@ static void what_was_not_lost_widens_the_window(void **state) {
     ack(&loss, 21 + 2 * (uint64_t)i);
   }
   assert_false(is_lost(&loss, 4, sent_at(4).sent_us));
-  assert_int_equal(loss.due_us, sent_at(4).sent_us + 200 * MS);  // not beyond that
+  assert_int_equal(loss.due_us, sent_at(4).sent_us + 200 * MS);  // the widest window
   uint64_t next = 100;
   for (int round = 0; round < 16 * 20; round++, next += 2) {
     ack(&loss, next);
     udp_loss_on_loss(&loss, next + 1);
   }
   assert_false(is_lost(&loss, 4, sent_at(4).sent_us));
-  assert_int_equal(loss.due_us, sent_at(4).sent_us + 125 * MS);  // and narrow again
+  // The window is narrow again.
+  assert_int_equal(loss.due_us, sent_at(4).sent_us + 125 * MS);
 }
 
 static void probes_come_less_and_less_often(void **state) {
