@@ -163,7 +163,8 @@ static bool export_boards(Place *place, Export *export) {
   return is_ok;
 }
 
-// Opens a file that gets its name when it is complete; a pipe or device has it already.
+// Opens a file for writing. A plain file has a temporary name until it is complete; a
+// pipe or a device is written directly.
 static FILE *open_file(const char *path, char *unfinished) {
   struct stat file;
   bool is_plain = stat(path, &file) != 0 || S_ISREG(file.st_mode);

@@ -193,7 +193,7 @@ static int core_make_folder(lua_State *L) {
 // hash(texts): returns the hash of a list of texts, in 16 hexadecimal digits
 static int core_hash(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
-  uint64_t key[2] = {0};  // hash of the texts so far, and 0
+  uint64_t key[2] = {0};  // key[0]: hash of the texts so far; key[1]: always 0
   int count = (int)lua_objlen(L, 1);
   for (int i = 1; i <= count; i++) {
     lua_rawgeti(L, 1, i);

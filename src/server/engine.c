@@ -10,7 +10,7 @@
 #include "net/web.h"
 #include "wire/http_host.h"
 
-// Time that the game's handlers of the stop have after the signal.
+// Time for the game's handlers of the stop, from the signal on.
 enum { STOP_US = 2500000 };
 
 // --- Configuration ---

@@ -11,7 +11,7 @@ local chat = {}
 
 local commands = perigee.commands {
   "help -- shows this list",
-  "kick <name:text> -- votes for a player to go; most people have to",
+  "kick <name:text> -- votes to remove a player, which needs most players",
   "skip -- gives your turn to the next player",
   "lock <state:on|off> -- the host: whether others can join",
   "bot -- the host: adds a bot that guesses",

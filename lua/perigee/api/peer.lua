@@ -53,7 +53,7 @@ function getters.connected(self)
 end
 
 
--- Those that the core does not have as they are for scripts.
+-- Functions for the fields that scripts get in another form than the core has.
 local READ = {}
 
 function READ.account(id)

@@ -204,7 +204,9 @@ end
 local function take(self, member, turn, hash)
   local found = of_turn(self, turn)
   if member.is_odd or found.is_tie then
-    return -- a member that differs gets another state first; a tie is final
+    -- The member differs, and counts again after it has got another state; or the turn has a tie, which is
+    -- final.
+    return
   elseif found.agreed then
     compare(self, member, turn, hash, found)
   elseif not votes(member) then

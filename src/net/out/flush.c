@@ -73,7 +73,7 @@ static void keep_rest(const Writer *writer, size_t written) {
 static void writer_send(Writer *writer) {
   if (writer->count == 0) return;
   Conn *conn = writer->conn;
-  conn_publish(conn);  // first, because the other side may react at once
+  conn_publish(conn);  // before the write, because the other side may react at once
   int written =
       conn->protocol->write
           ? conn->protocol->write(conn, writer->bufs, writer->count, writer->total)
