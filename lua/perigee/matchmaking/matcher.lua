@@ -153,6 +153,7 @@ function matcher.new(rules)
     kinds = {},              -- number of tickets and list of them, the oldest first, by kind
     open = {},               -- perigee.OpenMatch by id
     cursor = nil,            -- place in `order` of the cycle that is running
+    fills = nil,             -- ids of the open matches that this cycle has not looked at, the last one first
     failed = nil,            -- searches of this cycle that found nothing, by bucket and shape
   }, matcher)
 end
@@ -201,9 +202,9 @@ function matcher:add(ticket)
   end
   ticket.bucket, ticket.group, ticket.is_gone, ticket.due = bucket, group, nil, ticket.entered
   ticket.kind = kind_of(rules, ticket, shape)
-  local kind = self.kinds[ticket.kind] or { count = 0, tickets = {} }
+  local kind = self.kinds[ticket.kind] or { count = 0, tickets = {}, first = 1 }
   self.kinds[ticket.kind], kind.count = kind, kind.count + 1
-  insert_sorted(kind.tickets, ticket, is_older)
+  kind.first = math.min(kind.first, insert_sorted(kind.tickets, ticket, is_older))
   self.tickets[ticket.id] = ticket
   self.count = self.count + 1
   count(self, bucket, ticket, 1)
@@ -235,6 +236,9 @@ function matcher:remove(id)
   count(self, bucket, ticket, -1)
   local kind = self.kinds[ticket.kind]
   kind.count = kind.count - 1
+  if compact(kind.tickets, #kind.tickets - kind.count) == 0 then
+    kind.first = 1
+  end
   if kind.count == 0 then
     self.kinds[ticket.kind] = nil
   end
@@ -244,6 +248,9 @@ function matcher:remove(id)
   end
   group.gone = compact(group.by_age, group.gone)
   group.first = group.gone == 0 and 1 or group.first
+  if #group.by_age == 0 then
+    bucket.groups[group.shape] = nil
+  end
   self.gone = self.gone + 1
   if not self.cursor then
     self.gone = compact(self.order, self.gone)
@@ -290,11 +297,11 @@ end
 
 -- Returns the oldest ticket of a kind.
 local function oldest_of(self, name)
-  local list = self.kinds[name].tickets
-  while list[1].is_gone do
-    table.remove(list, 1)
+  local kind = self.kinds[name]
+  while kind.tickets[kind.first].is_gone do
+    kind.first = kind.first + 1
   end
-  return list[1]
+  return kind.tickets[kind.first]
 end
 
 -- Takes the tickets of a match out of the queue: the oldest ones of their kinds. Gives their players roles.
@@ -336,14 +343,19 @@ end
 function matcher:run(now, most)
   local matches = {}
   if not self.cursor then
-    self.cursor, self.failed = 1, {}
-    for _, id in ipairs(keys_of(self.open)) do
-      local match = search_fill(self, self.open[id], now)
-      if match then
-        self.open[id] = nil
-        matches[#matches + 1] = take(self, match)
-      end
+    self.cursor, self.failed, self.fills = 1, {}, keys_of(self.open)
+    sort(self.fills, function(a, b)
+      return a > b
+    end)
+  end
+  while most > 0 and self.fills[1] do
+    local open = self.open[table.remove(self.fills)]
+    local match = open and search_fill(self, open, now)
+    if match then
+      self.open[open.id] = nil
+      matches[#matches + 1] = take(self, match)
     end
+    most = most - 1
   end
   while most > 0 do
     local ticket = self.order[self.cursor]

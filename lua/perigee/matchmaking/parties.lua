@@ -163,8 +163,12 @@ end
 ---@return string? code
 function parties.invite(party, by, peer)
   local count = 0
-  for _ in next, party.invited do
-    count = count + 1
+  for invited in next, party.invited do
+    if core.peer_name(invited) then
+      count = count + 1
+    else
+      party.invited[invited] = nil
+    end
   end
   if of_peer[peer] == party then
     return nil, "the peer is a member already", "InParty"

@@ -16,6 +16,7 @@ local timers = require "perigee.host.timers"
 local CYCLE = 0.2 -- seconds between two cycles
 local SEARCHES = 20 -- searches of a cycle between two pauses, in which others run
 local REPORT_EVERY = 5 -- seconds between two reports of a ticket's position
+local MESSAGES = 100 -- tickets that get a message between two pauses
 local WAITS = 20 -- matched tickets whose waiting times make the estimate
 local RELIABLE = { reliable = true }
 
@@ -50,6 +51,7 @@ local RELIABLE = { reliable = true }
 
 local queues = {
   on_match = nil, ---@type fun(queue: perigee.Queue, match: perigee.FoundMatch) seats.lua takes a match
+  review = nil, ---@type fun(queue: perigee.Queue) seats.lua offers the matches that lack players
 }
 
 local all = {} ---@type table<string, perigee.Queue>
@@ -164,11 +166,21 @@ end
 -- Notes that a ticket no longer waits or has seats.
 local function forget(ticket)
   for _, player in ipairs(ticket.players) do
-    of_peer[player.peer] = nil
+    queues.forget_player(ticket, player.peer)
   end
 end
 
 queues.forget = forget
+
+
+--- Notes that one player has left a ticket.
+---@param ticket perigee.QueueTicket
+---@param peer integer
+function queues.forget_player(ticket, peer)
+  if of_peer[peer] == ticket then
+    of_peer[peer] = nil
+  end
+end
 
 -- Ends a ticket that is not in the matcher.
 local function finish(ticket, reason)
@@ -199,17 +211,28 @@ end
 
 queues.schedule = schedule
 
+-- Lets others run after each so many messages.
+local function pause_after(sent)
+  if sent % MESSAGES == 0 then
+    tasks.sleep(0)
+  end
+end
+
 -- Ends the tickets that have waited too long. The list is sorted by age.
 local function end_old(queue, now)
-  local limit = queue.rules.timeout
+  local limit, old = queue.rules.timeout, {}
   for _, ticket in ipairs(queue.matcher.order) do
     if now - ticket.entered < limit then
-      return
-    elseif not ticket.is_gone then
-      queue.matcher:remove(ticket.id)
+      break
+    end
+    old[#old + 1] = ticket
+  end
+  for i, ticket in ipairs(old) do
+    if queue.matcher:remove(ticket.id) then
       forget(ticket)
       notify_all(ticket, "timeout", { queue = queue.name, ticket = ticket.id })
     end
+    pause_after(i)
   end
 end
 
@@ -218,14 +241,20 @@ local function report_positions(queue, now)
     return
   end
   queue.reported = now
-  local position = 0
+  local position, moved, places = 0, {}, {}
   for _, ticket in ipairs(queue.matcher.order) do
     if not ticket.is_gone then
       position = position + 1
       if ticket.reported ~= position then
-        notify_queued(ticket, position)
+        moved[#moved + 1], places[#places + 1] = ticket, position
       end
     end
+  end
+  for i, ticket in ipairs(moved) do
+    if not ticket.is_gone then
+      notify_queued(ticket, places[i])
+    end
+    pause_after(i)
   end
 end
 
@@ -243,6 +272,7 @@ end
 function run(queue)
   queue.timer, queue.is_running = nil, true
   local is_complete
+  queues.review(queue)
   repeat
     local now = core.now()
     local found
@@ -292,6 +322,26 @@ local function refusal(found, peers)
   end
 end
 
+
+--- Gives a ticket what the present rules of its queue ask for. Returns false if its properties lack that.
+---@param ticket perigee.QueueTicket
+---@return boolean
+function queues.adapt(ticket)
+  local found = ticket.queue.rules
+  if ticket.rules == found then
+    return true
+  end
+  local values, roles = rules.read_properties(found, ticket.properties, #ticket.players, queues.key_of)
+  if not values or #ticket.players > found.max / found.teams then
+    return false
+  end
+  ticket.rules, ticket.values = found, values
+  for i, player in ipairs(ticket.players) do
+    player.roles = found.roles and roles[i] or nil
+  end
+  return true
+end
+
 local function withdraw(ticket)
   ticket.queue.matcher:remove(ticket.id)
   forget(ticket)
@@ -317,6 +367,9 @@ end
 ---@return string? code
 function queues.enter(queue, peers, properties)
   local found = queue.rules
+  if queues.find(queue.name) ~= queue then
+    return nil, "the queue is closed", "NoSuchQueue"
+  end
   local problem, code = refusal(found, peers)
   if problem then
     return nil, problem, code
@@ -328,12 +381,25 @@ function queues.enter(queue, peers, properties)
   last_id = last_id + 1
   local ticket = {
     id = last_id, entered = core.now(), queue = queue, properties = properties, values = values,
-    players = players_of(found, peers, roles),
+    rules = found, players = players_of(found, peers, roles),
   }
   insert(ticket)
   journal.push(withdraw, ticket)
   notify_queued(ticket, queue.matcher.count)
   return ticket
+end
+
+
+-- Puts a ticket back to its old place. Ends it if the game has changed meanwhile and has no place for it.
+local function put_back(ticket)
+  if queues.find(ticket.queue.name) ~= ticket.queue then
+    finish(ticket, "the queue is closed")
+  elseif not queues.adapt(ticket) then
+    finish(ticket, "the game has changed")
+  else
+    insert(ticket)
+    return true
+  end
 end
 
 
@@ -348,8 +414,9 @@ function queues.put_back(tickets, are_apart)
         ticket.apart[other.id] = other ~= ticket or nil
       end
     end
-    insert(ticket)
-    notify_queued(ticket, 1)
+    if put_back(ticket) then
+      notify_queued(ticket, 1)
+    end
   end
 end
 
@@ -379,7 +446,9 @@ function queues.punish(key, seconds)
       penalties[other] = nil
     end
   end
-  penalties[key] = seconds > 0 and now + seconds or nil
+  if seconds > 0 then
+    penalties[key] = math.max(penalties[key] or 0, now + seconds)
+  end
 end
 
 -- Versions -----------------------------------------------------------------------------------
@@ -394,18 +463,10 @@ local function renew(queue, found)
   queue.rules, queue.matcher = found, matcher.new(found)
   for _, ticket in ipairs(waiting) do
     if not ticket.is_gone then
-      local values, roles = rules.read_properties(found, ticket.properties, #ticket.players, queues.key_of)
-      if values and #ticket.players <= found.max / found.teams then
-        ticket.values = values
-        for i, player in ipairs(ticket.players) do
-          player.roles = found.roles and roles[i] or nil
-        end
-        insert(ticket)
-      else
-        finish(ticket, "the game has changed")
-      end
+      put_back(ticket)
     end
   end
+  queues.review(queue)
 end
 
 
@@ -423,6 +484,7 @@ function queues.take(version)
           finish(ticket, "the queue is closed")
         end
       end
+      all[name].matcher = matcher.new(all[name].rules) -- for a cycle that is not over
       all[name] = nil
     end
   end

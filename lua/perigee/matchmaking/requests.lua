@@ -7,6 +7,7 @@ local live = require "perigee.host.live"
 local parties = require "perigee.matchmaking.parties"
 local queues = require "perigee.matchmaking.queues"
 local registry = require "perigee.host.registry"
+local rules = require "perigee.matchmaking.rules"
 
 local PARTY_SIZE = 8
 
@@ -45,15 +46,18 @@ requests["matchmaker.enter"] = function(peer, value)
     fail("NoSuchQueue", "there is no queue %s", name)
   end
   local properties = value.properties == nil and {} or field(value, "properties", "table")
-  local peers = group_of(peer)
+  group_of(peer)
+  local answer, reason = true
   if queue.rules.on_enter then
-    local answer, reason = queue.rules.on_enter(peer, properties)
+    answer, reason = queue.rules.on_enter(peer, properties)
     if not answer then
       fail("Refused", "%s", type(reason) == "string" and reason or "refused")
     end
-    properties = answer == true and properties or answer
   end
-  local ticket = parties.check(queues.enter(queue, peers, properties))
+  if answer == true then
+    properties = rules.declared(queue.rules, properties)
+  end
+  local ticket = parties.check(queues.enter(queue, group_of(peer), properties)) -- on_enter may have waited
   return { ticket = ticket.id }
 end
 

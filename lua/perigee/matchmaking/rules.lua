@@ -230,6 +230,27 @@ local function read_player_roles(found, given)
 end
 
 
+--- Returns those properties of a client that a queue asks for.
+---@param found perigee.QueueRules
+---@param properties table
+---@return table
+function rules.declared(found, properties)
+  local kept = { role = properties.role, roles = properties.roles }
+  for _, names in ipairs { found.same, found.any, found.not_with } do
+    for _, name in ipairs(names) do
+      kept[name] = properties[name]
+    end
+  end
+  for _, rule in ipairs(found.numbers) do
+    kept[rule.name] = properties[rule.name]
+  end
+  if not found.roles then
+    kept.role, kept.roles = nil, nil
+  end
+  return kept
+end
+
+
 --- Returns the properties of a ticket as the matcher takes them, and the roles of each player; or nil and a
 --- sentence.
 ---@param found perigee.QueueRules

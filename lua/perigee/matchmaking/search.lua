@@ -338,7 +338,9 @@ function searches.fill(rules, open, bucket, waiting, now)
   local search = new_search(rules, waiting, now)
   search.is_fill = true
   for _, ticket in ipairs(open.tickets) do
-    place(search, ticket, ticket.team)
+    if not place(search, ticket, ticket.team) then
+      return nil
+    end
   end
   local present = #search.tickets
   search.best_total = search.total

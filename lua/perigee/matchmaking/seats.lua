@@ -141,6 +141,7 @@ local function miss(match, seat, reason)
   queues.punish(seat.player.key, match.queue.rules.penalty)
   queues.finish(ticket, reason)
   if match.has_begun then
+    send_away(match, ticket)
     drop_ticket(match, ticket)
     seats.offer(match)
   else
@@ -289,11 +290,53 @@ local function start(queue, found)
 end
 
 
+-- Returns whether the rules of the live version have a place for a ticket of a match that has begun. Its
+-- players keep their roles.
+local function suits(ticket)
+  local found = ticket.queue.rules
+  if not queues.adapt(ticket) or ticket.team > found.teams then
+    return false
+  end
+  for _, player in ipairs(ticket.players) do
+    if found.roles and player.role then
+      player.roles = { [player.role] = true }
+    end
+  end
+  return true
+end
+
+-- Returns whether a match that has begun takes more players.
+local function is_open(match)
+  local queue, count = match.queue, 0
+  if not queue.rules.fill or not match.has_begun or not match.tickets[1]
+    or queues.find(queue.name) ~= queue then
+    return false
+  end
+  for _ in next, match.seats do
+    count = count + 1
+  end
+  local settings = core.room_settings(match.room)
+  if not settings or settings.locked or count >= queue.rules.max then
+    return false
+  end
+  for _, ticket in ipairs(match.tickets) do
+    if not suits(ticket) then
+      return false
+    end
+  end
+  return true
+end
+
+
 -- Takes what the matcher has found: makes the room of a new match, or adds players to one that has begun.
 function queues.on_match(queue, found)
   local tickets = found.tickets
   if found.open then
     local match = found.open.match
+    if not is_open(match) then -- the script has locked the room
+      queues.put_back(tickets, false)
+      return
+    end
     add_seats(match, tickets, found.teams)
     notify_matched(match, tickets)
     bring_all(match, tickets)
@@ -303,10 +346,11 @@ function queues.on_match(queue, found)
     ticket.match = found -- until the room exists
   end
   begin("matchmaker " .. queue.name .. ".on_match", start, function()
-    for _, ticket in ipairs(tickets) do
+    local whole = without_broken(tickets)
+    for _, ticket in ipairs(whole) do
       ticket.match = nil
     end
-    queues.put_back(tickets, true)
+    queues.put_back(whole, true)
   end, queue, found)
 end
 
@@ -316,19 +360,23 @@ end
 --- Offers the free places of a match that has begun, if its queue fills matches.
 ---@param match perigee.SeatedMatch
 function seats.offer(match)
-  local queue, count = match.queue, 0
-  local first = match.tickets[1]
-  for _ in next, match.seats do
-    count = count + 1
-  end
-  local settings = core.room_settings(match.room)
-  local is_open = queue.rules.fill and match.has_begun and first and settings and not settings.locked
-    and count < queue.rules.max and queues.find(queue.name) == queue
-  queue.matcher:set_open(match.id, is_open and {
+  local queue = match.queue
+  queue.matcher:set_open(match.id, is_open(match) and {
     id = match.id, match = match, tickets = match.tickets, due = 0,
-    same = matcher.same_key(queue.rules, first.values),
+    same = matcher.same_key(queue.rules, match.tickets[1].values),
   } or nil)
   queues.schedule(queue)
+end
+
+
+--- Offers the matches of a queue anew whose rooms were locked or unlocked, and all in a new version.
+---@param queue perigee.Queue
+function queues.review(queue)
+  for _, match in next, of_room do
+    if match.queue == queue and (queue.matcher.open[match.id] ~= nil) ~= is_open(match) then
+      seats.offer(match)
+    end
+  end
 end
 
 
@@ -364,6 +412,7 @@ function seats.leave(peer, room)
   end
   local ticket = seat.ticket
   match.seats[peer] = nil
+  queues.forget_player(ticket, peer)
   for i, player in ipairs(ticket.players) do
     if player == seat.player then
       table.remove(ticket.players, i)
@@ -390,14 +439,15 @@ function seats.forget_room(room)
   end
   of_room[room] = nil
   match.queue.matcher:set_open(match.id, nil)
-  if not match.has_begun then
-    local tickets = { unpack(match.tickets) }
-    for _, ticket in ipairs(tickets) do
+  local waiting = {} -- tickets whose players were not all there
+  for _, ticket in ipairs({ unpack(match.tickets) }) do
+    if queues.ticket_of(ticket.players[1].peer) == ticket then
       drop_ticket(match, ticket)
+      waiting[#waiting + 1] = ticket
     end
-    queues.put_back(tickets, true)
-    core.commit()
   end
+  queues.put_back(waiting, not match.has_begun)
+  core.commit()
 end
 
 

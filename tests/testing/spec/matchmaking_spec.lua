@@ -21,6 +21,11 @@ local SOURCE = [[
   end
   function duel.on_join(room, peer, options)
     if peer.name == "mallory" then return false, "not you" end
+    local spoil = perigee.state.spoil -- the next player that comes
+    perigee.state.spoil = nil
+    if spoil == "refuse" then return false end
+    if spoil == "fail" then error "spoiled" end
+    if spoil == "wait" then perigee.sleep(2) end
     note(("join %s %d"):format(peer.name, options.team))
   end
   function duel.on_match_start(room, match)
@@ -37,6 +42,14 @@ local SOURCE = [[
   end
   function game.on_message.matches() return perigee.stats().queues.ranked.matches end
   function game.on_message.waiting() return { queue:waiting() } end
+  function game.on_message.lock(_, value) perigee.rooms.get(value[1]):set { locked = value[2] } end
+  function game.on_message.properties(peer) return queue:ticket(peer).properties end
+  function game.on_message.spoil(_, how) perigee.state.spoil = how end
+  function game.on_message.delete()
+    for _, room in ipairs(perigee.rooms.all()) do
+      if room.kind == "duel" then return room:delete() end
+    end
+  end
   function game.on_message.quit(peer) return queue:ticket(peer):cancel() end
   return game
 ]]
@@ -249,6 +262,96 @@ describe("a queue", function()
     server:reload "return {}"
     eve:expect("matchmaker.cancelled", { queue = "ranked", ticket = 4, reason = "the queue is closed" })
   end)
+
+  it("keeps players out of queues that a reload closes, and out of matches that it does not fit", function()
+    local ann, bob, eve, joe = start [[players = 2]]
+    enter(ann)
+    ann:cut()
+    enter(bob)
+    bob:expect "matchmaker.matched"
+    server:reload(source [[room = "duel", players = 2, match = { level = { within = 1 } }]])
+    bob:expect("matchmaker.cancelled", { queue = "ranked", ticket = 2, reason = "the game has changed" }, 20)
+    enter(bob, { level = 1 })
+    assert.is_true(ann:reconnect())
+    enter(eve, { level = 9 })
+    server:reload "return {}"
+    eve:expect "matchmaker.cancelled"
+    server:reload(source [[room = "duel", players = 2]])
+    server:advance(2)
+    assert.same({ 0, 0 }, joe:ask "waiting")
+    enter(bob)
+    enter(eve)
+    bob:expect "start"
+  end)
+
+  it("offers a match that lacks players again after a reload, whose rules it may not fit", function()
+    local OPTIONS = [[room = "duel", players = { 2, 3 }, fill = true]]
+    local ann, bob, eve, joe = start [[players = { 2, 3 }, fill = true]]
+    enter(ann)
+    enter(bob)
+    local room = ann:expect("matchmaker.matched").room
+    ann:expect "start"
+    server:reload(source(OPTIONS .. ", match = { level = { within = 1 } }"))
+    enter(eve, { level = 1 })
+    eve:expect_nothing("matchmaker.matched", nil, 2)
+    enter(joe, { level = 1 })
+    assert.not_equal(room, joe:expect("matchmaker.matched").room)
+    joe:expect "start"
+    server:reload(source(OPTIONS))
+    local fay = server:client "fay"
+    enter(fay)
+    fay:expect "matchmaker.matched"
+  end)
+
+  it("brings nobody into a locked match until it is unlocked", function()
+    local ann, bob, eve = start [[players = { 2, 3 }, fill = true]]
+    enter(ann)
+    enter(bob)
+    local name = ann:expect("matchmaker.matched").room
+    ann:expect "start"
+    ann:ask("lock", { name, true })
+    enter(eve)
+    eve:expect_nothing("matchmaker.matched", nil, 3)
+    ann:ask("lock", { name, false })
+    assert.equal(name, eve:expect("matchmaker.matched").room)
+  end)
+
+  it("lets a player go who leaves a running match before its party has come", function()
+    local ann, bob, eve, joe = start [[players = { 2, 6 }, teams = 2, patience = 1, fill = true]]
+    enter(ann)
+    enter(bob)
+    ann:expect "start"
+    eve:ask "party.make"
+    joe:ask("party.join", { code = eve:expect("party.changed").code })
+    enter(eve)
+    joe:cut()
+    local name = eve:expect("matchmaker.matched").room
+    server:advance(1)
+    eve:room(name):leave()
+    server:advance(20)
+    assert.is_true(joe:reconnect())
+    assert.truthy(eve:ask "party.leave")
+    assert(enter(eve), "a player is stuck")
+  end)
+
+  it("keeps only what it asks for of a client's properties", function()
+    local ann = start [[players = 2, match = { region = "same" }]]
+    enter(ann, { region = "eu", junk = ("x"):rep(1000) })
+    assert.same({ region = "eu" }, ann:ask "properties")
+  end)
+
+  it("enters a party as it is after an on_enter that waits", function()
+    local ann, bob = start [[players = 4, teams = 2, on_enter = function(peer)
+      if peer.name == "ann" then perigee.sleep(1) end
+      return true
+    end]]
+    bob:ask("party.join", { code = ann:ask("party.make").code })
+    ann:send("matchmaker.enter", { queue = "ranked" })
+    bob:ask "party.leave"
+    assert(enter(bob))
+    server:advance(2)
+    assert.same({ 2, 2 }, bob:ask "waiting")
+  end)
 end)
 
 describe("a party", function()
@@ -321,12 +424,13 @@ describe("players by chance", function()
     local OPTIONS = [[room = "duel", players = { 2, 4 }, teams = 2, patience = 1, fill = FILL,
       match = { region = "same" }]]
     local text = source((OPTIONS:gsub("FILL", tostring(random(2) == 1))))
+    local other = text:gsub("teams = 2, patience = 1", "patience = 2")
     local server = testing.server { source = text, seed = seed }
     local clients, is_cut = { server:clients(8) }, {}
     local codes = {}
-    for _ = 1, 120 do
+    for n = 1, 120 do
       local i = random(#clients)
-      local client, action = clients[i], random(9)
+      local client, action = clients[i], random(12)
       if is_cut[i] then
         if random(3) == 1 then
           client:reconnect()
@@ -346,13 +450,22 @@ describe("players by chance", function()
         is_cut[i] = true
       elseif action == 8 then
         leave_all(client)
+      elseif action == 9 then
+        client:ask("spoil", ({ "refuse", "fail", "wait" })[random(3)])
+      elseif action == 10 then
+        client:ask "delete"
+      elseif action == 11 then
+        client:close()
+        clients[i] = server:client("late" .. n)
       elseif random(5) == 1 then
-        server:reload(text)
+        server:reload(random(2) == 1 and text or other)
       end
       server:advance(random(20) / 10)
     end
     for i in pairs(is_cut) do clients[i]:reconnect() end
     server:advance(20)
+    server:reload(text)
+    clients[1]:ask "spoil"
     for _, client in ipairs(clients) do
       client:ask "party.leave"
       client:ask "matchmaker.cancel"
@@ -366,6 +479,7 @@ describe("players by chance", function()
       assert(enter(client, { region = "eu" }), "a player is stuck")
     end
     for _, client in ipairs(clients) do client:expect("matchmaker.matched", nil, 10) end
+    while server:expect_error_if_any "spoiled" do end
     server:close()
   end
 
