@@ -81,6 +81,8 @@ static const CliCommand COMMANDS[] = {
      "Of the only server of yours that runs, or the one on port N.\n", command_show},
     {"peers", "peers [--port N]", "list who is connected to a running server",
      "Of the only server of yours that runs, or the one on port N.\n", command_show},
+    {"queues", "queues [--port N]", "list the matchmaking queues of a running server",
+     "Of the only server of yours that runs, or the one on port N.\n", command_show},
     {"kick", "kick PEER [REASON] [--port N]", "disconnect a peer of a running server",
      "PEER is the number or the name that `perigee peers` shows. The peer gets REASON, "
      "a\n"

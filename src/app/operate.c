@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "app/remote.h"
+#include "base/text.h"
 #include "wire/json.h"
 
 typedef struct Column {
@@ -34,6 +35,7 @@ static int ask(uint16_t *port, const char *request, Buf *reply, Text *json) {
 // Prints a string without its quotes, and any other value unchanged.
 static void print_value(Text value, int width) {
   Buf text = {0};
+  if (text_equals(value, text_from("null"))) value = text_from("-");
   if (!json_read_text(value, &text)) buf_append(&text, value.bytes, value.size);
   buf_u8(&text, '\0');
   printf("%-*s", width, (const char *)text.data);
@@ -42,16 +44,17 @@ static void print_value(Text value, int width) {
 
 // --- Lists ---
 
-// Prints all pages of /api/NAME.
+// Prints all pages of /api/NAME; the list of queues has no pages.
 static int print_list(uint16_t port, const char *name, const Column *columns) {
   char request[80] = "", after[40] = "";
   int code;
+  const char *query = strcmp(name, "queues") == 0 ? "" : "?limit=1000";
   bool is_first = true, is_more = true;
   do {
     Buf reply = {0};
     Text json, object;
     const Column *column;
-    snprintf(request, sizeof request, "GET /api/%s?limit=1000%s\n", name, after);
+    snprintf(request, sizeof request, "GET /api/%s%s%s\n", name, query, after);
     code = ask(&port, request, &reply, &json);
     if (code == 0) {
       Text list = json_find(json, name), next = json_find(json, "next");
@@ -89,7 +92,11 @@ int operate_show(uint16_t port, const char *what) {
       {"ID", "id", 12},         {"TRANSPORT", "transport", 11},
       {"MS", "latency_ms", 10}, {"ADDRESS", "address", 20},
       {"NAME", "name", 0},      {0}};
+  static const Column QUEUES[] = {{"TICKETS", "tickets", 9}, {"PLAYERS", "players", 9},
+                                  {"MATCHES", "matches", 9}, {"WAIT", "wait", 6},
+                                  {"NAME", "name", 0},       {0}};
   if (strcmp(what, "status") == 0) return print_status(port);
+  if (strcmp(what, "queues") == 0) return print_list(port, what, QUEUES);
   return print_list(port, what, strcmp(what, "rooms") == 0 ? ROOMS : PEERS);
 }
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/// Requests "status", "rooms" or "peers" from the server on `port` (0: the only running
+/// Requests "status", "rooms", "peers" or "queues" from the server on `port` (0: the only running
 /// one), and prints the answer. Returns the exit code, as do the functions below.
 int operate_show(uint16_t port, const char *what);
 

@@ -343,6 +343,15 @@ static int core_stats(lua_State *L) {
   return 1;
 }
 
+// set_queues(json): what script_queues returns from now on
+static int core_set_queues(lua_State *L) {
+  Buf *queues = &core_host(L)->queues;
+  Text json = core_text(L, 1);
+  queues->size = 0;
+  buf_append(queues, json.bytes, json.size);
+  return 0;
+}
+
 // is_name(text): returns whether a room, a channel or a fault may have this name
 static int core_is_name(lua_State *L) {
   Text text = core_text(L, 1);
@@ -375,4 +384,5 @@ const luaL_Reg core_game_functions[] = {
     {"limits", core_limits},
     {"knows_schema", core_knows_schema},
     {"stats", core_stats},
+    {"set_queues", core_set_queues},
     {NULL, NULL}};

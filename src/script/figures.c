@@ -83,3 +83,7 @@ uint32_t figures_of_store(const Script *script, Figure figures[FIGURES_MAX]) {
   };
   return put_all(figures, all, sizeof all);
 }
+
+Text figures_of_queues(const Script *script) {
+  return (Text){(const char *)script->queues.data, (uint32_t)script->queues.size};
+}

@@ -16,3 +16,7 @@ enum { FIGURES_MAX = 32 };
 uint32_t figures_of_server(const Script *script, Figure figures[FIGURES_MAX]);
 uint32_t figures_of_udp(const Script *script, Figure figures[FIGURES_MAX]);
 uint32_t figures_of_store(const Script *script, Figure figures[FIGURES_MAX]);
+
+/// Returns the figures of the game's queues as JSON, {"count", "queues"}, valid until the
+/// next handler; empty without a game.
+Text figures_of_queues(const Script *script);

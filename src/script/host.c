@@ -254,6 +254,7 @@ void host_deinit(Host *host) {
   buf_deinit(&host->fault);
   buf_deinit(&host->answer);
   buf_deinit(&host->scratch);
+  buf_deinit(&host->queues);
   buf_deinit(&host->unit);
 }
 

@@ -109,6 +109,7 @@ struct Host {
                       // the last fault
   Buf answer;         // JSON of the value of the last fault
   Buf scratch;        // buffer for one core function; reused
+  Buf queues;         // JSON of the queues' figures
   char **files;       // files of the game, ended by NULL; owned
   size_t file_count;
   ScriptOptions options;

@@ -37,6 +37,29 @@ end
 describe("the control API", function()
   after_each(server.stop_all)
 
+  it("shows the queues of a game", function()
+    local _, relay = start()
+    assert.same({ count = 0, queues = {} }, relay:done("GET", "/api/queues"))
+    local perigee, api = start { game = [[
+      local perigee = require "perigee"
+      perigee.matchmaker("casual", { room = "duel", players = 4 })
+      perigee.matchmaker("ranked", { room = "duel", players = 2 })
+      return { rooms = { duel = {} } }
+    ]] }
+    local function queue(name, tickets, matches, waited)
+      return { name = name, tickets = tickets, players = tickets, matches = matches, wait = waited }
+    end
+    assert.same({ count = 2, queues = { queue("casual", 0, 0, cjson.null), queue("ranked", 0, 0, cjson.null) } },
+      api:done("GET", "/api/queues"))
+    for _, name in ipairs { "ann", "bob", "eve" } do
+      perigee:client(name):ask(0, "matchmaker.enter", { queue = "ranked" })
+    end
+    wait.for_true(function()
+      local ranked = api:done("GET", "/api/queues").queues[2]
+      return ranked.matches == 1 and ranked.tickets == 1 and ranked.wait == 0
+    end)
+  end)
+
   it("lists rooms and peers of a relay without a game", function()
     local perigee, api = start()
     local ann = perigee:client "ann"

@@ -2,11 +2,17 @@
 local ApiClient = require "tests.e2e.api_client"
 local pages = require "tests.pages"
 local server = require "tests.e2e.server"
+local wait = require "tests.e2e.wait"
 
 local function perigee_does(...)
   local command = server.perigee { ... }
   return command:wait_exit(), table.concat(command.out, "\n"), table.concat(command.err, "\n")
 end
+
+local QUEUE = [[
+  require("perigee").matchmaker("ranked", { room = "duel", players = 2 })
+  return { rooms = { duel = {} } }
+]]
 
 describe("a command for operators", function()
   local perigee, port
@@ -29,6 +35,20 @@ describe("a command for operators", function()
     code, out = perigee_does("peers", "--port", port)
     assert.equal(0, code)
     assert.matches("^ID .- NAME\n%d+ +tcp .- 127%.0%.0%.1 +ann$", out)
+  end)
+
+  it("shows the queues of a game", function()
+    local code, out = perigee_does("queues", "--port", port)
+    assert.equal(0, code)
+    assert.equal("TICKETS  PLAYERS  MATCHES  WAIT  NAME", out)
+    local other = server.start { game = QUEUE }
+    local ann = other:client "ann"
+    ann:ask(0, "matchmaker.enter", { queue = "ranked" })
+    wait.for_true(function()
+      code, out = perigee_does("queues", "--port", tostring(other.port))
+      return out:find "\n1 +1 +0 +%- +ranked$"
+    end)
+    assert.equal(0, code)
   end)
 
   it("kicks a peer with a reason", function()

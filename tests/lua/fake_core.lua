@@ -273,6 +273,7 @@ local function queries(core)
   function core.network() return 0, 0, 0, 0, 0, #core.peers() end
   function core.channels_served() return 0, {}, {} end
   function core.stats() return {} end
+  function core.set_queues() end
 end
 
 local function calls(core)

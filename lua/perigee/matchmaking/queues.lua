@@ -191,6 +191,19 @@ end
 queues.finish = finish
 
 local run -- the function of a cycle
+local stats_of -- queues.stats
+
+-- Gives the figures to the core, for `perigee queues` and the control API. Each change of a queue is followed
+-- by a cycle, which does this.
+local function publish()
+  local stats, list = stats_of(), {}
+  for i, name in ipairs(sorted_keys(stats)) do
+    local queue = stats[name]
+    list[i] = ('{"name":"%s","tickets":%d,"players":%d,"matches":%d,"wait":%s}'):format(name, queue.tickets,
+      queue.players, queue.matches, queue.wait or "null")
+  end
+  core.set_queues(('{"count":%d,"queues":[%s]}'):format(#list, table.concat(list, ",")))
+end
 
 local function has_work(queue)
   return queue.matcher.count > 0 or next(queue.matcher.open) ~= nil
@@ -288,6 +301,7 @@ function run(queue)
   until is_complete
   end_old(queue, core.now())
   report_positions(queue, core.now())
+  publish()
   queue.is_running = false
   schedule(queue)
 end
@@ -488,12 +502,13 @@ function queues.take(version)
       all[name] = nil
     end
   end
+  publish()
 end
 
 
 --- Returns figures of the live version's queues, by name.
 ---@return table<string, table>
-function queues.stats()
+function stats_of()
   local stats = {}
   for name, queue in next, all do
     local players = 0
@@ -505,5 +520,7 @@ function queues.stats()
   end
   return stats
 end
+
+queues.stats = stats_of
 
 return queues

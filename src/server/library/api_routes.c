@@ -225,6 +225,14 @@ static void show_stats(ApiRequest *request) {
   api_answer(request, 200, &json);
 }
 
+static void show_queues(ApiRequest *request) {
+  Buf json = {0};
+  Text queues = figures_of_queues(request->self->server->engine.script);
+  if (queues.size == 0) queues = text_from("{\"count\":0,\"queues\":[]}");
+  buf_append(&json, queues.bytes, queues.size);
+  api_answer(request, 200, &json);
+}
+
 // --- Writes: orders, as a host program gives them ---
 
 // Reads true or false. If the value is neither, sends an error and returns false.
@@ -435,6 +443,7 @@ const ApiRoute API_ROUTES[] = {
     {"GET", "peers", PAGED, 0, false, list_peers},
     {"GET", "peers/*", 0, 0, false, show_peer},
     {"DELETE", "peers/*", REASON, 0, true, kick},
+    {"GET", "queues", 0, 0, false, show_queues},
     {"GET", "stats", 0, 0, false, show_stats},
     {"POST", "reload", FORCE, 0, true, reload},
     {"POST", "stop", REASON, 0, true, stop},

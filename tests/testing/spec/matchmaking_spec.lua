@@ -21,11 +21,6 @@ local SOURCE = [[
   end
   function duel.on_join(room, peer, options)
     if peer.name == "mallory" then return false, "not you" end
-    local spoil = perigee.state.spoil -- the next player that comes
-    perigee.state.spoil = nil
-    if spoil == "refuse" then return false end
-    if spoil == "fail" then error "spoiled" end
-    if spoil == "wait" then perigee.sleep(2) end
     note(("join %s %d"):format(peer.name, options.team))
   end
   function duel.on_match_start(room, match)
@@ -44,12 +39,6 @@ local SOURCE = [[
   function game.on_message.waiting() return { queue:waiting() } end
   function game.on_message.lock(_, value) perigee.rooms.get(value[1]):set { locked = value[2] } end
   function game.on_message.properties(peer) return queue:ticket(peer).properties end
-  function game.on_message.spoil(_, how) perigee.state.spoil = how end
-  function game.on_message.delete()
-    for _, room in ipairs(perigee.rooms.all()) do
-      if room.kind == "duel" then return room:delete() end
-    end
-  end
   function game.on_message.quit(peer) return queue:ticket(peer):cancel() end
   return game
 ]]
@@ -424,13 +413,12 @@ describe("players by chance", function()
     local OPTIONS = [[room = "duel", players = { 2, 4 }, teams = 2, patience = 1, fill = FILL,
       match = { region = "same" }]]
     local text = source((OPTIONS:gsub("FILL", tostring(random(2) == 1))))
-    local other = text:gsub("teams = 2, patience = 1", "patience = 2")
     local server = testing.server { source = text, seed = seed }
     local clients, is_cut = { server:clients(8) }, {}
     local codes = {}
-    for n = 1, 120 do
+    for _ = 1, 120 do
       local i = random(#clients)
-      local client, action = clients[i], random(12)
+      local client, action = clients[i], random(9)
       if is_cut[i] then
         if random(3) == 1 then
           client:reconnect()
@@ -450,22 +438,13 @@ describe("players by chance", function()
         is_cut[i] = true
       elseif action == 8 then
         leave_all(client)
-      elseif action == 9 then
-        client:ask("spoil", ({ "refuse", "fail", "wait" })[random(3)])
-      elseif action == 10 then
-        client:ask "delete"
-      elseif action == 11 then
-        client:close()
-        clients[i] = server:client("late" .. n)
       elseif random(5) == 1 then
-        server:reload(random(2) == 1 and text or other)
+        server:reload(text)
       end
       server:advance(random(20) / 10)
     end
     for i in pairs(is_cut) do clients[i]:reconnect() end
     server:advance(20)
-    server:reload(text)
-    clients[1]:ask "spoil"
     for _, client in ipairs(clients) do
       client:ask "party.leave"
       client:ask "matchmaker.cancel"
@@ -479,7 +458,6 @@ describe("players by chance", function()
       assert(enter(client, { region = "eu" }), "a player is stuck")
     end
     for _, client in ipairs(clients) do client:expect("matchmaker.matched", nil, 10) end
-    while server:expect_error_if_any "spoiled" do end
     server:close()
   end
 

@@ -1,0 +1,114 @@
+-- The matcher of queues with 100, 1,000 and 10,000 tickets: CPU of a cycle, of its longest slice, and of a match.
+--   luajit tests/bench/queues.lua [ROUNDS]     from the root of the project
+package.path = "./?.lua;lua/?.lua;tests/?.lua;tests/lua/?.lua;" .. package.path
+
+require "perigee.guard.next_workaround" -- as in the server
+
+local matcher = require "perigee.matchmaking.matcher"
+local from = require("random").from
+
+local SIZES = { 100, 1000, 10000 }
+local SEARCHES = 20 -- as in lua/perigee/matchmaking/queues.lua
+local CYCLE_TARGET_MS, RATE_TARGET = 50, 1000
+local MAPS = { "ice", "sand", "sea", "moon" }
+local ROLES = { "tank", "healer", "damage" }
+
+local function rules_with(more)
+  local rules = { teams = 1, numbers = {}, same = {}, any = {}, not_with = {}, patience = 5 }
+  for key, value in pairs(more) do
+    rules[key] = value
+  end
+  rules.sizes = { [rules.max] = true }
+  return rules
+end
+
+-- Kinds of queues: their rules, and what a ticket has.
+local KINDS = {
+  { "1v1 by rating", rules_with { max = 2, teams = 2,
+    numbers = { { name = "rating", within = 50, grow = 25, max = 400 } } },
+    function(random)
+      return { rating = random(3000) }, 1
+    end },
+  { "5v5 with roles", rules_with { max = 10, teams = 2, roles = { tank = 1, healer = 1, damage = 3 } },
+    function(random)
+      local role = ROLES[math.min(3, random(5))]
+      return {}, 1, { [role] = true }
+    end },
+  { "parties, any and same", rules_with { max = 8, teams = 2, same = { "region" }, any = { "maps" } },
+    function(random)
+      return { region = random(3), maps = { [MAPS[random(4)]] = true, [MAPS[random(4)]] = true } },
+        math.max(1, random(6) - 2)
+    end },
+  { "nothing fits", rules_with { max = 2, teams = 2,
+    numbers = { { name = "rating", within = 0, grow = 1, max = 1 } } },
+    function(_, i)
+      return { rating = i * 3 }, 1
+    end },
+}
+
+local function new_ticket(random, make, i)
+  local values, size, roles = make(random, i)
+  local ticket = { id = i, entered = 0, players = {}, values = values }
+  for n = 1, size do
+    ticket.players[n] = { peer = i * 10 + n, key = i .. "." .. n, roles = roles }
+  end
+  return ticket
+end
+
+-- Returns milliseconds of a cycle and of its longest slice, and the number of matches.
+local function run(queue, now)
+  local total, longest, matches, is_complete = 0, 0, 0, nil
+  repeat
+    local began = os.clock()
+    local found
+    found, is_complete = queue:run(now, SEARCHES)
+    local ms = (os.clock() - began) * 1000
+    total, longest, matches = total + ms, math.max(longest, ms), matches + #found
+  until is_complete
+  return total, longest, matches
+end
+
+-- Measures one round: a cycle in which all tickets are new, and the next one, in which the others wait.
+local function measure(kind, size, seed)
+  local random, queue = from(seed), matcher.new(kind[2])
+  for i = 1, size do
+    queue:add(new_ticket(random, kind[3], i))
+  end
+  collectgarbage()
+  local first, slice, matches = run(queue, 0)
+  collectgarbage()
+  local waiting, next_slice = run(queue, 1)
+  return { first = first, waiting = waiting, slice = math.max(slice, next_slice),
+    match = matches > 0 and first / matches or 0 }
+end
+
+local function median(rounds, field)
+  local values = {}
+  for i, round in ipairs(rounds) do
+    values[i] = round[field]
+  end
+  table.sort(values)
+  return values[math.floor(#values / 2) + 1]
+end
+
+local rounds = tonumber(arg[1]) or 5
+print(("%-22s %8s %12s %12s %10s %12s"):format("queue", "tickets", "all new, ms", "waiting, ms", "slice, ms",
+  "match, us"))
+local misses = 0
+for _, kind in ipairs(KINDS) do
+  for _, size in ipairs(SIZES) do
+    local measured = {}
+    for i = 0, rounds do
+      measured[math.max(1, i)] = measure(kind, size, i + 1) -- the first one warms up
+    end
+    local match, waiting = median(measured, "match"), median(measured, "waiting")
+    print(("%-22s %8d %12.2f %12.2f %10.2f %12.1f"):format(kind[1], size, median(measured, "first"), waiting,
+      median(measured, "slice"), match * 1000))
+    if waiting > CYCLE_TARGET_MS or match * RATE_TARGET > 1000 then
+      misses = misses + 1
+    end
+  end
+end
+print(("%d targets missed: a cycle of waiting tickets takes %d ms at most, and %d matches a second"):format(misses,
+  CYCLE_TARGET_MS, RATE_TARGET))
+os.exit(misses == 0 and 0 or 1)
