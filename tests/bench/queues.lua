@@ -1,4 +1,4 @@
--- The matcher of queues with 100, 1,000 and 10,000 tickets: CPU of a cycle, of its longest slice, and of a match.
+-- The CPU that the matcher takes for a cycle, its longest slice, and a match, with 100 to 10,000 tickets.
 --   luajit tests/bench/queues.lua [ROUNDS]     from the root of the project
 package.path = "./?.lua;lua/?.lua;tests/?.lua;tests/lua/?.lua;" .. package.path
 
@@ -57,10 +57,10 @@ end
 
 -- Returns milliseconds of a cycle and of its longest slice, and the number of matches.
 local function run(queue, now)
-  local total, longest, matches, is_complete = 0, 0, 0, nil
+  local total, longest, matches = 0, 0, 0
+  local found, is_complete
   repeat
     local began = os.clock()
-    local found
     found, is_complete = queue:run(now, SEARCHES)
     local ms = (os.clock() - began) * 1000
     total, longest, matches = total + ms, math.max(longest, ms), matches + #found
@@ -109,6 +109,6 @@ for _, kind in ipairs(KINDS) do
     end
   end
 end
-print(("%d targets missed: a cycle of waiting tickets takes %d ms at most, and %d matches a second"):format(misses,
-  CYCLE_TARGET_MS, RATE_TARGET))
+print(("%d targets missed: a cycle of waiting tickets takes at most %d ms, and 1 s makes %d matches"):format(
+  misses, CYCLE_TARGET_MS, RATE_TARGET))
 os.exit(misses == 0 and 0 or 1)

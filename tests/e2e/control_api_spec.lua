@@ -49,8 +49,8 @@ describe("the control API", function()
     local function queue(name, tickets, matches, waited)
       return { name = name, tickets = tickets, players = tickets, matches = matches, wait = waited }
     end
-    assert.same({ count = 2, queues = { queue("casual", 0, 0, cjson.null), queue("ranked", 0, 0, cjson.null) } },
-      api:done("GET", "/api/queues"))
+    local both = { queue("casual", 0, 0, cjson.null), queue("ranked", 0, 0, cjson.null) }
+    assert.same({ count = 2, queues = both }, api:done("GET", "/api/queues"))
     for _, name in ipairs { "ann", "bob", "eve" } do
       perigee:client(name):ask(0, "matchmaker.enter", { queue = "ranked" })
     end

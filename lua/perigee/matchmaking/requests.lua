@@ -54,9 +54,7 @@ requests["matchmaker.enter"] = function(peer, value)
       fail("Refused", "%s", type(reason) == "string" and reason or "refused")
     end
   end
-  if answer == true then
-    properties = rules.declared(queue.rules, properties)
-  end
+  properties = answer == true and rules.declared(queue.rules, properties) or answer
   local ticket = parties.check(queues.enter(queue, group_of(peer), properties)) -- on_enter may have waited
   return { ticket = ticket.id }
 end

@@ -369,7 +369,8 @@ function seats.offer(match)
 end
 
 
---- Offers the matches of a queue anew whose rooms were locked or unlocked, and all in a new version.
+--- Offers the matches of a queue whose rooms were unlocked, and all of them in a new version. Locked ones are
+--- no longer offered.
 ---@param queue perigee.Queue
 function queues.review(queue)
   for _, match in next, of_room do

@@ -327,6 +327,11 @@ describe("a queue", function()
     local ann = start [[players = 2, match = { region = "same" }]]
     enter(ann, { region = "eu", junk = ("x"):rep(1000) })
     assert.same({ region = "eu" }, ann:ask "properties")
+    server:reload(source [[room = "duel", players = 2, match = { region = "same" },
+      on_enter = function(_, wish) return { region = "us", junk = wish.junk } end]])
+    ann:ask "matchmaker.cancel"
+    enter(ann, { region = "eu", junk = "x" })
+    assert.same({ region = "us", junk = "x" }, ann:ask "properties")
   end)
 
   it("enters a party as it is after an on_enter that waits", function()
