@@ -272,9 +272,10 @@ describe("attacks on accounts", function()
       end
     end
     for _, list in pairs(times) do table.sort(list) end
-    local middle = NAMES * TRIES / 2
-    local ratio = times.known[middle] / times.unknown[middle]
-    assert.is_true(ratio > 0.8 and ratio < 1.25, "ratio of the medians " .. ratio)
+    -- Compares the fastest tenths, because other programs on the machine delay the rest.
+    local tenth = NAMES * TRIES / 10
+    local ratio = times.known[tenth] / times.unknown[tenth]
+    assert.is_true(ratio > 0.8 and ratio < 1.25, "ratio of the fast samples " .. ratio)
   end)
 
   it("fail by fixation: each sign-in has a token of its own", function()

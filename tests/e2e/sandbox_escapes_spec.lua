@@ -191,6 +191,7 @@ for name in ([[
   after every env events get all delete send sleep spawn stats stop now one all_except group
   bot commands date decode encode fault hash http json list protocol random_bytes
   leaderboard commit sql transaction
+  matchmaker make of new expected
   ask join leave rooms kick send_packet broadcast relay peers has set_meta get_meta cancel
   on_start on_message (pairs) ipairs()
 ]]):gmatch "%S+" do
