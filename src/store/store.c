@@ -155,9 +155,10 @@ static void serve_last(Store *store) {
 
 bool store_close(Store *store) {
   if (store == NULL) return true;
-  bool is_whole = true;
+  bool *is_whole = mem_alloc(sizeof *is_whole);  // outlives the store
   const BackendOps *ops = writer_ops(store->writer);
-  store->is_whole = &is_whole;
+  *is_whole = true;
+  store->is_whole = is_whole;
   if (store->service != NULL) {
     sql_thread_close(store->sql);
     service_post(store->service, &store->written);
@@ -168,7 +169,9 @@ bool store_close(Store *store) {
     serve_last(store);
     on_thread_end(store);
   }
-  return is_whole;
+  bool result = *is_whole;
+  mem_free(is_whole);
+  return result;
 }
 
 uint64_t store_serve(Store *store, uint64_t now_ms) {
