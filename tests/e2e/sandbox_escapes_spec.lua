@@ -233,7 +233,7 @@ describe("a script", function()
 
   before_each(function()
     host = server.start {
-      flags = { handler_budget = 0.5 },
+      flags = { handler_budget = 2 },
       files = {
         ["game.lua"] = GAME:format(functions("probes", PROBES) .. "\n"
           .. functions("failures", ERRORS)),
