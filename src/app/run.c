@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "os/service.h"
 #include "server/descriptors.h"
 #include "server/game_path.h"
 #include "server/library/library.h"
@@ -114,6 +115,7 @@ int run_server(const perigee_server_config *config) {
   }
   print_ready(server->server);
   log_hint(server->server);
+  service_ready(net_loop(server->server->engine.net));
   perigee_server_run(server);
   bool has_lost = server->server->engine.has_lost;
   perigee_server_free(server);

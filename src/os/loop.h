@@ -24,6 +24,7 @@ typedef struct Loop {
   uint64_t clock_due_ms;  // time at which `clock` fires, monotonic
   uint64_t polled_ms;     // last time at which the loop polled its sockets, monotonic
   Timers timers;
+  Timer watchdog;  // used by service.c
   LoopEnd *end;
   void *data;        // argument of `end`
   bool has_program;  // this process is `perigee`, so child_start can run it as a child

@@ -16,6 +16,7 @@
 #include "net/tls.h"
 #include "net/udp.h"
 #include "os/child.h"
+#include "os/service.h"
 #include "os/signals.h"
 #include "os/watch.h"
 #include "server/control_path.h"
@@ -104,6 +105,7 @@ static void on_reloaded(void *data, const ScriptOutcome *outcome) {
              *problem.text != '\0' ? "\nTLS goes on as it was: " : "", problem.text);
   answer(server, outcome->token, is_good, (const char *)report.data);
   buf_deinit(&report);
+  service_ready(net_loop(server->engine.net));
   watch_game(server);
   if (server->dev != NULL) dev_reloaded(server->dev, outcome);
 }
@@ -115,7 +117,10 @@ static void on_failed(void *data, const char *text) {
 
 void server_reload(Server *server, uint32_t token, bool is_forced) {
   const char *problem = engine_reload(&server->engine, token, is_forced);
-  if (problem == NULL) return;
+  if (problem == NULL) {
+    service_reloading(net_loop(server->engine.net));
+    return;
+  }
   TlsProblem tls;
   bool is_good = reread_tls(server, &tls);
   if (!is_good)
@@ -142,6 +147,7 @@ static void on_request(void *data, ControlToken token, const char *line) {
 
 void server_stop(Server *server, const char *reason) {
   if (server->engine.state != ENGINE_LIVE) return;
+  service_stopping(net_loop(server->engine.net));
   server->options.stopping(server->options.data, reason);
   engine_stop(&server->engine, reason);
 }
@@ -299,6 +305,7 @@ static int start(Server *server) {
     return fail(server, "%s", server->admin.problem);
   net_admin_serve(server->engine.net, ADMIN_API, server->options.api,
                   server->options.data);
+  service_warn_untaken(net_loop(server->engine.net));
   open_helpers(server);
   engine_start(&server->engine);
   return 0;

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "net/address.h"
 #include "net/conn.h"
+#include "os/service.h"
 
 enum { LISTEN_BACKLOG = 4096 };
 
@@ -293,7 +294,9 @@ int net_listen(Net *net, const char *host, uint16_t *port, Framing framing) {
   *listener = (Listener){.net = net, .framing = framing};
   uv_tcp_init(&net->loop.uv, &listener->tcp);
   listener->tcp.data = listener;
-  err = uv_tcp_bind(&listener->tcp, &address.any, 0);
+  int fd = service_take_socket(&net->loop, SOCK_STREAM, &address.any);
+  err = fd >= 0 ? uv_tcp_open(&listener->tcp, fd)
+                : uv_tcp_bind(&listener->tcp, &address.any, 0);
   if (!err)
     err = uv_listen((uv_stream_t *)&listener->tcp, LISTEN_BACKLOG, on_connection);
   if (!err) err = bound_port(&listener->tcp, port);

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "net/counters.h"
 #include "net/udp/udp_internal.h"
+#include "os/service.h"
 
 enum {
   LOSSES_MS = 100,             // shortest time between two sums of current losses
@@ -184,19 +185,28 @@ static bool is_any(const SocketAddress *address) {
   return address->v4.sin_addr.s_addr == htonl(INADDR_ANY);
 }
 
+// Returns an unbound socket or an error.
+static int make_socket(int family) {
+  int fd = socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  return fd >= 0 ? fd : -errno;
+}
+
 // Returns the descriptor or an error. If the port is 0, stores the port that was
 // chosen. Sets `family` as in UdpSocket.
-static int bind_port(const char *host, uint16_t *port, uint8_t *family) {
+static int bind_port(const Loop *loop, const char *host, uint16_t *port,
+                     uint8_t *family) {
   SocketAddress address;
+  socklen_t size = sizeof address;
   int err = address_resolve(host, *port, SOCK_DGRAM, &address);
   if (err) return err;
-  int fd = socket(address.any.sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0) return -errno;
+  int taken = service_take_socket(loop, SOCK_DGRAM, &address.any);
+  int fd = taken >= 0 ? taken : make_socket(address.any.sa_family);
+  if (fd < 0) return fd;
   int bytes = SOCKET_BYTES;
   setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
   setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-  socklen_t size = sizeof address;
-  if (bind(fd, &address.any, size) != 0 || getsockname(fd, &address.any, &size) != 0) {
+  if ((taken < 0 && bind(fd, &address.any, size) != 0) ||
+      getsockname(fd, &address.any, &size) != 0) {
     err = -errno;
     close(fd);
     return err;
@@ -223,13 +233,14 @@ static void close_bound(UdpServer *server) {
 
 // Binds all ports. If this fails, stores the error and the failed port, and returns
 // NULL.
-static UdpServer *bind_all(const char *host, uint16_t *port, uint32_t count, int *err) {
+static UdpServer *bind_all(const Loop *loop, const char *host, uint16_t *port,
+                           uint32_t count, int *err) {
   UdpServer *server = mem_zalloc(sizeof *server);
   server->sockets = mem_zalloc(count * sizeof *server->sockets);
   for (uint32_t i = 0; i < count; i++) {
     uint16_t wanted = i == 0 ? *port : (uint16_t)(server->sockets[0].port + i);
     uint8_t family = AF_UNSPEC;
-    int fd = wanted < i ? ERR_INVALID : bind_port(host, &wanted, &family);
+    int fd = wanted < i ? ERR_INVALID : bind_port(loop, host, &wanted, &family);
     if (fd < 0) {
       *port = wanted;
       *err = fd;
@@ -321,7 +332,8 @@ int net_udp_open(Net *net, const char *host, uint16_t *port, uint32_t count) {
   static const RemoteCall TAKE = {.run = run_take, .drop = drop_port};
   uint32_t others = net->remote_count;
   int err = udp_keys_init();
-  UdpServer *server = err ? NULL : bind_all(host, port, count + others, &err);
+  UdpServer *server =
+      err ? NULL : bind_all(&net->loop, host, port, count + others, &err);
   if (!server) return err;
   server->socket_count = count;
   net_random(net, server->secret, sizeof server->secret);
