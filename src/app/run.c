@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/log_journal.h"
 #include "os/service.h"
 #include "server/descriptors.h"
 #include "server/game_path.h"
@@ -103,6 +104,7 @@ static void log_hint(const Server *server) {
 int run_server(const perigee_server_config *config) {
   static char problem[PROBLEM_SIZE];
   log_widen_pipe();
+  log_journal_open(NULL);
   descriptors_raise();
   perigee_server *server =
       perigee_server_start(config, NULL, NULL, problem, sizeof problem);

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/log_journal.h"
 #include "base/log_ring.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -387,25 +388,57 @@ static void append_whole(Buf *buf, const LogState *state, LogLevel level,
   }
 }
 
+static const char LOST[] = "log lines were lost: nobody read them in time";
+
 static void append_lost(Buf *buf, const LogState *state) {
   LogField fields[] = {log_num("lines", (int64_t)lost.lines), {0}};
   if (lost.is_cut) buf_u8(buf, '\n');
-  append_whole(buf, state, LOG_WARN, "log lines were lost: nobody read them in time",
-               fields);
+  append_whole(buf, state, LOG_WARN, LOST, fields);
 }
 
-static void write_line(const LogState *state, LogLevel level, const char *message,
+// Returns 0, or a negative errno if the journal has not taken the entry.
+static int send_entry(const LogState *state, LogLevel level, const char *message,
+                      const LogField *fields) {
+  Buf buf = {0}, text = {0};
+  append_text(&text, message, fields, state);
+  log_journal_entry(&buf, level, &text, fields, state);
+  int err = log_journal_send(&buf, clock_ms() < lost.until_ms ? 0 : PATIENCE_MS);
+  if (err == -EAGAIN) lost.until_ms = clock_ms() + IMPATIENT_MS;
+  buf_deinit(&text);
+  buf_deinit(&buf);
+  return err;
+}
+
+// Returns false if the line has to go to standard error instead: the journal has gone,
+// or the line is too long for an entry.
+static bool write_entry(const LogState *state, LogLevel level, const char *message,
+                        const LogField *fields) {
+  LogField lines[] = {log_num("lines", (int64_t)lost.lines), {0}};
+  if (lost.lines > 0 && send_entry(state, LOG_WARN, LOST, lines) == 0) lost.lines = 0;
+  int err = send_entry(state, level, message, fields);
+  if (err == -EAGAIN) lost.lines++;
+  return err == 0 || err == -EAGAIN;
+}
+
+static void write_text(const LogState *state, LogLevel level, const char *message,
                        const LogField *fields) {
   Buf buf = {0};
-  pthread_mutex_lock(&output_lock);
   if (lost.lines > 0) append_lost(&buf, state);
   append_whole(&buf, state, level, message, fields);
   size_t done = write_all(buf.data, buf.size);
   if (done > 0) lost.lines = 0;
   if (done > 0) lost.is_cut = done < buf.size;
   if (done < buf.size) lost.lines++;
-  pthread_mutex_unlock(&output_lock);
   buf_deinit(&buf);
+}
+
+static void write_line(const LogState *state, LogLevel level, const char *message,
+                       const LogField *fields) {
+  pthread_mutex_lock(&output_lock);
+  bool has_journal = state->format == LOG_TEXT && log_journal_is_open();
+  if (!has_journal || !write_entry(state, level, message, fields))
+    write_text(state, level, message, fields);
+  pthread_mutex_unlock(&output_lock);
 }
 
 static void give_to_sink(const LogState *state, LogLevel level, const char *message,
