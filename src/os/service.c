@@ -33,7 +33,7 @@ static uint64_t read_number(const char *name) {
 
 // --- Reports ---
 
-// Sends one datagram. In the environment, a name in the abstract namespace begins with
+// Sends one datagram, whose lines are assignments. In the environment, a name in the abstract namespace begins with
 // `@`; for the kernel, it begins with a NUL.
 static void notify(const Loop *loop, const char *state) {
   const char *path = getenv("NOTIFY_SOCKET");
@@ -58,12 +58,12 @@ static void on_watchdog(void *data, uint64_t now_ms) {
                  read_number("WATCHDOG_PID") == (uint64_t)getpid();
   (void)now_ms;
   if (!loop->has_program || interval_ms == 0 || !is_ours) return;
-  notify(loop, "WATCHDOG=1");
+  notify(loop, "WATCHDOG=1\n");
   loop_set_timer(loop, &loop->watchdog, interval_ms / 2, on_watchdog, loop);
 }
 
 void service_ready(Loop *loop) {
-  notify(loop, "READY=1");
+  notify(loop, "READY=1\n");
   if (!timers_is_set(&loop->watchdog)) on_watchdog(loop, loop_now_ms(loop));
 }
 
@@ -71,12 +71,12 @@ void service_reloading(const Loop *loop) {
   char state[STATE_SIZE];
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
-  snprintf(state, sizeof state, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
+  snprintf(state, sizeof state, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64 "\n",
            (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000);
   notify(loop, state);
 }
 
-void service_stopping(const Loop *loop) { notify(loop, "STOPPING=1"); }
+void service_stopping(const Loop *loop) { notify(loop, "STOPPING=1\n"); }
 
 // --- Sockets ---
 

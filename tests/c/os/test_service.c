@@ -61,9 +61,9 @@ static void reports_reach_a_path(void **state) {
   snprintf(path, sizeof path, "/tmp/perigee-notify-%d", (int)getpid());
   open_manager(&world, path);
   service_ready(world.loop.loop);
-  expect(&world, "READY=1");
+  expect(&world, "READY=1\n");
   service_stopping(world.loop.loop);
-  expect(&world, "STOPPING=1");
+  expect(&world, "STOPPING=1\n");
   service_reloading(world.loop.loop);
   assert_true(take(&world));
   assert_memory_equal(world.last, "RELOADING=1\nMONOTONIC_USEC=", 27);
@@ -78,7 +78,7 @@ static void reports_reach_an_abstract_name(void **state) {
   snprintf(name, sizeof name, "@perigee-notify-%d", (int)getpid());
   open_manager(&world, name);
   service_ready(world.loop.loop);
-  expect(&world, "READY=1");
+  expect(&world, "READY=1\n");
   close_manager(&world);
 }
 
@@ -95,7 +95,7 @@ static void the_loop_of_a_host_program_reports_nothing(void **state) {
 
 static bool has_four(void *data) {
   World *world = data;
-  while (take(world)) assert_string_equal(world->last, "WATCHDOG=1");
+  while (take(world)) assert_string_equal(world->last, "WATCHDOG=1\n");
   return world->count >= 4;
 }
 
@@ -105,7 +105,7 @@ static void the_loop_reports_that_it_runs(void **state) {
   open_manager(&world, "@perigee-notify-watchdog");
   setenv("WATCHDOG_USEC", "20000", 1);
   service_ready(world.loop.loop);
-  expect(&world, "READY=1");
+  expect(&world, "READY=1\n");
   assert_true(loop_world_wait(&world.loop, has_four, &world));
   setenv("WATCHDOG_PID", "1", 1);  // from now on for another process
   while (timers_is_set(&world.loop.loop->watchdog)) loop_poll(world.loop.loop, TURN_MS);
