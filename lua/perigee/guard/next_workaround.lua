@@ -5,8 +5,12 @@
 --- not end (LuaJIT's issue 827 and four later fixes up to 2023). A loop uses that form only if the iterator
 --- is LuaJIT's own `next`. Therefore the replacement is a function that calls LuaJIT's `next`. This file is
 --- loaded before all others, which take pairs and next from here.
+---
+--- The compiler also translates a call of `next` wrongly if it has few registers left: it exchanges the low
+--- halves of the two results, one of which is an address, and the process ends with a segmentation fault.
+--- Therefore the replacement is never compiled.
 
-local error, next, type = error, next, type
+local error, jit, next, type = error, jit, next, type
 
 local function check(value, name)
   if type(value) ~= "table" then
@@ -21,6 +25,7 @@ local function step(source, key)
   return next(source, key)
 end
 
+jit.off(step)
 _G.next = step
 
 function _G.pairs(source)
