@@ -111,7 +111,9 @@ static int core_join(lua_State *L) {
                      .id = core_id(L, 1),
                      .room = core_id(L, 2),
                      .token = core_id(L, 3)};
-  if (find_room(L, 2) == NULL) return core_room_result(L, ERR_NOT_FOUND);
+  const Room *room = find_room(L, 2);
+  if (room == NULL || room->state > ROOM_OPEN)
+    return core_room_result(L, ERR_NOT_FOUND);
   return core_peer_result(L, relay_command(core_host(L)->relay, &command));
 }
 

@@ -42,6 +42,13 @@ local GAME = [[
     return { ok = ok, reason = reason, code = code }
   end
   function on.wrong(peer, how) peer:join("duel:1", nil, how) end
+  function on.deleted(peer)
+    local room = perigee.rooms.get "duel:1"
+    room:delete()
+    perigee.sleep(0)
+    local _, reason, code = peer:join(room)
+    return { reason = reason, code = code, count = room.count }
+  end
   return game
 ]]
 
@@ -75,6 +82,12 @@ describe("peer:join with wait", function()
     assert.same({ reason = "there is no such room", code = "NoSuchRoom", rooms = 0 }, enter(ann, "none"))
     enter(ann, "hall")
     assert.equal("AlreadyInRoom", enter(ann, "hall").code)
+  end)
+
+  it("returns that a room was deleted that still has members", function()
+    enter(ann, "duel:1")
+    assert.same({ reason = "there is no such room", code = "NoSuchRoom", count = 1 },
+      perigee:client("bob"):question(0, "deleted"))
   end)
 
   it("ends when the peer goes", function()
