@@ -383,6 +383,8 @@ export interface MatchmakerEvents {
   };
   cancelled: { queue: string; ticket: number; reason: string };
   timeout: { queue: string; ticket: number };
+  /** This client has left its match, which had begun. */
+  ended: { queue: string; ticket: number; room: string };
 }
 
 export interface Matchmaker {

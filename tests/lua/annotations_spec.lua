@@ -217,8 +217,9 @@ describe("the annotations", function()
 
   it("have all of matchmaking", function()
     local matchmaker = require "perigee.api.matchmaker"
+    local starts = require "perigee.matchmaking.starts"
     for name, class in pairs { Matchmaker = upvalue(matchmaker, "queue_class"),
-      Ticket = upvalue(upvalue(require("perigee.matchmaking.seats").objects_of, "object_of"), "ticket_class"),
+      Ticket = upvalue(upvalue(starts.objects_of, "object_of"), "ticket_class"),
       Party = upvalue(upvalue(perigee.party.of, "object_of"), "party_class") } do
       same_functions(name .. ":", methods_of(class), API.classes["perigee." .. name].methods)
     end

@@ -1,5 +1,5 @@
--- The matcher beside a slow model that tries all sets of tickets. `TICKETS=100000 SEED=7 busted
--- tests/lua/matcher_spec.lua` goes on for longer.
+-- The matcher beside a slow model that tries all sets of tickets. Tickets come, are cancelled and return in
+-- the middle of cycles. `scripts/soak matchmaking` goes on for longer.
 
 require "perigee.guard.next_workaround" -- as in the server
 
@@ -13,6 +13,7 @@ local CROWD = 7 -- most tickets that wait, because the model tries all their set
 -- The model ----------------------------------------------------------------------------------
 
 local function may_meet(rules, a, b, now)
+  if a.apart and a.apart[b.id] then return false end
   for _, rule in ipairs(rules.numbers) do
     for _, one in ipairs { a, b } do
       local reach = math.min(rule.max, rule.within + rule.grow * math.floor(now - one.entered + 1e-6))
@@ -157,6 +158,7 @@ local function random_ticket(random, rules, id, now, next_peer)
 end
 
 local function is_of_a_kind(rules, a, b)
+  if a.apart or b.apart then return false end
   local function text(ticket)
     local parts = {}
     local function add(set)
@@ -205,45 +207,92 @@ local function check_match(rules, match, waiting, now, matched)
   end
 end
 
+local Play = {} -- a queue beside the list of those who wait in it
+Play.__index = Play
+
+function Play:enter()
+  self.id = self.id + 1
+  local ticket = random_ticket(self.random, self.rules, self.id, self.now, self.peers)
+  self.peers = self.peers + #ticket.players
+  table.insert(self.waiting, ticket)
+  self.queue:add(ticket)
+end
+
+function Play:cancel()
+  local ticket = table.remove(self.waiting, self.random(#self.waiting))
+  assert(self.queue:remove(ticket.id))
+  self.gone[#self.gone + 1] = self.random(2) == 1 and ticket or nil
+end
+
+-- Puts tickets back that have left or were in a match that did not begin; some may not meet again.
+function Play:return_some()
+  local list = self.gone
+  self.gone = {}
+  local are_apart = self.random(2) == 1
+  for _, ticket in ipairs(list) do
+    for _, player in ipairs(ticket.players) do self.matched[player.peer] = nil end
+    ticket.apart = ticket.apart or are_apart and {} or nil
+    for _, other in ipairs(are_apart and list or {}) do ticket.apart[other.id] = other ~= ticket or nil end
+    table.insert(self.waiting, ticket)
+  end
+  for _, ticket in ipairs(list) do self.queue:add(ticket) end
+end
+
+-- Changes the queue, perhaps in the middle of a cycle; returns whether an older ticket has come in.
+function Play:change()
+  local random = self.random
+  if #self.waiting < CROWD and random(3) > 1 then self:enter() end
+  if #self.waiting > 0 and random(6) == 1 then self:cancel() end
+  if #self.gone > 0 and #self.waiting + #self.gone <= CROWD and random(3) == 1 then
+    self:return_some()
+    return true
+  end
+  return false
+end
+
+function Play:take(match)
+  self.made = self.made + 1
+  for _, ticket in ipairs(match.tickets) do
+    local was_waiting = false
+    for i = #self.waiting, 1, -1 do
+      if self.waiting[i] == ticket then
+        table.remove(self.waiting, i)
+        was_waiting = true
+      end
+    end
+    assert(was_waiting and not self.queue:remove(ticket.id), "the ticket did not wait")
+  end
+  check_match(self.rules, match, self.waiting, self.now, self.matched)
+  if self.random(8) == 1 then self.gone = { unpack(match.tickets) } end
+end
+
+-- Runs a cycle, in which the queue may change. Returns whether older tickets have come in since its searches.
+function Play:cycle(may_change)
+  local has_older, is_complete = false
+  repeat
+    local matches
+    matches, is_complete = self.queue:run(self.now, self.random(100))
+    for _, match in ipairs(matches) do self:take(match) end
+    if may_change and not is_complete and self.random(3) == 1 then has_older = self:change() or has_older end
+  until is_complete
+  return has_older
+end
+
 -- Runs a queue for a while; returns the number of its tickets and matches.
 local function play(seed)
   local random = from(seed)
   for _ = 1, 10 do random(7) end -- the first numbers of near seeds are alike
   local rules = random_rules(random)
-  local queue, waiting, matched = matcher.new(rules), {}, {}
-  local now, id, peers, made = 0, 0, 0, 0
+  local it = setmetatable({ random = random, rules = rules, queue = matcher.new(rules), waiting = {},
+    gone = {}, matched = {}, now = 0, id = 0, peers = 0, made = 0 }, Play)
   for _ = 1, 30 do
-    now = now + random(3) - 1
-    while #waiting < CROWD and random(3) > 1 do
-      id = id + 1
-      local ticket = random_ticket(random, rules, id, now, peers)
-      peers = peers + #ticket.players
-      waiting[#waiting + 1] = ticket
-      queue:add(ticket)
-    end
-    if #waiting > 0 and random(6) == 1 then
-      assert(queue:remove(table.remove(waiting, random(#waiting)).id))
-    end
-    local is_complete
-    repeat
-      local matches
-      matches, is_complete = queue:run(now, random(4))
-      for _, match in ipairs(matches) do
-        made = made + 1
-        for _, ticket in ipairs(match.tickets) do
-          for i = #waiting, 1, -1 do
-            if waiting[i] == ticket then table.remove(waiting, i) end
-          end
-          assert(not queue:remove(ticket.id))
-        end
-        check_match(rules, match, waiting, now, matched)
-      end
-    until is_complete
-    assert.equal(#waiting, queue.count)
-    local missed = find_match(rules, waiting, now)
-    assert(not missed, "a match was missed")
+    it.now = it.now + random(3) - 1
+    for _ = 1, random(4) do it:change() end
+    if it:cycle(true) then it:cycle(false) end
+    assert.equal(#it.waiting, it.queue.count)
+    assert(not find_match(rules, it.waiting, it.now), "a match was missed")
   end
-  return id, made
+  return it.id, it.made
 end
 
 describe("the matcher", function()

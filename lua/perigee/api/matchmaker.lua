@@ -7,7 +7,8 @@ local parties = require "perigee.matchmaking.parties"
 local queues = require "perigee.matchmaking.queues"
 local registry = require "perigee.host.registry"
 local rules = require "perigee.matchmaking.rules"
-local seats = require "perigee.matchmaking.seats"
+local starts = require "perigee.matchmaking.starts"
+local tickets = require "perigee.matchmaking.tickets"
 
 local queue_class = { __metatable = "matchmaker" }
 local ticket_class = { __metatable = "ticket" }
@@ -54,9 +55,9 @@ local function object_of(ticket)
 end
 
 
-function seats.objects_of(tickets)
+function starts.objects_of(list)
   local objects = {}
-  for i, ticket in ipairs(tickets) do
+  for i, ticket in ipairs(list) do
     objects[i] = object_of(ticket)
   end
   return objects
@@ -117,7 +118,7 @@ function methods:ticket(peer)
   if not registry.is_peer(peer) then
     fault.raise("matchmaker:ticket takes a peer, not %s", fault.kind(peer))
   end
-  local ticket = queues.ticket_of(peer.id)
+  local ticket = tickets.of(peer.id)
   return ticket and ticket.queue.name == self._name and object_of(ticket) or nil
 end
 

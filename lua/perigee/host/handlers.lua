@@ -333,6 +333,9 @@ local function with_poll(hooks, events)
   return hooks
 end
 
+-- Kinds whose rooms may have reserved seats, which matches of earlier versions may still have.
+local has_seats = {}
+
 
 --- Exports the kinds of a version and the set of wanted events to the relay.
 ---@param version perigee.Version
@@ -340,9 +343,8 @@ end
 function handlers.export(version, events)
   local hooks = with_poll(hooks_of(version.game), events)
   hooks = next(version.queues) and bit.bor(hooks, HOOKS.message) or hooks
-  local has_seats = { party = next(version.queues) ~= nil }
   for _, rules in next, version.queues do
-    has_seats[rules.room] = true
+    has_seats.party, has_seats[rules.room] = true, true
   end
   core.kinds_begin(version.has_lockstep and bit.bor(hooks, HOOKS.packet) or hooks)
   for _, name in ipairs(sorted_keys(version.kinds)) do

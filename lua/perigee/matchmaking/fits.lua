@@ -82,56 +82,122 @@ function fits.may_meet(rules, a, b, now)
 end
 
 
---- Returns the elements that two sets have in common; nil if there are none.
-function fits.common(a, b)
-  local both
+--- Returns whether a player of a ticket has a seat.
+---@param seats table<integer, any> by peer
+---@param ticket perigee.MatchTicket
+---@return boolean
+function fits.is_seated(seats, ticket)
+  for _, player in ipairs(ticket.players) do
+    if seats[player.peer] then
+      return true
+    end
+  end
+  return false
+end
+
+
+--- Returns whether two sets have an element in common.
+function fits.have_common(a, b)
   for element in next, a do
     if b[element] then
-      both = both or {}
-      both[element] = true
+      return true
     end
+  end
+  return false
+end
+
+
+--- Returns the elements that two sets have in common.
+function fits.common(a, b)
+  local both = {}
+  for element in next, a do
+    both[element] = b[element]
   end
   return both
 end
 
+-- Roles ----------------------------------------------------------------------------------------
 
---- Gives each player of a team a role; returns false if that is impossible. This is the augmenting path
---- algorithm for bipartite matching (Kuhn 1955): a player may take the place of one who can have another.
-function fits.assign_roles(roles, players)
+
+--- Returns the roles of a team without players: a list of players by role.
+function fits.new_team(roles)
   local holders = {}
-  for role in next, roles do
+  for role in next, roles or {} do
     holders[role] = {}
   end
-  local function seat(player, tried)
-    for role, places in next, roles do
-      if not tried[role] and (not player.roles or player.roles[role]) then
-        tried[role] = true
-        local held = holders[role]
-        if #held < places then
-          held[#held + 1] = player
+  return holders
+end
+
+local function accepts(player, role)
+  return not player.roles or player.roles[role]
+end
+
+-- Gives a player a role whose holders can all have another one. `tried` has the roles that cannot be had.
+local function seat_in_place_of_another(roles, holders, player, tried)
+  for role in next, roles do
+    if not tried[role] and accepts(player, role) then
+      tried[role] = true
+      local held = holders[role]
+      for i = 1, #held do
+        local other = held[i]
+        held[i] = player
+        if fits.seat(roles, holders, other, tried) then
           return true
         end
-        for i = 1, #held do
-          if seat(held[i], tried) then
-            held[i] = player
-            return true
-          end
-        end
+        held[i] = other
       end
     end
-    return false
   end
-  for _, player in ipairs(players) do
-    if not seat(player, {}) then
-      return false
+  return false
+end
+
+
+--- Gives a player a role of a team; returns false if that is impossible. This is the augmenting path
+--- algorithm for bipartite matching (Kuhn 1955): a player may take the place of one who can have another.
+---@param roles table<string, integer>
+---@param holders table<string, perigee.MatchPlayer[]>
+---@param player perigee.MatchPlayer
+---@param tried table<string, true>? roles that cannot be had
+---@return boolean
+function fits.seat(roles, holders, player, tried)
+  for role, places in next, roles do
+    local held = holders[role]
+    if #held < places and accepts(player, role) then
+      held[#held + 1] = player
+      return true
     end
+  end
+  return seat_in_place_of_another(roles, holders, player, tried or {})
+end
+
+
+--- Takes a player's role away. The others keep theirs.
+function fits.unseat(holders, player)
+  for _, held in next, holders do
+    for i = 1, #held do
+      if held[i] == player then
+        held[i] = held[#held]
+        held[#held] = nil
+        return
+      end
+    end
+  end
+end
+
+
+--- Gives each player of a team its role.
+---@param roles table<string, integer>
+---@param players perigee.MatchPlayer[]
+function fits.assign_roles(roles, players)
+  local holders = fits.new_team(roles)
+  for _, player in ipairs(players) do
+    fits.seat(roles, holders, player)
   end
   for role, held in next, holders do
     for _, player in ipairs(held) do
       player.role = role
     end
   end
-  return true
 end
 
 return fits

@@ -6,13 +6,16 @@
 ---
 --- A search that found nothing is repeated only when it may find something: when its ticket accepts larger
 --- differences, or smaller matches. New tickets search for themselves. So a cycle costs little, however many
---- tickets wait. Each search is bounded as well.
+--- tickets wait. Each search is bounded as well, and its caller divides a cycle into parts: a part ends when
+--- its searches have cost so much work, which is the number of tickets that they read and placed.
 
 local fits = require "perigee.matchmaking.fits"
 local searches = require "perigee.matchmaking.search"
 
 local sort, insert, floor = table.sort, table.insert, math.floor
 local is_older = fits.is_older
+
+local SKIP_WORK = 0.1 -- work for a ticket of a cycle that needs no search
 
 --- The rules of a queue for its matches (rules.lua reads them).
 ---@class perigee.MatchRules
@@ -45,21 +48,25 @@ local is_older = fits.is_older
 ---@field id integer
 ---@field tickets perigee.MatchTicket[] of the players who are there; each has the field `team`
 ---@field same string the values of rules.same, as matcher.same_key returns them
+---@field seats table<integer, any> by peer; a player who is there may wait for other matches only
 
 ---@class perigee.FoundMatch
 ---@field tickets perigee.MatchTicket[]
 ---@field teams integer[] number of the team of each ticket
 ---@field open perigee.OpenMatch? the match that gets these tickets; nil: a new one
 
-local matcher = {}
+-- The work of a slice, between two of which others run, and of a cycle: less than a millisecond, and at most
+-- some 30 ms.
+local matcher = { SLICE_WORK = 1000, CYCLE_WORK = 60000 }
 matcher.__index = matcher
 
 -- Tickets ------------------------------------------------------------------------------------
 
-local function insert_sorted(list, value, comes_before)
+-- Returns the place behind all elements that do not come after a value.
+local function place_in(list, value, comes_before)
   local low, high = 1, #list + 1
   if high > 1 and not comes_before(value, list[high - 1]) then
-    low = high
+    return high
   end
   while low < high do
     local middle = floor((low + high) / 2)
@@ -69,8 +76,18 @@ local function insert_sorted(list, value, comes_before)
       low = middle + 1
     end
   end
-  insert(list, low, value)
   return low
+end
+
+-- Inserts a ticket into a sorted list, in which it may still be from before its removal. Returns its place,
+-- and 1 if it was there.
+local function insert_sorted(list, ticket, comes_before)
+  local place = place_in(list, ticket, comes_before)
+  if list[place - 1] == ticket then
+    return place - 1, 1
+  end
+  insert(list, place, ticket)
+  return place, 0
 end
 
 -- Removes the tickets that are gone, once they are half of the list.
@@ -146,6 +163,7 @@ end
 function matcher.new(rules)
   return setmetatable({
     rules = rules,
+    are_alike = #rules.numbers == 0 and #rules.any == 0 and #rules.not_with == 0, -- tickets of a group
     tickets = {},            -- by id
     count = 0,
     order = {}, gone = 0,    -- all tickets, the oldest first, with those that are gone
@@ -154,7 +172,7 @@ function matcher.new(rules)
     open = {},               -- perigee.OpenMatch by id
     cursor = nil,            -- place in `order` of the cycle that is running
     fills = nil,             -- ids of the open matches that this cycle has not looked at, the last one first
-    failed = nil,            -- searches of this cycle that found nothing, by bucket and shape
+    failed = nil,            -- groups of this cycle whose searches found nothing, by fits.has_waited
   }, matcher)
 end
 
@@ -182,8 +200,27 @@ end
 
 local function lower_value(name)
   return function(a, b)
-    return a.values[name] < b.values[name]
+    local of_a, of_b = a.values[name], b.values[name]
+    return of_a < of_b or of_a == of_b and is_older(a, b)
   end
+end
+
+-- Adds a ticket to those of its kind. A ticket that returns may have had another kind.
+local function add_to_kind(self, ticket, name)
+  local old = ticket.kind ~= name and self.kinds[ticket.kind]
+  local place = old and place_in(old.tickets, ticket, is_older) - 1
+  if place and old.tickets[place] == ticket then
+    table.remove(old.tickets, place)
+    old.first = 1
+  end
+  local kind = self.kinds[name] or { count = 0, tickets = {}, first = 1 }
+  self.kinds[name], ticket.kind, kind.count = kind, name, kind.count + 1
+  kind.first = math.min(kind.first, (insert_sorted(kind.tickets, ticket, is_older)))
+end
+
+
+local function new_memo()
+  return { [true] = {}, [false] = {} }
 end
 
 
@@ -201,23 +238,22 @@ function matcher:add(ticket)
     bucket.groups[shape] = group
   end
   ticket.bucket, ticket.group, ticket.is_gone, ticket.due = bucket, group, nil, ticket.entered
-  ticket.kind = kind_of(rules, ticket, shape)
-  local kind = self.kinds[ticket.kind] or { count = 0, tickets = {}, first = 1 }
-  self.kinds[ticket.kind], kind.count = kind, kind.count + 1
-  kind.first = math.min(kind.first, insert_sorted(kind.tickets, ticket, is_older))
+  add_to_kind(self, ticket, kind_of(rules, ticket, shape))
   self.tickets[ticket.id] = ticket
   self.count = self.count + 1
   count(self, bucket, ticket, 1)
   bucket.added = bucket.added + 1
-  group.first = math.min(group.first, insert_sorted(group.by_age, ticket, is_older))
+  local place, was_there = insert_sorted(group.by_age, ticket, is_older)
+  group.first, group.gone = math.min(group.first, place), group.gone - was_there
   if group.by_value then
     insert_sorted(group.by_value, ticket, group.is_lower)
   end
-  local place = insert_sorted(self.order, ticket, is_older)
+  place, was_there = insert_sorted(self.order, ticket, is_older)
+  self.gone = self.gone - was_there
   if self.cursor and place < self.cursor then
-    self.cursor = self.cursor + 1
+    self.cursor = self.cursor + 1 - was_there
   end
-  self.failed = self.failed and {}
+  self.failed = self.failed and new_memo()
 end
 
 
@@ -269,39 +305,40 @@ function matcher:set_open(id, open)
   self.open[id] = open
 end
 
-local function are_alike(rules)
-  return #rules.numbers == 0 and #rules.any == 0 and #rules.not_with == 0
-end
-
--- Returns a match of a ticket with others; nil if there is none.
+-- Returns a match of a ticket with others, nil if there is none; and the work of the search.
 local function search_for(self, ticket, now)
-  local shape = ("%s\0%s\0%s"):format(ticket.bucket.key, ticket.group.shape,
-    tostring(fits.has_waited(self.rules, ticket, now)))
-  if self.failed[shape] then
-    return nil
+  local is_alike = self.are_alike and not ticket.apart
+  local failed = self.failed[fits.has_waited(self.rules, ticket, now)]
+  if is_alike and failed[ticket.group] then
+    return nil, 1
   end
-  local found = searches.around(self.rules, ticket, self.count, now)
-  self.failed[shape] = not found and are_alike(self.rules) or nil
-  return found
+  local found, work = searches.around(self.rules, ticket, self.count, now)
+  failed[ticket.group] = failed[ticket.group] or is_alike and not found
+  return found, work
 end
 
--- Returns the tickets for a running match that lacks players; nil if none fits.
+-- Returns the tickets for a running match that lacks players, nil if none fits; and the work of the search.
 local function search_fill(self, open, now)
   local bucket = self.buckets[open.same]
   if not bucket or open.seen == bucket.added and now < open.due then
-    return nil
+    return nil, 1
   end
   open.seen, open.due = bucket.added, now + 1
   return searches.fill(self.rules, open, bucket, self.count, now)
 end
 
--- Returns the oldest ticket of a kind.
-local function oldest_of(self, name)
+-- Returns the oldest ticket of a kind that can take part in a match.
+local function oldest_of(self, name, open)
   local kind = self.kinds[name]
-  while kind.tickets[kind.first].is_gone do
+  local list = kind.tickets
+  while list[kind.first].is_gone do
     kind.first = kind.first + 1
   end
-  return kind.tickets[kind.first]
+  local i = kind.first
+  while list[i].is_gone or open and fits.is_seated(open.seats, list[i]) do
+    i = i + 1
+  end
+  return list[i]
 end
 
 -- Takes the tickets of a match out of the queue: the oldest ones of their kinds. Gives their players roles.
@@ -318,7 +355,7 @@ local function take(self, match)
   end
   local team_of = {}
   for i, found in ipairs(match.tickets) do
-    local ticket = oldest_of(self, found.kind)
+    local ticket = oldest_of(self, found.kind, match.open)
     self:remove(ticket.id)
     match.tickets[i], team_of[ticket] = ticket, match.teams[i]
   end
@@ -334,48 +371,63 @@ local function take(self, match)
 end
 
 
+-- Looks at the next running match of the cycle.
+local function fill_next(self, now, matches)
+  local open = self.open[table.remove(self.fills)]
+  if not open then
+    return 1
+  end
+  local match, work = search_fill(self, open, now)
+  if match then
+    self.open[open.id] = nil
+    matches[#matches + 1] = take(self, match)
+  end
+  return work
+end
+
+-- Looks at the next ticket of the cycle.
+local function search_next(self, now, matches)
+  local ticket = self.order[self.cursor]
+  self.cursor = self.cursor + 1
+  if ticket.is_gone or ticket.due > now then
+    return SKIP_WORK
+  end
+  local match, work = search_for(self, ticket, now)
+  if match then
+    matches[#matches + 1] = take(self, match)
+  end
+  if match and not ticket.is_gone then
+    self.cursor = self.cursor - 1 -- an older ticket of its kind has its place
+  else
+    ticket.due = fits.next_due(self.rules, ticket, now)
+  end
+  return work
+end
+
+
 --- Makes matches until a cycle is complete: running matches first, then all tickets, the oldest first.
---- Interrupts the cycle after `most` searches; the next call continues it.
+--- Interrupts the cycle after so much work; the next call continues it.
 ---@param now number seconds
----@param most integer
+---@param work integer
 ---@return perigee.FoundMatch[] matches
 ---@return boolean is_complete
-function matcher:run(now, most)
+function matcher:run(now, work)
   local matches = {}
   if not self.cursor then
-    self.cursor, self.failed, self.fills = 1, {}, keys_of(self.open)
+    self.cursor, self.failed, self.fills = 1, new_memo(), keys_of(self.open)
     sort(self.fills, function(a, b)
       return a > b
     end)
   end
-  while most > 0 and self.fills[1] do
-    local open = self.open[table.remove(self.fills)]
-    local match = open and search_fill(self, open, now)
-    if match then
-      self.open[open.id] = nil
-      matches[#matches + 1] = take(self, match)
-    end
-    most = most - 1
-  end
-  while most > 0 do
-    local ticket = self.order[self.cursor]
-    if not ticket then
+  while work > 0 do
+    if self.fills[1] then
+      work = work - fill_next(self, now, matches)
+    elseif self.order[self.cursor] then
+      work = work - search_next(self, now, matches)
+    else
       self.cursor, self.failed = nil, nil
       self.gone = compact(self.order, self.gone)
       return matches, true
-    end
-    self.cursor = self.cursor + 1
-    if not ticket.is_gone and ticket.due <= now then
-      most = most - 1
-      local match = search_for(self, ticket, now)
-      if match then
-        matches[#matches + 1] = take(self, match)
-      end
-      if match and not ticket.is_gone then
-        self.cursor = self.cursor - 1 -- an older ticket of its kind has its place
-      else
-        ticket.due = fits.next_due(self.rules, ticket, now)
-      end
     end
   end
   return matches, false

@@ -7,6 +7,7 @@ local joins = require "perigee.host.joins"
 local journal = require "perigee.host.journal"
 local queues = require "perigee.matchmaking.queues"
 local rooms = require "perigee.api.rooms"
+local tickets = require "perigee.matchmaking.tickets"
 
 local SIZE_MAX = 20
 local INVITES_MAX = 50
@@ -78,7 +79,7 @@ end
 local function notify_changed(party)
   local described = parties.describe(party)
   for _, peer in ipairs(party.members) do
-    queues.notify(peer, "party.changed", described)
+    tickets.notify(peer, "party.changed", described)
   end
 end
 
@@ -120,7 +121,7 @@ end
 -- A ticket of the party is for its members as they were.
 local function cancel_ticket(party)
   for _, peer in ipairs(party.members) do
-    local ticket = queues.ticket_of(peer)
+    local ticket = tickets.of(peer)
     if ticket and #ticket.players > 1 then
       queues.cancel(ticket, "the party has changed")
     end
@@ -176,7 +177,7 @@ function parties.invite(party, by, peer)
     return nil, "the party has invited too many", "RateLimited"
   end
   journal.set(party.invited, peer, true)
-  queues.notify(peer, "party.invited", {
+  tickets.notify(peer, "party.invited", {
     party = party.id, code = party.code, from = { id = by, name = core.peer_name(by) },
   })
   return true
@@ -225,7 +226,7 @@ function parties.leave(party, peer, reason)
   if core.room_has(party.room, peer) then
     core.leave(peer, party.room, core.codes.ConnectionClosed, reason)
   end
-  queues.notify(peer, "party.left", { party = party.id, reason = reason })
+  tickets.notify(peer, "party.left", { party = party.id, reason = reason })
   if #party.members == 0 then
     journal.set(by_code, party.code, nil)
     journal.set(of_room, party.room, nil)

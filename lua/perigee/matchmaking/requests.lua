@@ -8,6 +8,7 @@ local parties = require "perigee.matchmaking.parties"
 local queues = require "perigee.matchmaking.queues"
 local registry = require "perigee.host.registry"
 local rules = require "perigee.matchmaking.rules"
+local tickets = require "perigee.matchmaking.tickets"
 
 local PARTY_SIZE = 8
 
@@ -61,7 +62,7 @@ end
 
 
 requests["matchmaker.cancel"] = function(peer)
-  local ticket = queues.ticket_of(peer.id)
+  local ticket = tickets.of(peer.id)
   return ticket ~= nil and queues.cancel(ticket, "cancelled")
 end
 

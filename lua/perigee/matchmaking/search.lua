@@ -10,6 +10,9 @@ local is_older = fits.is_older
 -- limits the candidates of all searches of a cycle together.
 local SEARCH_MAX, CYCLE_MAX = 2000, 500000
 local GATHER_MAX = 1000 -- most tickets that a search reads to find candidates of one shape
+local CHOICE = 2 -- candidates for each place, where not all of them may fit each other
+-- The work of a search, of placing a player, and of sorting a ticket; that of reading one is 1.
+local SEARCH_WORK, PLACE_WORK, SORT_WORK = 10, 5, 2
 
 local searches = {}
 
@@ -18,24 +21,28 @@ local searches = {}
 ---@field rules perigee.MatchRules
 ---@field now number
 ---@field is_lenient boolean a match of less than the largest size is possible
----@field is_fill boolean fills a running match
+---@field seats table<integer, any>? by peer, of the running match that it fills
 ---@field tickets perigee.MatchTicket[]
 ---@field teams integer[] team of each ticket
----@field members perigee.MatchPlayer[][] by team
+---@field sizes integer[] number of players of each team
+---@field holders table<string, perigee.MatchPlayer[]>[] players by role, of each team
 ---@field common table<string, table[]> elements that all tickets so far have in common: a stack by property
 ---@field total integer players
 ---@field left integer candidates that the search may still look at, once it has taken back a choice
 ---@field has_failed boolean a choice was taken back
+---@field work integer tickets read and placed so far
 ---@field best perigee.FoundMatch?
 ---@field best_total integer
 
 local function new_search(rules, waiting, now)
   local search = {
-    rules = rules, now = now, tickets = {}, teams = {}, members = {}, common = {}, total = 0, best_total = 0,
-    left = math.min(SEARCH_MAX, floor(CYCLE_MAX / (waiting + 1))), has_failed = false,
+    rules = rules, now = now, tickets = {}, teams = {}, sizes = {}, holders = {}, common = {}, total = 0,
+    best_total = 0, left = math.min(SEARCH_MAX, floor(CYCLE_MAX / (waiting + 1))), has_failed = false,
+    work = SEARCH_WORK,
   }
   for team = 1, rules.teams do
-    search.members[team] = {}
+    search.sizes[team] = 0
+    search.holders[team] = rules.roles and fits.new_team(rules.roles)
   end
   for _, name in ipairs(rules.any) do
     search.common[name] = {}
@@ -43,19 +50,25 @@ local function new_search(rules, waiting, now)
   return search
 end
 
+-- Gives the players of a ticket roles in a team; returns false, and changes nothing, if that is impossible.
+local function seat_all(search, players, team)
+  local roles, holders = search.rules.roles, search.holders[team]
+  for i = 1, roles and #players or 0 do
+    if not fits.seat(roles, holders, players[i]) then
+      for k = 1, i - 1 do
+        fits.unseat(holders, players[k])
+      end
+      return false
+    end
+  end
+  return true
+end
+
 -- Adds a ticket to a team; returns false, and changes nothing, if the team has no places for its players.
 local function place(search, ticket, team)
-  local rules, members = search.rules, search.members[team]
-  if #members + #ticket.players > rules.max / rules.teams then
-    return false
-  end
-  for _, player in ipairs(ticket.players) do
-    members[#members + 1] = player
-  end
-  if rules.roles and not fits.assign_roles(rules.roles, members) then
-    for _ = 1, #ticket.players do
-      members[#members] = nil
-    end
+  local rules, players = search.rules, ticket.players
+  search.work = search.work + PLACE_WORK * #players
+  if search.sizes[team] + #players > rules.max / rules.teams or not seat_all(search, players, team) then
     return false
   end
   local n = #search.tickets + 1
@@ -63,29 +76,33 @@ local function place(search, ticket, team)
   for name, stack in next, search.common do
     stack[n] = n == 1 and ticket.values[name] or fits.common(stack[n - 1], ticket.values[name])
   end
-  search.total = search.total + #ticket.players
+  search.sizes[team] = search.sizes[team] + #players
+  search.total = search.total + #players
   return true
 end
 
 local function unplace(search)
   local n = #search.tickets
-  local ticket, members = search.tickets[n], search.members[search.teams[n]]
-  for _ = 1, #ticket.players do
-    members[#members] = nil
+  local ticket, team = search.tickets[n], search.teams[n]
+  local count = #ticket.players
+  for i = 1, search.rules.roles and count or 0 do
+    fits.unseat(search.holders[team], ticket.players[i])
   end
   for _, stack in next, search.common do
     stack[n] = nil
   end
   search.tickets[n], search.teams[n] = nil, nil
-  search.total = search.total - #ticket.players
+  search.sizes[team] = search.sizes[team] - count
+  search.total = search.total - count
 end
 
 local function may_add(search, ticket)
-  if search.total + #ticket.players > search.rules.max then
+  local seats = search.seats
+  if search.total + #ticket.players > search.rules.max or seats and fits.is_seated(seats, ticket) then
     return false
   end
   for name, stack in next, search.common do
-    if stack[1] and not fits.common(stack[#stack], ticket.values[name]) then
+    if stack[1] and not fits.have_common(stack[#stack], ticket.values[name]) then
       return false
     end
   end
@@ -108,13 +125,13 @@ end
 
 local function is_match(search)
   local rules, total = search.rules, search.total
-  if search.is_fill then
+  if search.seats then
     return true
   elseif not rules.sizes[total] or total < rules.max and not has_one_that_waited(search, search.tickets) then
     return false
   end
-  for team = 2, #search.members do
-    if #search.members[team] ~= #search.members[1] then
+  for team = 2, rules.teams do
+    if search.sizes[team] ~= search.sizes[1] then
       return false
     end
   end
@@ -138,27 +155,27 @@ local function extend(search, candidates, first)
   if note(search) then
     return true
   end
-  local failed = {} -- kinds of tickets that lead nowhere from here
+  local failed -- kinds of tickets that lead nowhere from here
   for i = first, #candidates do
     local ticket = candidates[i]
+    search.work = search.work + 1
     search.left = search.left - (search.has_failed and 1 or 0)
     if search.left < 0 then
       return false
-    elseif not failed[ticket.kind] and may_add(search, ticket) then
-      local tried = {} -- sizes of the teams that were tried; empty teams are all the same
-      for team = 1, #search.members do
-        local size = #search.members[team]
-        if not (size == 0 and tried[0]) then
-          tried[size] = true
-          if place(search, ticket, team) then
-            if extend(search, candidates, i + 1) then
-              return true
-            end
-            unplace(search)
-            search.has_failed = true
+    elseif not (failed and failed[ticket.kind]) and may_add(search, ticket) then
+      local has_tried_empty = false -- empty teams are all the same
+      for team = 1, search.rules.teams do
+        local is_empty = search.sizes[team] == 0
+        if not (is_empty and has_tried_empty) and place(search, ticket, team) then
+          if extend(search, candidates, i + 1) then
+            return true
           end
+          unplace(search)
+          search.has_failed = true
         end
+        has_tried_empty = has_tried_empty or is_empty
       end
+      failed = failed or {}
       failed[ticket.kind] = true
     end
   end
@@ -182,32 +199,43 @@ local function bound(list, name, limit, is_greater)
   return low
 end
 
--- Adds the tickets of a list that fit the search, until there are `most`.
+-- Adds the tickets of a list that fit the search, until there are `most`. Those that may not meet some others
+-- do not count.
 local function add_fitting(search, list, first, last, most, found)
-  local read, begin = 0, #found
+  local read, count = 0, 0
   for i = first, last do
     local ticket = list[i]
     if not ticket.is_gone then
       read = read + 1
+      search.work = search.work + 1
       if ticket ~= search.tickets[1] and may_add(search, ticket) then
         found[#found + 1] = ticket
+        count = count + (ticket.apart and 0 or 1)
       end
-      if #found - begin == most or read == GATHER_MAX then
+      if count == most or read == GATHER_MAX then
         return
       end
     end
   end
 end
 
--- Adds the oldest tickets of a group that fit the search, at most as many as a match has players. Reads
+-- Returns how many tickets of a group are candidates: as many as a match has players; more if tickets that
+-- fit the first one may not fit each other.
+local function most_candidates(rules)
+  local are_choosy = #rules.numbers > 0 or #rules.any > 0 or #rules.not_with > 0
+  return are_choosy and rules.max > 2 and CHOICE * rules.max or rules.max
+end
+
+-- Adds the oldest tickets of a group that fit the search, until there are enough candidates. Reads
 -- the shorter one of two lists: the tickets with near values, or the group's tickets from the oldest one on,
 -- which soon contain enough tickets if near values are frequent.
 local function gather(search, group, found)
-  local most, rule, by_age, by_value = search.rules.max, search.rules.numbers[1], group.by_age, group.by_value
+  local most, rule = most_candidates(search.rules), search.rules.numbers[1]
+  local by_age, by_value = group.by_age, group.by_value
   while group.first <= #by_age and by_age[group.first].is_gone do
     group.first = group.first + 1
   end
-  if rule and not search.is_fill then
+  if rule and not search.seats then
     local anchor = search.tickets[1]
     local value, reach = anchor.values[rule.name], fits.reach_of(rule, anchor, search.now)
     local first = bound(by_value, rule.name, value - reach)
@@ -217,8 +245,13 @@ local function gather(search, group, found)
       local list = {}
       add_fitting(search, by_value, first, last, near, list)
       sort(list, is_older)
-      for i = 1, math.min(most, #list) do
-        found[#found + 1] = list[i]
+      search.work = search.work + SORT_WORK * #list
+      local count = 0
+      for i = 1, #list do
+        if count < most then
+          found[#found + 1] = list[i]
+          count = count + (list[i].apart and 0 or 1)
+        end
       end
       return
     end
@@ -304,8 +337,6 @@ local function can_suffice(search, candidates)
   return singles >= search.rules.max / search.rules.teams or can_fill_team(search, candidates)
 end
 
--- Returns whether all tickets of a shape in a bucket have the same chances.
-
 
 --- Returns a match of a ticket with others of its bucket; nil if there is none.
 ---@param rules perigee.MatchRules
@@ -313,17 +344,18 @@ end
 ---@param waiting integer number of tickets in the queue
 ---@param now number
 ---@return perigee.FoundMatch?
+---@return integer work what the search has cost
 function searches.around(rules, ticket, waiting, now)
   local search, bucket = new_search(rules, waiting, now), ticket.bucket
   if not has_roles(search, bucket) or not place(search, ticket, 1) then
-    return nil
+    return nil, search.work
   end
   local candidates = candidates_for(search, bucket)
   search.is_lenient = has_one_that_waited(search, { ticket, candidates[1] })
   if can_suffice(search, candidates) then
     extend(search, candidates, 1)
   end
-  return search.best
+  return search.best, search.work
 end
 
 
@@ -334,12 +366,13 @@ end
 ---@param waiting integer
 ---@param now number
 ---@return perigee.FoundMatch?
+---@return integer work what the search has cost
 function searches.fill(rules, open, bucket, waiting, now)
   local search = new_search(rules, waiting, now)
-  search.is_fill = true
+  search.seats = open.seats
   for _, ticket in ipairs(open.tickets) do
     if not place(search, ticket, ticket.team) then
-      return nil
+      return nil, search.work
     end
   end
   local present = #search.tickets
@@ -347,13 +380,13 @@ function searches.fill(rules, open, bucket, waiting, now)
   extend(search, candidates_for(search, bucket), 1)
   local found = search.best
   if not found then
-    return nil
+    return nil, search.work
   end
   local added = { tickets = {}, teams = {}, open = open }
   for i = present + 1, #found.tickets do
     added.tickets[i - present], added.teams[i - present] = found.tickets[i], found.teams[i]
   end
-  return added
+  return added, search.work
 end
 
 return searches

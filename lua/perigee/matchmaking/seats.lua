@@ -1,18 +1,16 @@
---- The seats of matches: makes the room of a match, keeps a place in it for each player, and brings the
---- players there. A match begins when all have come. If a player does not come in time, the match ends, and
---- the others are in the queue again. A match that has begun may get more players from the queue (`fill`).
+--- The seats of matches: keeps a place in the room of a match for each player, and brings the players there.
+--- A match begins when all have come. If a player does not come in time, the match ends, and the others are
+--- in the queue again. A match that has begun may get more players from the queue (fill.lua).
 
 local core = require "perigee.core"
-local errors = require "perigee.host.errors"
-local fault = require "perigee.util.fault"
+local cycles = require "perigee.matchmaking.cycles"
+local fill = require "perigee.matchmaking.fill"
 local joins = require "perigee.host.joins"
 local live = require "perigee.host.live"
-local matcher = require "perigee.matchmaking.matcher"
 local queues = require "perigee.matchmaking.queues"
 local registry = require "perigee.host.registry"
-local rooms = require "perigee.api.rooms"
 local tasks = require "perigee.host.tasks"
-local timers = require "perigee.host.timers"
+local tickets = require "perigee.matchmaking.tickets"
 
 local SEAT_SECONDS = 15 -- time that a player has to take its seat
 local LOOK = 0.25 -- seconds between two looks whether a suspended player is back
@@ -34,24 +32,17 @@ local ran = core.ran() -- as in host/init.lua
 ---@field player perigee.MatchPlayer
 ---@field is_taken boolean
 
-local seats = {
-  objects_of = nil, ---@type fun(tickets: perigee.QueueTicket[]): perigee.Ticket[] for on_match
-}
+local seats = {}
 
 local of_room = {} ---@type table<integer, perigee.SeatedMatch>
-local last_id = 0
-
--- Runs a function of the host as a task that survives reloads. `on_failure` is called if it fails.
-local function begin(label, fn, on_failure, ...)
-  local task = { fn = fn, label = label, args = { n = select("#", ...), ... }, is_host = true,
-    on_failure = on_failure }
-  timers.begin(task, 0)
-  task.owned = false
-end
 
 -- The players ----------------------------------------------------------------------------------
 
-local function describe(match)
+
+--- Returns a match as scripts and clients see it.
+---@param match perigee.SeatedMatch
+---@return table
+function seats.describe(match)
   local players = {}
   for _, ticket in ipairs(match.tickets) do
     for _, player in ipairs(ticket.players) do
@@ -62,8 +53,13 @@ local function describe(match)
   return { id = match.id, queue = match.queue.name, players = players }
 end
 
-local function add_seats(match, tickets, teams)
-  for i, ticket in ipairs(tickets) do
+
+--- Gives tickets seats in a match. None of their players has come yet.
+---@param match perigee.SeatedMatch
+---@param list perigee.QueueTicket[]
+---@param teams integer[] number of the team of each ticket
+function seats.add(match, list, teams)
+  for i, ticket in ipairs(list) do
     ticket.team, ticket.match = teams[i], match
     match.tickets[#match.tickets + 1] = ticket
     for _, player in ipairs(ticket.players) do
@@ -73,11 +69,33 @@ local function add_seats(match, tickets, teams)
   end
 end
 
-local function notify_matched(match, tickets)
-  local described = describe(match)
-  for _, ticket in ipairs(tickets) do
+
+--- Returns a match without a room, which has seats for the players that the matcher has found.
+---@param id integer
+---@param queue perigee.Queue
+---@param found perigee.FoundMatch
+---@return perigee.SeatedMatch
+function seats.new_match(id, queue, found)
+  local match = { id = id, queue = queue, room = 0, tickets = {}, seats = {}, missing = 0, has_begun = false }
+  seats.add(match, found.tickets, found.teams)
+  return match
+end
+
+
+--- Sets the room of a match.
+---@param match perigee.SeatedMatch
+---@param room integer
+function seats.set_room(match, room)
+  match.room = room
+  of_room[room] = match
+end
+
+local function notify_matched(match, list)
+  local described = seats.describe(match)
+  for _, ticket in ipairs(list) do
+    ticket.knows_match = true
     for _, player in ipairs(ticket.players) do
-      queues.notify(player.peer, "matchmaker.matched", {
+      tickets.notify(player.peer, "matchmaker.matched", {
         queue = match.queue.name, ticket = ticket.id, room = core.room_name(match.room), team = ticket.team,
         role = player.role, players = described.players, seconds = SEAT_SECONDS,
       })
@@ -105,48 +123,57 @@ end
 
 -- The end of a match that has not begun --------------------------------------------------------
 
--- Removes the players of a ticket from the room.
-local function send_away(match, ticket)
+-- Takes a ticket out of a match, and its players out of the room.
+local function send_away(match, ticket, why)
   for _, player in ipairs(ticket.players) do
     if core.room_has(match.room, player.peer) then
-      core.leave(player.peer, match.room, core.codes.ConnectionClosed, "a player of the match did not come")
+      core.leave(player.peer, match.room, core.codes.ConnectionClosed, why)
     end
   end
+  drop_ticket(match, ticket)
 end
 
+-- Ends a match that cannot begin without a ticket.
 local function end_match(match, lost)
   local others = {}
-  for _, ticket in ipairs(match.tickets) do
-    if ticket ~= lost then
-      others[#others + 1] = ticket
-    end
-  end
   for _, ticket in ipairs({ unpack(match.tickets) }) do
-    send_away(match, ticket)
-    drop_ticket(match, ticket)
+    others[#others + 1] = ticket ~= lost and ticket or nil
+    send_away(match, ticket, "a player of the match did not come")
   end
   of_room[match.room] = nil
-  if core.room_name(match.room) then
-    core.room_delete(match.room)
-  end
+  core.room_delete(match.room)
   queues.put_back(others, false)
 end
 
--- Ends the seats of a ticket one of whose players has not come, and of a match that cannot begin without it.
-local function miss(match, seat, reason)
+-- Ends the ticket of a player who has not come, and a match that cannot begin without it.
+local function miss(match, seat, reason, penalty)
   local ticket = seat.ticket
   if ticket.match ~= match then
     return
   end
-  queues.punish(seat.player.key, match.queue.rules.penalty)
-  queues.finish(ticket, reason)
+  tickets.punish(seat.player.key, penalty or 0)
+  tickets.finish(ticket, reason)
   if match.has_begun then
-    send_away(match, ticket)
-    drop_ticket(match, ticket)
-    seats.offer(match)
+    send_away(match, ticket, "a player of its ticket did not come")
+    fill.offer(match)
   else
     end_match(match, ticket)
   end
+end
+
+-- Handles that nobody can join the room of a match any more, because the script has deleted it, or because
+-- its on_create has failed. The tickets that have not come wait again.
+local function abandon(match)
+  of_room[match.room] = match.has_begun and match or nil
+  match.queue.matcher:set_open(match.id, nil)
+  local waiting = {}
+  for _, ticket in ipairs({ unpack(match.tickets) }) do
+    if tickets.of(ticket.players[1].peer) == ticket then
+      waiting[#waiting + 1] = ticket
+      send_away(match, ticket, "the room of the match was deleted")
+    end
+  end
+  queues.put_back(waiting, not match.has_begun)
 end
 
 -- Coming ---------------------------------------------------------------------------------------
@@ -156,7 +183,7 @@ local function call_start(match)
   local handler = room and live.of_room[match.room].on_match_start
   ran[1] = handler
   if handler then
-    handler(room, describe(match))
+    handler(room, seats.describe(match))
   end
 end
 
@@ -170,15 +197,35 @@ local function sit(match, seat)
     end
   end
   if match.has_begun then
-    queues.forget(seat.ticket)
+    tickets.forget(seat.ticket)
   elseif match.missing == 0 then
     match.has_begun = true
     for _, ticket in ipairs(match.tickets) do
-      queues.forget(ticket)
+      tickets.forget(ticket)
     end
-    begin(match.queue.rules.room .. ".on_match_start", call_start, nil, match)
+    cycles.begin(0, match.queue.rules.room .. ".on_match_start", call_start, nil, match)
   end
-  seats.offer(match)
+  fill.offer(match)
+end
+
+-- Joins a player to the room of its match; returns whether the outcome is certain.
+local function take_seat(match, seat, options)
+  local peer, penalty = seat.player.peer, match.queue.rules.penalty
+  local ok, reason, code = joins.wait(peer, match.room, options)
+  if seat.ticket.match ~= match then
+    return true
+  elseif core.room_has(match.room, peer) then
+    sit(match, seat)
+  elseif ok or code == "AlreadyInRoom" then
+    miss(match, seat, "left", penalty)
+  elseif not fill.has_room(match) then
+    abandon(match)
+  elseif code == "ConnectionClosed" or code == "ConnectionReset" then
+    return false
+  else
+    miss(match, seat, reason, code == "Rejected" and penalty)
+  end
+  return true
 end
 
 -- Brings a player to its seat, as soon as it is connected.
@@ -186,197 +233,61 @@ local function bring(match, seat)
   local peer, due = seat.player.peer, core.now() + SEAT_SECONDS
   local options = { match = match.id, team = seat.ticket.team, role = seat.player.role }
   while seat.ticket.match == match and core.now() < due do
-    if core.peer_connected(peer) then
-      local ok, reason, code = joins.wait(peer, match.room, options)
-      if seat.ticket.match ~= match then
-        return
-      elseif ok or code == "AlreadyInRoom" then
-        if core.room_has(match.room, peer) then
-          return sit(match, seat)
-        end
-        return miss(match, seat, "left")
-      elseif code ~= "ConnectionClosed" then
-        return miss(match, seat, reason)
-      end
+    if not fill.has_room(match) then
+      return abandon(match)
+    elseif core.peer_connected(peer) and take_seat(match, seat, options) then
+      return
     end
     tasks.sleep(LOOK)
   end
-  miss(match, seat, "did not come in time")
+  miss(match, seat, "did not come in time", match.queue.rules.penalty)
 end
 
-local function bring_all(match, tickets)
-  for _, ticket in ipairs(tickets) do
+
+-- Notifies the players of tickets of their match, and brings them to their seats.
+local function bring_all(match, list)
+  for i = #list, 1, -1 do
+    if list[i].match ~= match then -- the room has failed meanwhile
+      table.remove(list, i)
+    end
+  end
+  notify_matched(match, list)
+  for _, ticket in ipairs(list) do
     for _, player in ipairs(ticket.players) do
       local seat = match.seats[player.peer]
-      begin("matchmaker " .. match.queue.name, bring, function()
+      cycles.begin(0, "matchmaker " .. match.queue.name, bring, function()
         miss(match, seat, "the server failed")
       end, match, seat)
     end
   end
 end
 
--- The beginning of a match ---------------------------------------------------------------------
 
--- Calls on_match of the queue. Returns the options of the room; false: the tickets may not meet.
-local function judge(queue, tickets)
-  local handler = queue.rules.on_match
-  if not handler then
-    return {}
-  end
-  ran[1] = handler
-  local answer = handler(seats.objects_of(tickets))
-  if answer == nil or answer == true then
-    return {}
-  elseif answer == false or type(answer) == "table" then
-    return answer
-  end
-  fault.raise("on_match of the matchmaker %s returns false, or a table of options for the room, not %s",
-    queue.name, fault.kind(answer))
-end
-
--- Returns a new match with its room; or nil and a sentence.
-local function make_room(queue, options, tickets, teams)
-  local name
-  repeat
-    last_id = last_id + 1
-    name = ("%s:%s%d"):format(queue.rules.room, queue.name, last_id)
-  until not core.room_find(name)
-  local match = { id = last_id, queue = queue, tickets = {}, seats = {}, missing = 0, has_begun = false }
-  add_seats(match, tickets, teams)
-  options.match = describe(match)
-  local room, problem = rooms.api.create(name, options, { permanent = false })
-  if not room then
-    return nil, problem
-  end
-  match.room = room.id
-  of_room[match.room] = match
-  return match
-end
-
--- Returns the tickets whose players all exist, and whether these are all tickets. Forgets the others.
-local function without_broken(tickets)
-  local whole = {}
-  for _, ticket in ipairs(tickets) do
-    if ticket.is_broken then
-      queues.finish(ticket, "a player is gone")
-    else
-      whole[#whole + 1] = ticket
-    end
-  end
-  return whole, #whole == #tickets
-end
-
--- Begins a match: asks the script, makes the room and brings the players.
-local function start(queue, found)
-  local options = judge(queue, found.tickets)
-  local tickets, is_whole = without_broken(found.tickets)
-  local match, problem
-  if options and is_whole then
-    match, problem = make_room(queue, options, tickets, found.teams)
-  end
-  if not match then
-    for _, ticket in ipairs(tickets) do
-      ticket.match = nil
-    end
-    queues.put_back(tickets, options == false)
-    if problem then
-      errors.log(core.levels.warn, ("the matchmaker %s cannot make a room: %s"):format(queue.name, problem),
-        nil, nil, "matchmaker " .. queue.name)
-    end
-    return
-  end
-  notify_matched(match, tickets)
-  bring_all(match, tickets)
-end
-
-
--- Returns whether the rules of the live version have a place for a ticket of a match that has begun. Its
--- players keep their roles.
-local function suits(ticket)
-  local found = ticket.queue.rules
-  if not queues.adapt(ticket) or ticket.team > found.teams then
-    return false
-  end
-  for _, player in ipairs(ticket.players) do
-    if found.roles and player.role then
-      player.roles = { [player.role] = true }
-    end
-  end
-  return true
-end
-
--- Returns whether a match that has begun takes more players.
-local function is_open(match)
-  local queue, count = match.queue, 0
-  if not queue.rules.fill or not match.has_begun or not match.tickets[1]
-    or queues.find(queue.name) ~= queue then
-    return false
-  end
-  for _ in next, match.seats do
-    count = count + 1
-  end
-  local settings = core.room_settings(match.room)
-  if not settings or settings.locked or count >= queue.rules.max then
-    return false
-  end
-  for _, ticket in ipairs(match.tickets) do
-    if not suits(ticket) then
-      return false
-    end
-  end
-  return true
-end
-
-
--- Takes what the matcher has found: makes the room of a new match, or adds players to one that has begun.
-function queues.on_match(queue, found)
-  local tickets = found.tickets
-  if found.open then
-    local match = found.open.match
-    if not is_open(match) then -- the script has locked the room
-      queues.put_back(tickets, false)
-      return
-    end
-    add_seats(match, tickets, found.teams)
-    notify_matched(match, tickets)
-    bring_all(match, tickets)
-    return
-  end
-  for _, ticket in ipairs(tickets) do
-    ticket.match = found -- until the room exists
-  end
-  begin("matchmaker " .. queue.name .. ".on_match", start, function()
-    local whole = without_broken(tickets)
-    for _, ticket in ipairs(whole) do
-      ticket.match = nil
-    end
-    queues.put_back(whole, true)
-  end, queue, found)
+--- Brings the players of tickets to their seats. on_create of a new room runs first, and may fail.
+---@param match perigee.SeatedMatch
+---@param list perigee.QueueTicket[]
+function seats.bring(match, list)
+  cycles.begin(0, "matchmaker " .. match.queue.name, bring_all, function()
+    abandon(match)
+  end, match, list)
 end
 
 -- A match that has begun -----------------------------------------------------------------------
 
 
---- Offers the free places of a match that has begun, if its queue fills matches.
----@param match perigee.SeatedMatch
-function seats.offer(match)
-  local queue = match.queue
-  queue.matcher:set_open(match.id, is_open(match) and {
-    id = match.id, match = match, tickets = match.tickets, due = 0,
-    same = matcher.same_key(queue.rules, match.tickets[1].values),
-  } or nil)
-  queues.schedule(queue)
-end
-
-
---- Offers the matches of a queue whose rooms were unlocked, and all of them in a new version. Locked ones are
---- no longer offered.
----@param queue perigee.Queue
-function queues.review(queue)
+-- Offers the matches of a queue whose rooms were unlocked, and all of them in a new version. No longer offers
+-- those that were locked or deleted.
+function cycles.review(queue)
+  local list = {}
   for _, match in next, of_room do
-    if match.queue == queue and (queue.matcher.open[match.id] ~= nil) ~= is_open(match) then
-      seats.offer(match)
+    list[#list + 1] = match.queue == queue and match or nil
+  end
+  for i, match in ipairs(list) do
+    local is_offered = queue.matcher.open[match.id] ~= nil
+    if of_room[match.room] == match and is_offered ~= fill.is_open(match) then
+      fill.offer(match)
     end
+    cycles.pause_after(i)
   end
 end
 
@@ -398,22 +309,15 @@ function seats.may_join(peer, room)
 end
 
 
---- Handles that a peer has left a room.
----@param peer integer
----@param room integer
-function seats.leave(peer, room)
-  local match = of_room[room]
-  local seat = match and match.seats[peer]
-  if not seat or not seat.is_taken then
-    return
-  elseif not match.has_begun then
-    miss(match, seat, "left")
-    core.commit()
-    return
-  end
-  local ticket = seat.ticket
+-- Gives up the seat of a player who has left a match that has begun. Notifies it: if its connection was lost
+-- meanwhile, it knows neither that it has joined the room nor that it has left.
+local function vacate(match, seat)
+  local ticket, peer = seat.ticket, seat.player.peer
   match.seats[peer] = nil
-  queues.forget_player(ticket, peer)
+  tickets.forget_player(ticket, peer)
+  tickets.notify(peer, "matchmaker.ended", {
+    queue = match.queue.name, ticket = ticket.id, room = core.room_name(match.room),
+  })
   for i, player in ipairs(ticket.players) do
     if player == seat.player then
       table.remove(ticket.players, i)
@@ -423,11 +327,31 @@ function seats.leave(peer, room)
   if #ticket.players == 0 then
     drop_ticket(match, ticket)
   end
-  if core.room_count(room) == 0 and not (live.version.settings[match.queue.rules.room] or {}).auto_delete then
-    core.room_delete(room)
-    core.commit()
+  fill.offer(match)
+end
+
+
+--- Handles that a peer has left a room.
+---@param peer integer
+---@param room integer
+function seats.leave(peer, room)
+  local match = of_room[room]
+  if not match then
+    return
   end
-  seats.offer(match)
+  local seat = match.seats[peer]
+  if seat and seat.is_taken and not match.has_begun then
+    miss(match, seat, "left", match.queue.rules.penalty)
+  elseif seat and seat.is_taken then
+    vacate(match, seat)
+  end
+  if match.has_begun and core.room_count(room) == 0 then
+    local settings = live.version.settings[core.room_name(room):match "^[^:]*"]
+    if not settings or not settings.auto_delete then
+      core.room_delete(room)
+    end
+  end
+  core.commit()
 end
 
 
@@ -438,16 +362,8 @@ function seats.forget_room(room)
   if not match then
     return
   end
+  abandon(match)
   of_room[room] = nil
-  match.queue.matcher:set_open(match.id, nil)
-  local waiting = {} -- tickets whose players were not all there
-  for _, ticket in ipairs({ unpack(match.tickets) }) do
-    if queues.ticket_of(ticket.players[1].peer) == ticket then
-      drop_ticket(match, ticket)
-      waiting[#waiting + 1] = ticket
-    end
-  end
-  queues.put_back(waiting, not match.has_begun)
   core.commit()
 end
 
@@ -455,17 +371,15 @@ end
 --- Handles the end of a peer: its ticket ends, or the match that it has not reached yet.
 ---@param peer integer
 function seats.forget_peer(peer)
-  local ticket = queues.ticket_of(peer)
+  local ticket = tickets.of(peer)
   if not ticket then
     return
   end
   local match = ticket.match
-  if not match then
-    queues.cancel(ticket, "a player is gone")
-  elseif match.seats then
-    miss(match, match.seats[peer], "a player is gone")
+  if match and match.seats then
+    miss(match, match.seats[peer], "a player is gone", match.queue.rules.penalty)
   else
-    ticket.is_broken = true
+    queues.cancel(ticket, "a player is gone")
   end
   core.commit()
 end

@@ -26,8 +26,8 @@
 --- Decides when a client asks to enter: returns the properties of its ticket, true to take those that the client has sent,
 --- or nil and a reason to refuse.
 ---@field on_enter? async fun(peer: perigee.Peer, properties: table): table|boolean?, string?
---- Decides about a match before its room is made: returns false to keep these tickets apart for ever, or the options that
---- `on_create` gets. The server adds `match` to them.
+--- Decides about a match before its room is made: returns false to keep these tickets apart until the next reload, or the
+--- options that `on_create` gets. The server adds `match` to them.
 ---@field on_match? async fun(tickets: perigee.Ticket[]): table|boolean?
 
 --- A player of a match.
@@ -83,7 +83,7 @@ function Matchmaker:waiting() end
 ---@field waited number Seconds since the peers entered.
 local Ticket = {}
 
---- Takes the players out of the queue. Returns false if they are not in it any more.
+--- Takes the players out of the queue. Returns false if they are not in it any more, or have been notified of a match.
 ---@return boolean
 function Ticket:cancel() end
 

@@ -1,0 +1,127 @@
+--- The tickets of peers, the messages to the players of a ticket, and penalties. A player has one ticket at a
+--- time. The ticket lasts from entering a queue until the match has begun, or until the ticket ends; the
+--- server notifies the player of either.
+
+local core = require "perigee.core"
+local registry = require "perigee.host.registry"
+
+local RELIABLE = { reliable = true }
+
+--- A ticket with what the host keeps of it.
+---@class perigee.QueueTicket : perigee.MatchTicket
+---@field queue perigee.Queue
+---@field properties table as the script gave them
+---@field rules perigee.QueueRules the rules that `values` are for
+---@field match table? the match that was found for it: without `seats`, it is not certain yet. nil: it waits
+---@field is_cancelled boolean? it ended while on_match ran
+---@field knows_match boolean? its players have been notified of the match
+---@field team integer? number of its team in the match
+---@field reported integer? position that its players know
+---@field object perigee.Ticket?
+
+local tickets = {}
+
+local of_peer = {} ---@type table<integer, perigee.QueueTicket>
+local penalties = {} ---@type table<string, number> times at which they end, by key of a player
+
+
+--- Returns what identifies a player: the account, otherwise the peer.
+---@param peer perigee.Peer
+---@return string
+function tickets.key_of(peer)
+  local account = peer.account
+  return account and account.id or "peer " .. peer.id
+end
+
+
+--- Sends a message of the matchmaker, or of a party, to a peer that may have gone.
+---@param peer integer
+---@param event string its name
+---@param value any
+function tickets.notify(peer, event, value)
+  if core.peer_name(peer) then
+    registry.peers[peer]:send(event, value, RELIABLE)
+  end
+end
+
+
+--- Sends a message of the matchmaker to all players of a ticket.
+---@param ticket perigee.QueueTicket
+---@param event string
+---@param value table
+function tickets.notify_all(ticket, event, value)
+  for _, player in ipairs(ticket.players) do
+    tickets.notify(player.peer, "matchmaker." .. event, value)
+  end
+end
+
+
+--- Returns the ticket of a peer.
+---@param peer integer
+---@return perigee.QueueTicket?
+function tickets.of(peer)
+  return of_peer[peer]
+end
+
+
+--- Notes that the players of a ticket have it.
+---@param ticket perigee.QueueTicket
+function tickets.give(ticket)
+  for _, player in ipairs(ticket.players) do
+    of_peer[player.peer] = ticket
+  end
+end
+
+
+--- Notes that one player no longer has a ticket.
+---@param ticket perigee.QueueTicket
+---@param peer integer
+function tickets.forget_player(ticket, peer)
+  if of_peer[peer] == ticket then
+    of_peer[peer] = nil
+  end
+end
+
+
+--- Notes that the players of a ticket no longer have it.
+---@param ticket perigee.QueueTicket
+function tickets.forget(ticket)
+  for _, player in ipairs(ticket.players) do
+    tickets.forget_player(ticket, player.peer)
+  end
+end
+
+
+--- Ends a ticket that is not in a matcher, and notifies its players.
+---@param ticket perigee.QueueTicket
+---@param reason string
+function tickets.finish(ticket, reason)
+  tickets.forget(ticket)
+  tickets.notify_all(ticket, "cancelled", { queue = ticket.queue.name, ticket = ticket.id, reason = reason })
+end
+
+
+--- Forbids a player to enter a queue for a while.
+---@param key string
+---@param seconds number
+function tickets.punish(key, seconds)
+  local now = core.now()
+  for other, ends in next, penalties do
+    if ends <= now then
+      penalties[other] = nil
+    end
+  end
+  if seconds > 0 then
+    penalties[key] = math.max(penalties[key] or 0, now + seconds)
+  end
+end
+
+
+--- Returns the seconds until a player may enter a queue.
+---@param key string
+---@return number
+function tickets.penalty(key)
+  return math.max(0, (penalties[key] or 0) - core.now())
+end
+
+return tickets
