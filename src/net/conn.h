@@ -59,6 +59,7 @@ typedef struct Outbox {
   bool is_condemned;  // the connection did not read, so only OUT_KEEP messages follow
   Backlog *backlog;   // waiting output; owned; NULL while the connection keeps up
   NetSent sent;       // messages sent so far
+  uint8_t transport;  // TransportName
 } Outbox;
 
 struct Conn {

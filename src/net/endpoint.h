@@ -57,7 +57,8 @@ struct Endpoint {
 
 /// Sums over all connections of one place. All fields are uint64_t, for counters_add.
 typedef struct NetCounters {
-  NetSent sent;
+  NetSent sent[TRANSPORT_COUNT];
+  uint64_t replaced;  // see net_replaced
   WebStats web;
   TlsStats tls;
   UdpTotals udp;

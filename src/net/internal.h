@@ -63,7 +63,8 @@ struct Net {
   List ended;                      // endpoints whose end must be reported
   List resumed;                    // endpoints whose input may be waiting
   List dropping;                   // Conns with dropped messages to report
-  NetSent sent;                    // messages sent to all connections so far
+  NetSent sent[TRANSPORT_COUNT];   // messages sent to all connections so far
+  uint64_t replaced;               // see net_replaced
   Listener *listeners;
   uint64_t accept_us;  // time that events.accept has taken in this iteration
   uint64_t accept_warned_ms;

@@ -35,8 +35,8 @@ static void take_info(Conn *conn, ConnInfo *info) {
   conn->info = NULL;
 }
 
-static const char *name_of(const Conn *conn) {
-  if (conn->in.framing == FRAMING_LINES) return "text";
+static TransportName name_of(const Conn *conn) {
+  if (conn->in.framing == FRAMING_LINES) return TRANSPORT_TEXT;
   return conn->protocol->name ? conn->protocol->name : conn->transport->kind->name;
 }
 
@@ -50,6 +50,7 @@ void conn_introduce(Conn *conn, Framing framing) {
   conn->in.framing = (uint8_t)framing;
   info.framing = framing;
   info.transport = name_of(conn);
+  conn->out.transport = (uint8_t)info.transport;
   info.is_tls = conn->transport->kind->is_encrypted;
   conn->is_known = true;
   conn->self.data = net->events.open(net->data, conn->self.id, &info);

@@ -8,7 +8,7 @@ static void local_write(Endpoint *endpoint, const Out *out) {
   Net *net = conn->net;
   Source *direct = &conn->out.direct;
   Outbuf *outbuf = outbuf_of(net, direct, out->priority);
-  outbuf_append(outbuf, out, net->sequence++);
+  net->replaced += outbuf_append(outbuf, out, net->sequence++);
   if (out->flags & OUT_URGENT) conn->out.is_urgent = true;
   if (!direct->is_dirty) {
     direct->is_dirty = true;

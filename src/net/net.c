@@ -45,7 +45,21 @@ bool net_end_iteration(Net *net) {
 
 // --- Figures of all connections ---
 
-NetSent net_sent_in_all(const Net *net) { return net_counters(net).sent; }
+NetSent net_sent_by(const Net *net, TransportName transport) {
+  return net_counters(net).sent[transport];
+}
+
+NetSent net_sent_in_all(const Net *net) {
+  NetCounters counters = net_counters(net);
+  NetSent all = {0};
+  for (int i = 0; i < TRANSPORT_COUNT; i++) {
+    all.packets += counters.sent[i].packets;
+    all.bytes += counters.sent[i].bytes;
+  }
+  return all;
+}
+
+uint64_t net_replaced(const Net *net) { return net_counters(net).replaced; }
 
 WebStats net_web_stats(const Net *net) { return net_counters(net).web; }
 

@@ -29,6 +29,32 @@ typedef enum Framing {
   FRAMING_SNIFF,  // only for net_listen: the first bytes distinguish packets and HTTP
   FRAMING_ADMIN,  // only for net/admin.h
 } Framing;
+
+// X(constant, name): what carries a peer's packets. Bots have no connection.
+#define TRANSPORT_MAP(X)    \
+  X(TRANSPORT_TCP, "tcp")   \
+  X(TRANSPORT_WS, "ws")     \
+  X(TRANSPORT_UDP, "udp")   \
+  X(TRANSPORT_TEXT, "text") \
+  X(TRANSPORT_BOT, "bot")
+
+typedef enum TransportName {
+#define X(constant, name) constant,
+  TRANSPORT_MAP(X)
+#undef X
+      TRANSPORT_COUNT
+} TransportName;
+
+/// Returns the name of a transport; static.
+static inline const char *net_transport_name(TransportName transport) {
+  static const char *const NAMES[] = {
+#define X(constant, name) [constant] = name,
+      TRANSPORT_MAP(X)
+#undef X
+  };
+  return NAMES[transport];
+}
+
 typedef enum Overflow { DROP_NEWEST, DROP_OLDEST, OVERFLOW_DISCONNECT } Overflow;
 
 enum {
@@ -55,7 +81,7 @@ typedef struct NetLimits {
 
 typedef struct ConnInfo {
   Framing framing;
-  const char *transport;  // "tcp", "ws", "udp", "text"; static
+  TransportName transport;
   bool is_tls;
   uint64_t since_ms;           // time of acceptance, or of the request for a WebSocket
   char address[ADDRESS_SIZE];  // address of the other side, without port
@@ -227,6 +253,14 @@ void net_close_counter(NetCounter *counter);
 
 /// Returns the messages sent to all connections, including ended connections.
 NetSent net_sent_in_all(const Net *net);
+
+/// Returns the part of them that left by one transport. Datagrams of a peer that also
+/// has a stream count as UDP.
+NetSent net_sent_by(const Net *net, TransportName transport);
+
+/// Returns the number of messages that a newer one with the same key replaced before
+/// they were sent, counted once per receiver.
+uint64_t net_replaced(const Net *net);
 
 /// Returns the messages and bytes that wait for a connection which does not read fast
 /// enough; zeros if none wait.

@@ -72,7 +72,8 @@ Remote *net_pick_remote(const Net *net) {
 // --- Counters ---
 
 NetCounters net_own_counters(const Net *net) {
-  NetCounters counters = {.sent = net->sent};
+  NetCounters counters = {.replaced = net->replaced};
+  memcpy(counters.sent, net->sent, sizeof counters.sent);
   for (const NetPart *part = net->parts; part; part = part->next)
     if (part->ops->add_counters) part->ops->add_counters(part, &counters);
   return counters;

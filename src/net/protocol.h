@@ -11,6 +11,7 @@
 #include <uv.h>
 
 #include "base/buf.h"
+#include "net/net.h"
 
 typedef struct Conn Conn;
 
@@ -25,7 +26,7 @@ typedef enum InputEnd {
 /// there, or never has unfinished bytes.
 typedef struct Protocol Protocol;
 struct Protocol {
-  const char *name;  // name for people; NULL: the name of the transport
+  TransportName name;  // 0: that of the connection's transport
   /// The connection begins to use this protocol. conn->in contains bytes that arrived
   /// before.
   void (*open)(Conn *conn);

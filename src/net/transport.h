@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "net/net.h"
+
 typedef struct Transport Transport;
 
 enum { TLS_FIRST_BYTE = 0x16 };  // first byte of a client's TLS handshake
@@ -14,7 +16,7 @@ enum { TLS_FIRST_BYTE = 0x16 };  // first byte of a client's TLS handshake
 /// Functions of one kind of transport. They report nothing to the user before they
 /// return. Errors are libuv's.
 typedef struct TransportKind {
-  const char *name;   // "tcp" or "udp", for people; static
+  TransportName name;
   bool is_encrypted;  // whether it is TLS
   /// Start and stop reporting bytes. Bytes that were read before the stop may still be
   /// reported.

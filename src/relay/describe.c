@@ -64,7 +64,7 @@ void describe_peer(Buf *json, const Relay *relay, const Peer *peer) {
   buf_u8(json, ',');
   describe_text(json, "address", text_from(peer_address(peer)));
   buf_printf(json, ",\"port\":%u,", peer->port);
-  describe_text(json, "transport", text_from(peer->transport));
+  describe_text(json, "transport", text_from(peer_transport(peer)));
   put_flag(json, "connected", peer_is_reachable(peer));
   if (peer->latency_us > 0)
     buf_printf(json, ",\"latency_ms\":%.3f", peer->latency_us / 1000.0);

@@ -80,7 +80,7 @@ static int core_peer_session(lua_State *L) {
 static int core_peer_transport(lua_State *L) {
   const Peer *peer = find_peer(L, 1);
   if (peer == NULL) return 0;
-  lua_pushstring(L, peer->transport);
+  lua_pushstring(L, peer_transport(peer));
   return 1;
 }
 

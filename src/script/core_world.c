@@ -39,11 +39,12 @@ static int core_network(lua_State *L) {
   const Host *host = core_host(L);
   const Session *session = relay_session(host->relay);
   NetSent sent = net_sent_in_all(host->net);
-  SessionStats received = session_stats(session);
+  SessionStats stats = session_stats(session);
+  NetSent received = session_received(&stats);
   lua_pushnumber(L, (double)sent.packets);
   lua_pushnumber(L, (double)sent.bytes);
-  lua_pushnumber(L, (double)received.packets_in);
-  lua_pushnumber(L, (double)received.bytes_in);
+  lua_pushnumber(L, (double)received.packets);
+  lua_pushnumber(L, (double)received.bytes);
   lua_pushnumber(L, session_latency_ms(session));
   lua_pushnumber(L, session_count(session));
   return 6;

@@ -19,6 +19,7 @@ uint32_t figures_of_server(const Script *script, Figure figures[FIGURES_MAX]) {
   const Session *owner = relay_session(script->relay);
   RelayStats relay = relay_stats(script->relay);
   SessionStats session = session_stats(owner);
+  NetSent received = session_received(&session);
   NetSent sent = net_sent_in_all(script->net), queued = net_queued_in_all(script->net);
   const Figure all[] = {
       {"peers", relay.peers},
@@ -30,8 +31,8 @@ uint32_t figures_of_server(const Script *script, Figure figures[FIGURES_MAX]) {
       {"messages_in", (double)relay.messages_in},
       {"deliveries", (double)relay.deliveries},
       {"dropped", (double)relay.dropped},
-      {"packets_in", (double)session.packets_in},
-      {"bytes_in", (double)session.bytes_in},
+      {"packets_in", (double)received.packets},
+      {"bytes_in", (double)received.bytes},
       {"packets_out", (double)sent.packets},
       {"bytes_out", (double)sent.bytes},
       {"queued", (double)queued.packets},

@@ -16,7 +16,7 @@ Peer *session_add_bot(Session *session, Text name) {
   bot->is_bot = true;
   bot->state = PEER_CONNECTING;
   bot->framing = FRAMING_PACKETS;
-  bot->transport = "bot";
+  bot->transport = TRANSPORT_BOT;
   bot->last_packet_ms = net_now_ms(session->net);
   handshake_uuid(session->net, bot->session);
   peer_set_texts(bot, name, "", (Text){0});

@@ -8,7 +8,7 @@
 
 static bool is_page(const Peer *peer) {
   return peer->state == PEER_CONNECTED && peer->framing == FRAMING_PACKETS &&
-         strcmp(peer->transport, "ws") == 0;
+         peer->transport == TRANSPORT_WS;
 }
 
 static void send_error(Session *session, Peer *peer) {

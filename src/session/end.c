@@ -37,6 +37,8 @@ static void uncount(Session *session, const Peer *peer, Code code) {
   if (peer->state == PEER_CONNECTED) session->connected--;
   session->open--;
   session->stats.ended[code]++;
+  bool is_refused = peer->state < PEER_CONNECTED && code > CODE_RESET;
+  session->stats.refused[code] += is_refused;
 }
 
 static void send_closing(Session *session, const Peer *peer, const Ending *ending) {

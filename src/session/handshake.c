@@ -70,6 +70,7 @@ const char *handshake_fault(void *data, const char *address) {
 static void refuse_conn(Session *session, ConnId conn, const ConnInfo *info,
                         const Ending *ending) {
   session->stats.ended[ending->code]++;
+  session->stats.refused[ending->code]++;
   log_info("refused", log_str("address", info->address), log_num("port", info->port),
            log_str("reason", code_name(ending->code)), log_str("text", ending->text));
   send_ending(session, conn, info->framing, CONTROL_REJECTED, NULL, ending);
@@ -93,7 +94,7 @@ static Peer *add_peer(Session *session, ConnId conn, const ConnInfo *info) {
   peer->owner = session;
   peer->state = PEER_HANDSHAKE;
   peer->framing = (uint8_t)info->framing;
-  peer->transport = info->transport;
+  peer->transport = (uint8_t)info->transport;
   peer->port = info->port;
   peer->is_secure = is_secure(session, info);
   peer_set_texts(peer, (Text){0}, info->address, (Text){0});
@@ -298,7 +299,7 @@ bool session_accept(Session *session, uint32_t id, Text name) {
   log_info("connected", log_num("peer", id),
            log_bytes("name", peer->name, peer->name_size),
            log_str("address", peer_address(peer)), log_num("port", peer->port),
-           log_str("transport", peer->transport));
+           log_str("transport", peer_transport(peer)));
   deadline_start(session, peer);
   net_set_max_payload(session->net, peer->conn, session->limits.max_payload);
   net_unthrottle(session->net, peer->conn);

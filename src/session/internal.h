@@ -237,8 +237,10 @@ uint64_t deadline_of_silence(const Session *session, const Peer *peer);
 /// TimerCallback for Session.on_deadline.
 void keepalive_on_deadline(void *data, uint64_t now_ms);
 
-/// Counts a packet or line of `bytes` bytes.
-void keepalive_note(Session *session, Peer *peer, uint64_t bytes);
+/// Counts a packet or line of `bytes` bytes. `transport` is UDP for a datagram beside
+/// the peer's stream.
+void keepalive_note(Session *session, Peer *peer, TransportName transport,
+                    uint64_t bytes);
 
 /// Handles PONG.
 void keepalive_pong(Peer *peer, uint64_t value);

@@ -60,12 +60,13 @@ void keepalive_on_deadline(void *data, uint64_t now_ms) {
   deadline_arm(session, peer);
 }
 
-void keepalive_note(Session *session, Peer *peer, uint64_t bytes) {
+void keepalive_note(Session *session, Peer *peer, TransportName transport,
+                    uint64_t bytes) {
   peer->last_packet_ms = net_now_ms(session->net);
   peer->packets_in++;
   peer->bytes_in += bytes;
-  session->stats.packets_in++;
-  session->stats.bytes_in += bytes;
+  session->stats.received[transport].packets++;
+  session->stats.received[transport].bytes += bytes;
 }
 
 void keepalive_pong(Peer *peer, uint64_t value) {

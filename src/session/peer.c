@@ -40,6 +40,15 @@ SessionStats session_stats(const Session *session) {
   return stats;
 }
 
+NetSent session_received(const SessionStats *stats) {
+  NetSent all = {0};
+  for (int i = 0; i < TRANSPORT_COUNT; i++) {
+    all.packets += stats->received[i].packets;
+    all.bytes += stats->received[i].bytes;
+  }
+  return all;
+}
+
 // The texts share one block, because most of them are short.
 void peer_set_texts(Peer *peer, Text name, const char *address, Text token) {
   const Text texts[] = {name, text_from(address), token};

@@ -107,10 +107,10 @@ typedef struct Peer {
   uint32_t id;
   ConnId conn;  // connection; 0 while suspended or closed
   Session *owner;
-  const char *transport;   // ConnInfo.transport
   uint64_t protocol_hash;  // hash from HELLO; 0: the peer knows no schema and gets JSON
   uint8_t state;           // PeerState
   uint8_t framing;         // Framing; FRAMING_LINES for a text peer
+  uint8_t transport;       // TransportName
   uint8_t hello_flags;     // flags of the HELLO that WELCOME or REJECTED answers
   uint8_t name_size;
   uint16_t hello_ref;
@@ -145,6 +145,11 @@ static inline Text peer_name(const Peer *peer) {
 
 static inline const char *peer_address(const Peer *peer) {
   return peer->name + peer->name_size + 1;
+}
+
+/// Returns the name of the peer's transport; static.
+static inline const char *peer_transport(const Peer *peer) {
+  return net_transport_name((TransportName)peer->transport);
 }
 
 /// Returns the token of the peer's HELLO.

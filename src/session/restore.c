@@ -8,11 +8,11 @@
 #include "base/mem.h"
 #include "session/internal.h"
 
-static const char *static_transport(Text name) {
-  static const char *const NAMES[] = {"ws", "udp"};
-  for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
-    if (text_equals(name, text_from(NAMES[i]))) return NAMES[i];
-  return "tcp";
+static TransportName read_transport(Text name) {
+  for (int i = 0; i < TRANSPORT_COUNT; i++)
+    if (text_equals(name, text_from(net_transport_name((TransportName)i))))
+      return (TransportName)i;
+  return TRANSPORT_TCP;
 }
 
 bool session_kept(const Session *session, const Peer *peer, KeptSession *kept) {
@@ -20,7 +20,7 @@ bool session_kept(const Session *session, const Peer *peer, KeptSession *kept) {
   uint8_t token[UUID_SIZE];
   *kept = (KeptSession){.id = peer->id,
                         .name = peer_name(peer),
-                        .transport = text_from(peer->transport),
+                        .transport = text_from(peer_transport(peer)),
                         .protocol_hash = peer->protocol_hash,
                         .is_renamed = peer->is_renamed};
   memcpy(kept->session, peer->session, UUID_SIZE);
@@ -51,7 +51,7 @@ Peer *session_restore(Session *session, const KeptSession *kept, uint64_t away_m
   peer->owner = session;
   peer->state = PEER_SUSPENDED;
   peer->framing = FRAMING_PACKETS;
-  peer->transport = static_transport(kept->transport);
+  peer->transport = (uint8_t)read_transport(kept->transport);
   peer->protocol_hash = kept->protocol_hash;
   // If the game's messages have changed, the client returns with the new hash.
   if (!handshake_knows(session, kept->protocol_hash))

@@ -106,20 +106,20 @@ static bool on_own_control(Session *session, Peer *peer, const Packet *packet) {
   return true;
 }
 
-static bool note(Session *session, Peer *peer, uint64_t bytes, bool is_reliable) {
-  keepalive_note(session, peer, bytes);
+static bool note(Session *session, Peer *peer, uint8_t transport, uint64_t bytes,
+                 bool is_reliable) {
+  keepalive_note(session, peer, (TransportName)transport, bytes);
   if (throttle_note(session, peer, is_reliable)) return true;
   session_kick(session, peer, CODE_RATE_LIMITED,
                "more packets than the rate limit allows");
   return false;
 }
 
-static void on_packet(void *data, void *conn_data, const Packet *packet) {
-  Session *session = data;
-  Peer *peer = conn_data;
+static void take_packet(Session *session, Peer *peer, uint8_t transport,
+                        const Packet *packet) {
   bool is_reliable = packet->flags & PACKET_RELIABLE;
-  if (!note(session, peer, PACKET_HEADER_SIZE + (uint64_t)packet->length, is_reliable))
-    return;
+  uint64_t bytes = PACKET_HEADER_SIZE + (uint64_t)packet->length;
+  if (!note(session, peer, transport, bytes, is_reliable)) return;
   if (peer->state == PEER_HANDSHAKE) {
     if (packet->channel == CHANNEL_CONTROL && packet->type == CONTROL_SIGN_IN)
       sign_in_packet(session, peer, packet);
@@ -135,10 +135,15 @@ static void on_packet(void *data, void *conn_data, const Packet *packet) {
     session->events.packet(session->data, peer, packet);
 }
 
+static void on_packet(void *data, void *conn_data, const Packet *packet) {
+  Peer *peer = conn_data;
+  take_packet(data, peer, peer->transport, packet);
+}
+
 // Drops UDP packets that arrive before the peer is connected.
 static void on_unreliable_packet(void *data, void *conn_data, const Packet *packet) {
-  const Peer *peer = conn_data;
-  if (peer->state == PEER_CONNECTED) on_packet(data, conn_data, packet);
+  Peer *peer = conn_data;
+  if (peer->state == PEER_CONNECTED) take_packet(data, peer, TRANSPORT_UDP, packet);
 }
 
 // Ends the connection at a line of HTTP, because a page in a browser can send a request
@@ -146,7 +151,7 @@ static void on_unreliable_packet(void *data, void *conn_data, const Packet *pack
 static void on_line(void *data, void *conn_data, const char *text, size_t size) {
   Session *session = data;
   Peer *peer = conn_data;
-  if (!note(session, peer, size + 1, false)) return;
+  if (!note(session, peer, peer->transport, size + 1, false)) return;
   if (peer->packets_in == 1 && line_is_http_request(text, size))
     session_kick(session, peer, CODE_PROTOCOL,
                  "an HTTP request, where lines of text are taken");

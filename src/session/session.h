@@ -59,18 +59,23 @@ enum {
 };
 
 typedef struct SessionStats {
-  uint64_t opened;                // connections so far
-  uint64_t accepted;              // peers that became connected
-  uint64_t ended[SESSION_CODES];  // ended connections by Code, refusals included
-  uint64_t suspended;             // sessions that were suspended
-  uint64_t resumed;               // suspended sessions that were resumed
-  uint64_t expired;               // suspended sessions that resume_timeout ended
-  uint64_t packets_in, bytes_in;  // packets and bytes from all peers
-  uint64_t resent;                // RELIABLE packets sent again after a resume
-  uint64_t throttled;             // number of times that throttling of a peer began
+  uint64_t opened;                    // connections so far
+  uint64_t accepted;                  // peers that became connected
+  uint64_t ended[SESSION_CODES];      // ended connections by Code, refusals included
+  uint64_t refused[SESSION_CODES];    // connections that the server ended before they
+                                      // became peers, by Code
+  uint64_t suspended;                 // sessions that were suspended
+  uint64_t resumed;                   // suspended sessions that were resumed
+  uint64_t expired;                   // suspended sessions that resume_timeout ended
+  NetSent received[TRANSPORT_COUNT];  // packets and bytes from all peers
+  uint64_t resent;                    // RELIABLE packets sent again after a resume
+  uint64_t throttled;                 // number of times that throttling of a peer began
   uint32_t suspended_now;
   size_t kept_bytes;  // bytes of RELIABLE packets that wait for ACKs
 } SessionStats;
+
+/// Returns the sum of `received`.
+NetSent session_received(const SessionStats *stats);
 
 /// A suspension that a resume has ended.
 typedef struct Resumption {

@@ -394,9 +394,10 @@ ConnId fake_open(Net *net, Framing framing, const char *address) {
   FakeConn *conn = &net->conns[id];
   conn->framing = framing;
   conn->sent_end = &conn->sent;
-  ConnInfo info = {.framing = framing,
-                   .transport = framing == FRAMING_LINES ? "text" : "tcp",
-                   .since_ms = net_now_ms(net)};
+  ConnInfo info = {
+      .framing = framing,
+      .transport = framing == FRAMING_LINES ? TRANSPORT_TEXT : TRANSPORT_TCP,
+      .since_ms = net_now_ms(net)};
   strncpy(info.address, address, sizeof info.address - 1);
   conn->data = net->events.open(net->data, id, &info);
   return id;

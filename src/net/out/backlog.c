@@ -161,6 +161,7 @@ static void replace_key(Backlog *backlog, Lane *lane, uint32_t tag, uint64_t key
     Waiting *item = &lane->items[lane->head + i];
     if (item->is_dead || item->key != key || item->tag != tag) continue;
     kill_item(backlog, lane, item);
+    backlog->net->replaced++;
     return;
   }
 }

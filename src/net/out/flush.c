@@ -97,7 +97,7 @@ static void writer_put(Writer *writer, const Run *run) {
   if (writer->conn->end == END_BROKEN) return;
   uint32_t size = run_size(run);
   count_sent(&writer->conn->out.sent, run, size);
-  count_sent(&writer->conn->net->sent, run, size);
+  count_sent(&writer->conn->net->sent[writer->conn->out.transport], run, size);
   if (writer->conn->out.backlog || writer->conn->out.holds > 0) {
     take_run(writer->conn, run);
     return;
@@ -144,7 +144,7 @@ static void send_unreliable(Writer *writer, const Run *run) {
   const Outbuf *outbuf = run->outbuf;
   uint32_t total = run_size(run);
   count_sent(&conn->out.sent, run, total);
-  count_sent(&conn->net->sent, run, total);
+  count_sent(&conn->net->sent[TRANSPORT_UDP], run, total);
   writer->is_unreliable = true;
   for (uint32_t i = run->first; i < run->last; i++) {
     const Entry *entry = &outbuf->entries[i];

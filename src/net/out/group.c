@@ -135,7 +135,7 @@ void net_group_write(Net *net, GroupId id, const Out *out, const ConnId *except,
   if (group->count == 0) return;
   Outbuf *outbuf = outbuf_of(net, &group->source, out->priority);
   uint32_t number = group->base[out->priority] + outbuf->count;
-  outbuf_append(outbuf, out, net->sequence++);
+  if (outbuf_append(outbuf, out, net->sequence++)) net->replaced += group->count;
   for (uint32_t i = 0; i < except_count; i++) {
     Conn *conn = conn_find(net, except[i]);
     Member *member = conn ? member_of(group, conn) : NULL;

@@ -34,22 +34,22 @@ Outbuf *outbuf_of(Net *net, Source *source, uint8_t priority) {
   return source->outbufs[priority];
 }
 
-// Marks the waiting message with `key` as dead. Searches from the newest message on.
-static void replace_key(Outbuf *outbuf, uint64_t key) {
+// Marks the waiting message with `key` as dead; returns whether one exists. Searches
+// from the newest message on.
+static bool replace_key(Outbuf *outbuf, uint64_t key) {
   for (uint32_t i = outbuf->count; outbuf->keyed_count && i-- > 0;) {
     Entry *entry = &outbuf->entries[i];
     if (entry->key != key || entry->is_dead) continue;
     entry->is_dead = true;
     outbuf->dead_count++;
-    return;
+    return true;
   }
+  return false;
 }
 
-void outbuf_append(Outbuf *outbuf, const Out *out, uint64_t sequence) {
-  if (out->key) {
-    replace_key(outbuf, out->key);
-    outbuf->keyed_count++;
-  }
+bool outbuf_append(Outbuf *outbuf, const Out *out, uint64_t sequence) {
+  bool is_replacing = out->key && replace_key(outbuf, out->key);
+  outbuf->keyed_count += out->key != 0;
   if (outbuf->count == outbuf->capacity)
     outbuf->capacity =
         array_grow(&outbuf->entries, outbuf->capacity, sizeof *outbuf->entries, 8);
@@ -62,6 +62,7 @@ void outbuf_append(Outbuf *outbuf, const Out *out, uint64_t sequence) {
       .sequence = sequence,
       .key = out->key,
   };
+  return is_replacing;
 }
 
 void outbuf_release(Net *net, Source *source, uint8_t priority) {

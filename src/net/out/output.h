@@ -115,7 +115,8 @@ typedef struct Backlog {
 /// Returns the outbuf of `source` at `priority`; takes one from the pool if the source
 /// has none.
 Outbuf *outbuf_of(Net *net, Source *source, uint8_t priority);
-void outbuf_append(Outbuf *outbuf, const Out *out, uint64_t sequence);
+/// Appends a message. Returns whether it replaces another one.
+bool outbuf_append(Outbuf *outbuf, const Out *out, uint64_t sequence);
 /// Returns the source's outbuf at `priority` to the pool.
 void outbuf_release(Net *net, Source *source, uint8_t priority);
 void outbuf_pool_free(Net *net);

@@ -362,7 +362,7 @@ static void wrap(Conn *conn, Buf *bytes, size_t start) {
 static void begin(Conn *conn) { conn->speech = mem_zalloc(sizeof(Socket)); }
 
 const Protocol WEBSOCKET = {
-    .name = "ws",
+    .name = TRANSPORT_WS,
     .open = begin,
     .input = input,
     .resume = resume,

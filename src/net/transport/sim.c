@@ -210,7 +210,7 @@ static void sim_close(Transport *transport) {
 }
 
 static const TransportKind SIM = {
-    .name = "tcp",
+    .name = TRANSPORT_TCP,
     .read_start = sim_read_start,
     .read_stop = sim_read_stop,
     .try_write = sim_try_write,

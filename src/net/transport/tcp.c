@@ -115,7 +115,7 @@ static void tcp_close(Transport *transport) {
 }
 
 static const TransportKind TCP = {
-    .name = "tcp",
+    .name = TRANSPORT_TCP,
     .read_start = tcp_read_start,
     .read_stop = tcp_read_stop,
     .try_write = tcp_try_write,

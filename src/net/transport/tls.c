@@ -279,7 +279,7 @@ static void tls_close(Transport *transport) {
 }
 
 static const TransportKind TLS = {
-    .name = "tcp",
+    .name = TRANSPORT_TCP,
     .is_encrypted = true,
     .read_start = tls_read_start,
     .read_stop = tls_read_stop,

@@ -359,7 +359,7 @@ static void udp_close(Transport *transport) {
 }
 
 static const TransportKind UDP = {
-    .name = "udp",
+    .name = TRANSPORT_UDP,
     .read_start = udp_read_start,
     .read_stop = udp_read_stop,
     .try_write = udp_try_write,

@@ -101,7 +101,7 @@ static void put_peer(const perigee_server *self, perigee_server_event *out) {
   if (peer == NULL) return;
   out->peer_name = (perigee_server_text){peer->name, peer->name_size};
   out->address = text_of(peer_address(peer));
-  out->transport = text_of(peer->transport);
+  out->transport = text_of(peer_transport(peer));
   Text token = peer_token(peer);
   if (token.size > 0) out->auth = (perigee_server_text){token.bytes, token.size};
 }

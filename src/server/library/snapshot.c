@@ -67,7 +67,7 @@ static void take_peer(const Peer *peer, perigee_server_peer_info *info) {
       .peer = peer->id,
       .name = copy(peer->name, peer->name_size),
       .address = copy(peer_address(peer), strlen(peer_address(peer))),
-      .transport = copy(peer->transport, strlen(peer->transport)),
+      .transport = copy(peer_transport(peer), strlen(peer_transport(peer))),
       .is_suspended = peer->state == PEER_SUSPENDED,
   };
 }

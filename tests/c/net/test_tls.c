@@ -15,7 +15,7 @@ static void serves_version(TlsWorld *world, int version) {
   assert_int_equal(world->visitors, 0);
   assert_int_equal(world->opened, 1);
   assert_true(world->info.is_tls);
-  assert_string_equal(world->info.transport, "tcp");
+  assert_int_equal(world->info.transport, TRANSPORT_TCP);
   assert_string_equal(world->info.address, "10.0.0.1");
   assert_int_equal(net_tls_stats(world->net).handshakes, 1);
   client_deinit(&client);

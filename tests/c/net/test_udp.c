@@ -33,7 +33,7 @@ typedef struct Ports {
 
 static void *on_open(void *data, ConnId conn, const ConnInfo *info) {
   Ports *ports = data;
-  assert_string_equal(info->transport, "udp");
+  assert_int_equal(info->transport, TRANSPORT_UDP);
   assert_string_equal(info->address, "127.0.0.1");
   ports->conns[ports->count++] = conn;
   return ports;

@@ -6,7 +6,7 @@ static ConnId join_page(World *world) {
   world->answer = ANSWER_LATER;
   ConnId conn = open_tcp(world);
   say_hello(world->net, conn, "ann");
-  peer_of(world)->transport = "ws";
+  peer_of(world)->transport = TRANSPORT_WS;
   assert_true(session_accept(world->session, world->peer, (Text){0}));
   world->answer = ACCEPT_AT_ONCE;
   expect_control(world->net, conn, CONTROL_WELCOME);

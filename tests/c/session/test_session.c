@@ -94,8 +94,9 @@ static void counters_count(void **state) {
   NetSent after = session_sent(world->session, peer);
   assert_int_equal(after.packets, 2);
   assert_int_equal(after.bytes - before.bytes, PACKET_HEADER_SIZE + 8);
-  assert_int_equal(session_stats(world->session).packets_in, 2);
-  assert_int_equal(session_stats(world->session).bytes_in, peer->bytes_in);
+  assert_int_equal(session_stats(world->session).received[TRANSPORT_TCP].packets, 2);
+  assert_int_equal(session_stats(world->session).received[TRANSPORT_TCP].bytes,
+                   peer->bytes_in);
   fake_drops(world->net, conn, 7, 3, 10);
   assert_int_equal(peer->dropped, 3);
   assert_int_equal(world->drops, 3);
