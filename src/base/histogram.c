@@ -13,13 +13,6 @@ static uint32_t bucket_of(uint64_t us) {
   return bucket < HISTOGRAM_BUCKETS ? bucket : HISTOGRAM_BUCKETS - 1;
 }
 
-// Returns the longest time that belongs to a bucket.
-static uint64_t bucket_end(uint32_t bucket) {
-  if (bucket < SUBS) return bucket;
-  uint32_t shift = bucket / SUBS - 1;
-  return ((uint64_t)(bucket % SUBS + SUBS + 1) << shift) - 1;
-}
-
 void histogram_add(Histogram *histogram, uint64_t us) {
   histogram->count++;
   histogram->total_us += us;
@@ -43,7 +36,9 @@ uint64_t histogram_p99(const Histogram *histogram) {
   uint64_t wanted = histogram->count - histogram->count / 100, seen = 0;
   for (uint32_t i = 0; i < HISTOGRAM_BUCKETS - 1; i++) {
     seen += histogram->buckets[i];
-    if (seen >= wanted && seen > 0) return bucket_end(i);
+    if (seen < wanted || seen == 0) continue;
+    // Returns the longest time that belongs to the bucket.
+    return i < SUBS ? i : ((uint64_t)(i % SUBS + SUBS + 1) << (i / SUBS - 1)) - 1;
   }
   return UINT64_MAX;
 }

@@ -76,7 +76,7 @@ static void describe(Host *host, Cost *cost) {
     cost->line = at.linedefined > 0 ? (uint32_t)at.linedefined : 0;
   }
   if (cost->key.function == NULL) {
-    copy_text(cost->name, "others");
+    copy_text(cost->name, "other");
   } else if (lua_cpcall(host->L, name_handler, &naming) != 0) {
     copy_text(cost->name, "?");
     lua_settop(host->L, 0);
@@ -89,8 +89,8 @@ static void log_slowest(const Host *host, LogLevel level) {
   for (size_t i = 0; i < count; i++) {
     const Cost *cost = slowest[i];
     LogField fields[] = {log_str("handler", cost->name),
-                         log_num("calls", (int64_t)cost->calls),
-                         log_num("total_us", (int64_t)cost->total_us),
+                         log_num("calls", (int64_t)cost->times.count),
+                         log_num("total_us", (int64_t)cost->times.total_us),
                          log_num("p99_us", (int64_t)cost_p99(cost)),
                          log_num("worst_us", (int64_t)cost->worst_us),
                          log_str("file", cost->file),
@@ -116,7 +116,7 @@ static void log_cost(Host *host, Cost *cost, uint64_t us) {
   if (due != COSTS_NOT_DUE && log_is_on(level)) log_slowest(host, level);
 }
 
-void call_cost_end(Host *host, const Event *taken) {
+void call_cost_end(Host *host, const Event *taken, bool has_failed) {
   Deadline *deadline = &host->deadline;
   uint64_t started_us = deadline->now_us;
   deadline_tick(host);
@@ -129,6 +129,7 @@ void call_cost_end(Host *host, const Event *taken) {
     Cost *cost = costs_find(&host->costs, &key, &is_new);
     if (is_new) describe(host, cost);
     cost_add(cost, us);
+    cost->failures += has_failed;
     log_cost(host, cost, us);
     busiest_add(host, cost, us, source_us);
   }
@@ -137,6 +138,7 @@ void call_cost_end(Host *host, const Event *taken) {
 
 void call_cost_reset(Host *host) {
   busiest_forget_costs(&host->busiest);
+  costs_sum(&host->costs, &host->past_costs);
   costs_clear(&host->costs);
 }
 

@@ -21,7 +21,7 @@ void call_cost_push_ran(const Host *host, lua_State *L);
 
 /// Ends the call for the event `taken` after its commit has begun. Reads the clock for
 /// this call and for the next one.
-void call_cost_end(Host *host, const Event *taken);
+void call_cost_end(Host *host, const Event *taken, bool has_failed);
 
 /// Removes all costs, for a new version of the script.
 void call_cost_reset(Host *host);

@@ -1,16 +1,20 @@
-// The costs of handlers: calls, total time, and a histogram of times. The width of a
-// bucket is at most an eighth of its times. Uses neither Lua nor a clock.
+// The costs of handlers: histograms of their times, the worst calls, and failures. Uses
+// neither Lua nor a clock.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/histogram.h"
+#include "base/labels.h"
+
 enum {
-  COST_HANDLERS = 256,  // most costs; the last one is shared by all further handlers
+  COST_HANDLERS =
+      LABELS_MAX + 1,   // most costs; all further handlers share the last one
+  COST_INDEX = 2048,    // places of the index; a power of two
   COST_NAMES = 64,      // messages of a function that have costs of their own; its
                         // further messages share one cost
-  COST_BUCKETS = 192,
   COST_NAME_SIZE = 96,  // most bytes of the name of a handler or file, with its NUL
 };
 
@@ -23,18 +27,19 @@ typedef struct CostKey {
 
 typedef struct Cost {
   CostKey key;
-  uint64_t calls;
-  uint64_t total_us;
+  Histogram times;
   uint64_t worst_us;
-  uint32_t buckets[COST_BUCKETS];
+  uint64_t failures;  // calls that failed
   char name[COST_NAME_SIZE];
   char file[COST_NAME_SIZE];
   uint32_t line;
+  bool is_shared;  // the further messages of its function share it
   bool is_warned;  // the log has reported it as slow
 } Cost;
 
 typedef struct Costs {
   Cost *slots[COST_HANDLERS];  // the first `count` entries are costs; owned
+  uint16_t index[COST_INDEX];  // 1 + number of the cost, by hash of its key; 0: none
   uint32_t count;
   Cost *last;          // cost of the last call
   uint64_t logged_us;  // time of the last due log, or of the first call; 0: none
@@ -47,6 +52,23 @@ typedef enum CostsDue {
   COSTS_DUE,       // a minute has passed
   COSTS_DUE_SLOW,  // a minute has passed, with a slow call
 } CostsDue;
+
+/// The times and failures of the handlers of one name, of all versions of the script.
+typedef struct CostSum {
+  Histogram times;
+  uint64_t failures;
+} CostSum;
+
+typedef struct CostSums {
+  Labels names;
+  CostSum *items;  // sums by number of the name; the item LABELS_MAX is for all further
+                   // names; owned
+  uint32_t count;
+} CostSums;
+
+/// Adds the costs to the sums of their names. The caller initializes `sums->names`.
+void costs_sum(const Costs *costs, CostSums *sums);
+void cost_sums_deinit(CostSums *sums);
 
 /// Frees all costs.
 void costs_clear(Costs *costs);

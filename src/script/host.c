@@ -251,6 +251,7 @@ void host_deinit(Host *host) {
   for (size_t i = 0; i < host->file_count; i++) mem_free(host->files[i]);
   mem_free(host->files);
   costs_clear(&host->costs);
+  cost_sums_deinit(&host->past_costs);
   buf_deinit(&host->fault);
   buf_deinit(&host->answer);
   buf_deinit(&host->scratch);

@@ -102,6 +102,7 @@ struct Host {
   Accounts accounts;
   Reload reload;
   Costs costs;
+  CostSums past_costs;  // costs of earlier versions
   Busiest busiest;
   const char *stack;  // position in the C stack at the last entry
   size_t stack_max;   // bytes of the C stack that calls may use

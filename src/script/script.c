@@ -47,6 +47,7 @@ Script *script_new(const ScriptOptions *options, Relay *relay, Net *net,
                      .net = net,
                      .events = events,
                      .events_data = data};
+  labels_init(&script->past_costs.names);
   seam_attach(script);
   relay_set_accept(relay, on_accept);
   relay_set_keep(relay, on_keep);
@@ -311,8 +312,10 @@ static void end_with_fault(Host *host) {
   }
 }
 
-static void handle(Host *host, const Event *event) {
-  switch (host_call(host, event)) {
+// Returns whether the handler has failed.
+static bool handle(Host *host, const Event *event) {
+  HostOutcome outcome = host_call(host, event);
+  switch (outcome) {
     case HOST_ENDED:
       end_well(host);
       break;
@@ -326,6 +329,7 @@ static void handle(Host *host, const Event *event) {
       end_with_fault(host);
       break;
   }
+  return outcome == HOST_FAILED;
 }
 
 // During development and in specs, checks whether a handler has stored a function in a
@@ -425,8 +429,8 @@ void script_handle(Script *script, const Event *event) {
                                                       // run after a tick of the game
     for (uint32_t number = 1; number <= script->systems; number++)
       seam_push(script, (Event){.type = EVENT_SYSTEM, .a = event->a, .b = number});
-  handle(script, event);
-  call_cost_end(script, event);
+  bool has_failed = handle(script, event);
+  call_cost_end(script, event, has_failed);
   look_at_states(script);
 }
 

@@ -31,13 +31,6 @@ static const char *ending(const Exposition *exposition, bool is_of_sample) {
   return type == METRIC_COUNTER ? "_total" : type == METRIC_INFO ? "_info" : "";
 }
 
-static const char *type_name(const Exposition *exposition) {
-  static const char *const NAMES[] = {"counter", "gauge", "histogram", "info"};
-  MetricType type = exposition->family->type;
-  if (type == METRIC_INFO && !exposition->is_open_metrics) type = METRIC_GAUGE;
-  return NAMES[type];
-}
-
 static void put_head(const Exposition *exposition, const char *what) {
   put(exposition->out, what);
   put(exposition->out, exposition->family->name);
@@ -46,10 +39,12 @@ static void put_head(const Exposition *exposition, const char *what) {
 }
 
 void exposition_begin(Exposition *exposition, const MetricFamily *family) {
+  static const char *const TYPES[] = {"counter", "gauge", "histogram", "info"};
+  bool is_gauge = family->type == METRIC_INFO && !exposition->is_open_metrics;
   Buf *out = exposition->out;
   exposition->family = family;
   put_head(exposition, "# TYPE ");
-  put(out, type_name(exposition));
+  put(out, TYPES[is_gauge ? METRIC_GAUGE : family->type]);
   if (exposition->is_open_metrics && *family->unit != '\0') {
     put_head(exposition, "\n# UNIT ");
     put(out, family->unit);
@@ -110,14 +105,6 @@ void exposition_put(const Exposition *exposition, const MetricLabel *labels,
   put_number(out, value);
 }
 
-// Writes a bound in seconds as both formats have it: with a point, without an exponent.
-static void put_bound(Buf *out, unsigned shift) {
-  char text[32];
-  int size = snprintf(text, sizeof text, "%.6f", (double)((uint64_t)1 << shift) / 1e6);
-  while (text[size - 1] == '0' && text[size - 2] != '.') size--;
-  buf_append(out, text, (size_t)size);
-}
-
 void exposition_put_histogram(const Exposition *exposition, const MetricLabel *labels,
                               const Histogram *histogram, MetricBounds bounds) {
   Buf *out = exposition->out, head = {0};
@@ -125,8 +112,10 @@ void exposition_put_histogram(const Exposition *exposition, const MetricLabel *l
   put_labels(&head, name, "_bucket", labels);
   put(&head, labels->name != NULL ? ",le=\"" : "{le=\"");
   for (unsigned shift = bounds.first; shift <= bounds.last; shift += bounds.step) {
+    char bound[32];  // seconds, without an exponent
+    snprintf(bound, sizeof bound, "%.6f", (double)((uint64_t)1 << shift) / 1e6);
     buf_append(out, head.data, head.size);
-    put_bound(out, shift);
+    put(out, bound);
     put(out, "\"}");
     put_number(out, (double)histogram_below(histogram, shift));
   }

@@ -108,8 +108,8 @@ static int core_weigh(lua_State *L) {
 static void push_cost(lua_State *L, const Cost *cost) {
   lua_createtable(L, 0, 7);
   core_set_text(L, "handler", cost->name);
-  core_set_number(L, "calls", (double)cost->calls);
-  core_set_number(L, "total", (double)cost->total_us / 1e6);
+  core_set_number(L, "calls", (double)cost->times.count);
+  core_set_number(L, "total", (double)cost->times.total_us / 1e6);
   core_set_number(L, "p99", (double)cost_p99(cost) / 1e6);
   core_set_number(L, "worst", (double)cost->worst_us / 1e6);
   if (cost->file[0] == '\0') return;

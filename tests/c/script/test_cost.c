@@ -20,7 +20,7 @@ static void p99_is_at_most_an_eighth_too_high(void **state) {
     for (int i = 0; i < 99; i++) cost_add(&cost, us);
     cost_add(&cost, us * 100);
     assert_true(cost_p99(&cost) >= us && cost_p99(&cost) <= us + us / 8);
-    assert_true(cost.worst_us == us * 100 && cost.total_us == us * 199);
+    assert_true(cost.worst_us == us * 100 && cost.times.total_us == us * 199);
   }
 }
 
@@ -66,9 +66,36 @@ static void messages_and_handlers_have_a_bound(void **state) {
   }
   assert_int_equal(costs.count, COST_HANDLERS);
   uint64_t calls = 0;
-  for (uint32_t i = 0; i < costs.count; i++) calls += costs.slots[i]->calls;
+  for (uint32_t i = 0; i < costs.count; i++) calls += costs.slots[i]->times.count;
   assert_int_equal(calls, 2000);
   costs_clear(&costs);
+}
+
+static void costs_of_a_name_have_one_sum(void **state) {
+  (void)state;
+  Costs costs = {0};
+  CostSums sums = {0};
+  labels_init(&sums.names);
+  for (int version = 1; version <= 2; version++) {
+    for (uintptr_t i = 1; i <= 4; i++) {
+      bool is_new;
+      CostKey key = key_of(i, 0);
+      Cost *cost = costs_find(&costs, &key, &is_new);
+      cost->name[0] = i % 2 ? 'a' : 'b';
+      cost_add(cost, i * 10);
+      cost->failures = i == 4;
+    }
+    costs_sum(&costs, &sums);
+    costs_clear(&costs);
+  }
+  assert_int_equal(sums.count, 2);
+  assert_string_equal(labels_text(&sums.names, 0), "a");
+  assert_int_equal(sums.items[0].times.count, 4);
+  assert_int_equal(sums.items[0].times.total_us, 2 * (10 + 30));
+  assert_int_equal(sums.items[0].failures, 0);
+  assert_int_equal(sums.items[1].times.total_us, 2 * (20 + 40));
+  assert_int_equal(sums.items[1].failures, 2);
+  cost_sums_deinit(&sums);
 }
 
 static void the_slowest_come_first(void **state) {
@@ -111,6 +138,7 @@ int main(void) {
       cmocka_unit_test(p99_is_never_above_the_worst),
       cmocka_unit_test(one_handler_is_one_cost),
       cmocka_unit_test(messages_and_handlers_have_a_bound),
+      cmocka_unit_test(costs_of_a_name_have_one_sum),
       cmocka_unit_test(the_slowest_come_first),
       cmocka_unit_test(the_slowest_are_told_once_a_minute),
   };
