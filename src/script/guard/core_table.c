@@ -1,7 +1,7 @@
-// perigee.core: table.sort for lua/perigee/guard/library.lua. It charges its work to
-// the running handler.
+// perigee.core: next for lua/perigee/guard/next_workaround.lua, and table.sort for
+// library.lua. The sort charges its work to the running handler.
 //
-// The algorithm is a merge sort. Compared with Lua's quicksort, it calls the comparator
+// Its algorithm is a merge sort. Compared with Lua's quicksort, it calls the comparator
 // less often, keeps the order of equal values, and always ends after about n log n
 // comparisons. A contradictory comparator causes an arbitrary order, but no error. The
 // list changes only at the end, so an error in the comparator leaves it unchanged.
@@ -201,4 +201,16 @@ static int table_sort(lua_State *L) {
   return 0;
 }
 
-const luaL_Reg core_table_functions[] = {{"table_sort", table_sort}, {NULL, NULL}};
+// table_next(table, key): does what Lua's next does. See next_workaround.lua.
+static int table_next(lua_State *L) {
+  if (!lua_istable(L, 1))
+    return luaL_error(L, "bad argument #1 to 'next' (table expected, got %s)",
+                      luaL_typename(L, 1));
+  lua_settop(L, 2);
+  if (lua_next(L, 1)) return 2;
+  lua_pushnil(L);
+  return 1;
+}
+
+const luaL_Reg core_table_functions[] = {
+    {"table_sort", table_sort}, {"table_next", table_next}, {NULL, NULL}};
