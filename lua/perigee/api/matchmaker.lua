@@ -80,30 +80,35 @@ local function queue_of(self)
   return queue
 end
 
--- Returns the peers that `who` means: a peer, a list of peers, or a party.
+-- Returns the peers that `who` means: a peer, a list of peers, or a party; and the party.
 local function peers_of(who)
   if registry.is_peer(who) then
     return { who }
   elseif parties.is_party(who) then
-    return registry.list(parties.members(who), registry.peers)
+    local party = parties.entry_of(who)
+    return registry.list(party.members, registry.peers), party
   end
   fault.check("who enters", who, "table")
+  local is_there = {}
   for i = 1, math.max(1, #who) do
     if not registry.is_peer(who[i]) then
       fault.raise("a peer, a list of peers or a party enters, and number %d of the list is %s", i,
         fault.kind(who[i]))
+    elseif is_there[who[i].id] then
+      fault.raise("%s is in the list of those who enter twice", who[i].name)
     end
+    is_there[who[i].id] = true
   end
   return who
 end
 
 
 function methods:enter(who, properties)
-  local peers = peers_of(who)
+  local peers, party = peers_of(who)
   if properties ~= nil then
     fault.check("the properties of a ticket", properties, "table")
   end
-  local ticket, problem, code = queues.enter(queue_of(self), peers, properties or {})
+  local ticket, problem, code = queues.enter(queue_of(self), peers, properties or {}, party)
   if not ticket then
     if code == "Protocol" then
       fault.raise("the matchmaker %s: %s", self._name, problem)

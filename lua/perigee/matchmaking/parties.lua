@@ -40,11 +40,11 @@ function parties.is_party(value)
 end
 
 
---- Returns the peers of a party, the leader first.
+--- Returns the party that a script has as an object.
 ---@param object perigee.Party
----@return integer[]
-function parties.members(object)
-  return object._party.members
+---@return perigee.PartyEntry
+function parties.entry_of(object)
+  return object._party
 end
 
 
@@ -122,7 +122,7 @@ end
 local function cancel_ticket(party)
   for _, peer in ipairs(party.members) do
     local ticket = tickets.of(peer)
-    if ticket and #ticket.players > 1 then
+    if ticket and ticket.party == party then
       queues.cancel(ticket, "the party has changed")
     end
   end

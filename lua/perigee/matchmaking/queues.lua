@@ -89,7 +89,9 @@ end
 -- Returns why peers cannot enter: a sentence and a code.
 local function refusal(found, peers)
   local most = found.max / found.teams
-  if #peers > most then
+  if #peers == 0 then
+    return "the party is over", "NoParty"
+  elseif #peers > most then
     return ("a team has %d players, and these are %d"):format(most, #peers), "PartyTooLarge"
   end
   for _, peer in ipairs(peers) do
@@ -143,10 +145,11 @@ end
 ---@param queue perigee.Queue
 ---@param peers perigee.Peer[]
 ---@param properties table
+---@param party perigee.PartyEntry? the party that these peers are
 ---@return perigee.QueueTicket? ticket
 ---@return string? problem
 ---@return string? code
-function queues.enter(queue, peers, properties)
+function queues.enter(queue, peers, properties, party)
   local found = queue.rules
   if queues.find(queue.name) ~= queue then
     return nil, "the queue is closed", "NoSuchQueue"
@@ -162,7 +165,7 @@ function queues.enter(queue, peers, properties)
   last_id = last_id + 1
   local ticket = {
     id = last_id, entered = core.now(), queue = queue, properties = properties, values = values,
-    rules = found, players = players_of(found, peers, roles),
+    rules = found, players = players_of(found, peers, roles), party = party,
   }
   insert(ticket)
   journal.push(withdraw, ticket)

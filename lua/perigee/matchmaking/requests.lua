@@ -12,6 +12,11 @@ local tickets = require "perigee.matchmaking.tickets"
 
 local PARTY_SIZE = 8
 
+-- A client may make so many requests at once, and so many more in each second.
+local BURST, RATE = 20, 5
+
+local debts = setmetatable({}, { __mode = "k" }) -- number of requests, and time of the last one, by peer
+
 local requests = {} ---@type table<string, fun(peer: perigee.Peer, value: any): any>
 
 local function fail(code, message, ...)
@@ -28,7 +33,7 @@ end
 
 -- The matchmaker -------------------------------------------------------------------------------
 
--- Returns the peers who enter with a peer: its party, which the leader alone brings in.
+-- Returns the peers who enter with a peer, and their party. The leader alone brings it in.
 local function group_of(peer)
   local party = parties.of(peer.id)
   if not party then
@@ -36,7 +41,7 @@ local function group_of(peer)
   elseif party.members[1] ~= peer.id then
     fail("NotLeader", "the leader of the party enters for all")
   end
-  return registry.list(party.members, registry.peers)
+  return registry.list(party.members, registry.peers), party
 end
 
 
@@ -56,8 +61,8 @@ requests["matchmaker.enter"] = function(peer, value)
     end
   end
   properties = answer == true and rules.declared(queue.rules, properties) or answer
-  local ticket = parties.check(queues.enter(queue, group_of(peer), properties)) -- on_enter may have waited
-  return { ticket = ticket.id }
+  local peers, party = group_of(peer) -- on_enter may have waited
+  return { ticket = parties.check(queues.enter(queue, peers, properties, party)).id }
 end
 
 
@@ -128,6 +133,27 @@ end
 
 requests["party.kick"] = function(peer, value)
   return parties.check(parties.leave(led_party(peer), field(value, "id", "number"), "kicked"))
+end
+
+
+-- Raises a fault if a client makes too many requests. This bounds how fast clients guess codes of parties,
+-- send invitations, and make rooms.
+local function check_rate(peer)
+  local now = core.now()
+  local debt = debts[peer] or { count = 0, at = now }
+  debts[peer] = debt
+  debt.count, debt.at = math.max(0, debt.count - (now - debt.at) * RATE), now
+  if debt.count > BURST - 1 then
+    fail("RateLimited", "more than %d requests of the matchmaker a second; wait a moment", RATE)
+  end
+  debt.count = debt.count + 1
+end
+
+for name, handler in next, requests do
+  requests[name] = function(peer, value)
+    check_rate(peer)
+    return handler(peer, value)
+  end
 end
 
 

@@ -11,6 +11,7 @@ local RELIABLE = { reliable = true }
 ---@class perigee.QueueTicket : perigee.MatchTicket
 ---@field queue perigee.Queue
 ---@field properties table as the script gave them
+---@field party perigee.PartyEntry? the party that its players are
 ---@field rules perigee.QueueRules the rules that `values` are for
 ---@field match table? the match that was found for it: without `seats`, it is not certain yet. nil: it waits
 ---@field is_cancelled boolean? it ended while on_match ran

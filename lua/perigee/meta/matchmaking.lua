@@ -61,7 +61,7 @@ local Matchmaker = {}
 ---@param properties? table
 ---@return perigee.Ticket? ticket
 ---@return string? message
----@return string? code Queued, PartyTooLarge, Penalty, Unsupported, ConnectionClosed.
+---@return string? code Queued, NoParty, PartyTooLarge, Penalty, Unsupported, ConnectionClosed.
 function Matchmaker:enter(who, properties) end
 
 --- Returns the ticket with which a peer waits in this queue.

@@ -69,7 +69,7 @@ describe("a queue", function()
     server:advance(20)
     enter(bob, { rating = 1060 })
     assert.same({ 3, 3 }, bob:ask "waiting")
-    bob:expect_nothing("matchmaker.matched", nil, 0.9) -- its own range grows, too
+    bob:expect_nothing("matchmaker.matched", nil, 0.5) -- its own range grows, too
     local matched = bob:expect "matchmaker.matched"
     assert.same({ "duel:ranked1", 15 }, { matched.room, matched.seconds })
     local match = ann:expect "start"
@@ -191,6 +191,7 @@ describe("a queue", function()
     local ann, bob, eve = start [[players = 2]]
     enter(ann)
     ann:cut()
+    server:advance(1)
     enter(bob)
     local room = bob:expect("matchmaker.matched").room
     local ok, reason = eve:try_join(room)
@@ -256,6 +257,7 @@ describe("a queue", function()
     local ann, bob, eve, joe = start [[players = 2]]
     enter(ann)
     ann:cut()
+    server:advance(1)
     enter(bob)
     bob:expect "matchmaker.matched"
     server:reload(source [[room = "duel", players = 2, match = { level = { within = 1 } }]])

@@ -80,7 +80,10 @@ local SOURCE = [[
     end
   end
   function on.has_ticket(peer) return queue:ticket(peer) ~= nil end
-  function on.has_party(peer) return perigee.party.of(peer) ~= nil end
+  function on.party(peer)
+    local party = perigee.party.of(peer)
+    return party and party.id
+  end
   function on.waiting() return { queue:waiting() } end
   return game
 ]]
@@ -112,7 +115,7 @@ local function from(seed) -- returns a source of random whole numbers
   return random
 end
 
--- Notes the messages about the ticket of a client. Reads its events, in their order.
+-- Notes the messages about the ticket and the party of a client. Reads its events, in their order.
 local function listen(player)
   while true do
     local event = player.client:recv(0)
@@ -122,6 +125,10 @@ local function listen(player)
       player.told, player.ticket, player.room = told, event.value.ticket, event.value.room
     elseif told then
       player.told = event.value.ticket == player.ticket and told or player.told
+    elseif event.type == "message" and event.name == "party.changed" then
+      player.party = event.value.id
+    elseif event.type == "message" and event.name == "party.left" then
+      player.party = nil
     elseif event.type == "joined" then -- after a resume, this event comes before earlier messages
       player.came[event.room.name] = true
     end
@@ -239,7 +246,8 @@ local function new_world(seed, random)
   local count = 0
   function world.renew(player)
     count = count + 1
-    player.client, player.told, player.came, player.is_cut = world.server:client("p" .. count), nil, {}, false
+    player.client, player.told, player.party = world.server:client("p" .. count), nil, nil
+    player.came, player.is_cut = {}, false
   end
   for i = 1, CLIENTS do
     world.players[i] = {}
@@ -250,7 +258,7 @@ end
 
 local function reconnect(player)
   listen(player)
-  if not player.client:reconnect() then player.told = nil end
+  if not player.client:reconnect() then player.told, player.party = nil, nil end
   player.is_cut = false
 end
 
@@ -271,10 +279,12 @@ local function check(world)
   for _, player in ipairs(world.players) do
     listen(player)
     local has_ticket = player.client:ask "has_ticket" == true
+    local party = player.client:ask "party"
     listen(player)
     local name, told = player.client.name, player.told or "nothing"
     assert((told == "queued") == has_ticket,
       ("%s was told %s and has %s ticket"):format(name, told, has_ticket and "a" or "no"))
+    assert(party == player.party, name .. " was told of another party")
     assert(told ~= "matched" or player.came[player.room], name .. " was matched and never came")
   end
 end
@@ -297,11 +307,12 @@ local function play(seed)
   server:expect_error "spoiled"
   server:advance(40)
   check(world)
-  all(world, ask, "party.leave")
   all(world, ask, "matchmaker.cancel")
+  all(world, ask, "party.leave")
   all(world, actions.leave_rooms)
   server:advance(20)
   check(world)
+  all(world, function(player) assert.is_nil(player.party) end)
   assert.same({}, server:rooms()) -- the rooms of matches and parties do not exist any more
   assert.same({ 0, 0 }, ask(world.players[1], "waiting"))
   all(world, function(player)
