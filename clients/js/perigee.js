@@ -931,7 +931,7 @@ class Game extends Emitter {
     this._memberCount = 0; // members of all rooms
     this._rejoining = new Map(); // name -> { room, promise }
     this._channels = new Map(); // id -> a channel that this client serves
-    this._served = new Map(); // name -> a channel that this client serves, or that a new session requests again
+    this._served = new Map(); // name -> channel: each one that is open, or that a new session requests again
     this._asks = new Map();
     this._packetHandlers = new Set();
     this._requests = new Map(); // ref -> { resolve, reject, timer, wanted, name }

@@ -1,5 +1,5 @@
-// Visits rooms in the order of their names. A query does a limited amount of work, for
-// any number of rooms. The client's next query continues where it stops.
+// Lists rooms in the order of their names. A query does a limited amount of work, however
+// many rooms exist. The client's next query continues where the previous one stopped.
 
 #include "relay/listing.h"
 

@@ -278,7 +278,7 @@ static void ignore_line(void *data, LogLevel level, const char *text, size_t siz
   (void)data, (void)level, (void)text, (void)size;
 }
 
-// Frees the engine. A process that has ended logs nothing about that.
+// Frees the engine. Discards the log lines of that, because an ended process logs nothing.
 static void end(SimServer *server, bool is_crash) {
   if (server->engine.net == NULL) return;
   swap_log(server);

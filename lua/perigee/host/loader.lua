@@ -236,14 +236,14 @@ local function load_main(version)
 end
 
 
--- Nothing may depend on the call of this function, because a yield at the top level never returns here.
+-- Finishes a load. Nothing may depend on this function, because it is never called if the top level yields.
 local function end_load(version)
   live.loading, version.parses = nil, "now"
   version.hash = hash_of(version)
   live.set_hash(version.number, version.hash)
   local lines = version.lines
   version.lines = nil
-  for _, line in ipairs(version.has_unparsed and {} or lines) do -- the version will be loaded again
+  for _, line in ipairs(version.has_unparsed and {} or lines) do -- if unparsed, a second load logs the lines
     live.log(core.levels.info, line, version.number)
   end
 end

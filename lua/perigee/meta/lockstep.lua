@@ -94,10 +94,10 @@ function Lockstep:stats() end
 --- A member of a match.
 ---@class perigee.LockstepMember
 ---@field peer perigee.Peer
----@field slot? integer Nil for a watcher.
----@field delay integer Turns from an input of the member to its turn.
+---@field slot? integer The member's place among the players; nil for a watcher.
+---@field delay integer Number of turns between an input of the member and the turn that applies it.
 ---@field turn integer The newest turn that the member has simulated.
----@field absent boolean Whether turns no longer wait for the member.
+---@field absent boolean Whether turns close without waiting for the member's inputs.
 
 --- Counters of a match.
 ---@class perigee.LockstepStats

@@ -63,9 +63,9 @@ function perigee.relay(whom, bytes, opts) end
 ---@return perigee.Commands
 function perigee.commands(descriptions) end
 
---- Waits, while everything else continues. Earlier commands of the handler take effect first. Handlers, timers and tasks may
---- wait, and so may the functions that they call. It is an error to wait in your own coroutine, in a function that `table.sort`
---- or `string.gsub` calls, and in `on_upgrade` and systems.
+--- Waits, while everything else continues. Earlier commands of the handler take effect first. Handlers, timers, tasks and
+--- the functions that they call may wait. It is an error to wait in your own coroutine, in a function that `table.sort`
+--- or `string.gsub` calls, in `on_upgrade`, or in a system.
 ---@async
 ---@param seconds number
 function perigee.sleep(seconds) end
@@ -77,9 +77,9 @@ function perigee.now() end
 
 --- Calls `fn(...)` once, after a time. If `fn` is a name, its arguments must be data, as in a state.
 ---
---- A timer that the top level, `on_start` or `on_reload` made, or a task that one of them started, is *owned* by the
---- version: it ends at the next reload, and the new version makes its own. All other timers outlive reloads. They call
---- the old code if `fn` is a function, and the new code if it is a name.
+--- A version of the game *owns* the timers that its top level, `on_start`, `on_reload` and their tasks make. The next
+--- reload ends these timers, because the new version makes its own. All other timers outlive reloads: they call the old
+--- code if `fn` is a function, and the new code if `fn` is a name.
 ---@param seconds number
 ---@param fn perigee.FunctionName|fun(...: any) A function, or the name of one in the game's table.
 ---@param ... any

@@ -64,15 +64,22 @@ function Peer:send_packet(channel, packet_type, bytes, opts) end
 ---@return perigee.Code? code ConnectionClosed while its connection is lost, Unsupported for a text peer.
 function Peer:ask(name, value, timeout) end
 
---- Has this peer join a room as if it had asked to: `on_join` decides, and a kind with `auto_create` makes the room.
---- The join takes effect when the handler ends or waits. The result is what is known at once: true, or NoSuchRoom,
---- AlreadyInRoom, RoomFull. If `on_join` refuses later, the peer gets ERROR, and while files are watched the log
---- names the line of this call.
+--- Makes this peer join a room. The join works like a request of the peer: `on_join` may refuse it, and a kind with
+--- `auto_create` creates a missing room. The join takes effect when the handler ends or waits.
 ---
---- With `{ wait = true }` the handler waits, and the result is the outcome: true, or Rejected with the reason of
---- `on_join`, Internal when `on_join` or `on_create` failed, ConnectionClosed, or ServerFull while 256 joins of the peer
---- wait. It is an error to wait in `on_connect`, whose commands take effect after it, and in the room's own
---- `on_create`.
+--- Without options, the result reports only the checks before `on_join`: true, or NoSuchRoom, AlreadyInRoom, RoomFull.
+--- If `on_join` refuses later, the peer gets ERROR. While files are watched, the log names the line of this call.
+---
+--- With `{ wait = true }`, the handler waits for the outcome and returns it:
+---
+--- - true: the peer has joined.
+--- - Rejected: `on_join` refused; the message is its reason.
+--- - Internal: `on_join` or `on_create` failed.
+--- - ConnectionClosed: the peer has ended.
+--- - ServerFull: 256 joins of the peer wait already.
+---
+--- It is an error to wait in `on_connect`, because its commands take effect after it. It is also an error to wait in the
+--- `on_create` of the same room.
 ---@param room perigee.Room|string The room or its name.
 ---@param options? any For `on_join`, and for `on_create` where the join makes the room.
 ---@param how? perigee.JoinOptions

@@ -108,8 +108,8 @@ local function emit_struct(self, name, fields)
 end
 
 
---- Declares a type and returns its name. For an array, returns the name of the struct that an element of a
---- list needs.
+--- Declares a type and returns its name. An array that is an element of a list has no name in C, so this
+--- function declares a struct around the array and returns the struct's name.
 ---@param of table
 ---@return string
 function Types:name(of)

@@ -20,7 +20,7 @@ enum {
   COPY_SHIFT = 4,        // bytes copied in one step, as a power of two
 };
 
-// The call that pays for a match.
+// Data of on_steps: the Lua call whose deadline includes the steps of a match.
 typedef struct Charge {
   Host *host;
   lua_State *L;

@@ -15,7 +15,7 @@ enum {
   REQUEST_TYPE = 0,
   COOKIE_AT = 2,  // offset in the extension
   REJECTED_HEAD = 6,
-  RETRY_SIZE = 2,  // bytes behind the text with CODE_UNAVAILABLE
+  RETRY_SIZE = 2,  // size of retry_s, which CODE_UNAVAILABLE adds after the text
 };
 
 static const uint8_t connecting[CONNECTING_SIZE];

@@ -41,17 +41,17 @@ bool udp_stream_out_is_waiting(const UdpStreamOut *out);
 /// Copies it to `to`. Returns its place in the stream, or an empty range.
 UdpRange udp_stream_out_take(UdpStreamOut *out, size_t max, uint8_t *to);
 
-/// Report that a taken piece has arrived; or that it is lost, and must be sent again
-/// unless another copy has arrived.
+/// Handle the fate of a taken piece. udp_stream_out_ack marks it as arrived.
+/// udp_stream_out_lose sends it again, unless another copy of it has arrived.
 void udp_stream_out_ack(UdpStreamOut *out, uint64_t start, uint64_t end);
 void udp_stream_out_lose(UdpStreamOut *out, uint64_t start, uint64_t end);
 
-/// The bytes that one side receives. A zero-initialized struct is at the beginning.
+/// The receiving half of a stream. A zero-initialized struct has received nothing.
 typedef struct UdpStreamIn {
   UdpBytes kept;   // arrived bytes that were not returned yet; `held` lists them
   uint64_t base;   // first byte that was not returned yet
   UdpRanges held;  // ranges of arrived bytes, from `base` on
-  bool is_narrow;  // the other side is a stranger; see udp_stream_in_fits
+  bool is_narrow;  // whether the other side is a stranger; see udp_stream_in_fits
   _Atomic uint64_t *total;  // bytes of the memory of several streams; NULL: not counted
 } UdpStreamIn;
 
