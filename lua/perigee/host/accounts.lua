@@ -138,8 +138,8 @@ end
 -- Peers -------------------------------------------------------------------------------------
 
 
--- Gives a peer an account. Keeps the generation of the account's document, because a later generation ends the
--- sign-in.
+-- Gives a peer an account. Keeps the generation of the account's document, because a later generation ends
+-- the sign-in.
 local function attach(peer, entry, sign_in)
   of_peer[peer] = entry
   entry.peers[peer], entry.generations[peer] = sign_in, entry.document.generation
