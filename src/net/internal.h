@@ -99,16 +99,16 @@ struct Net {
 Net *net_make(const NetLimits *limits, const NetEvents *events, void *data);
 /// Opens the Net's loop. Returns 0, or an error without any change.
 int net_open_loop(Net *net);
-/// Ends an iteration: the layers above handle its input, then their output leaves.
-/// Returns whether work is left.
-bool net_end_iteration(Net *net);
+/// Ends an iteration at a time of net_clock_us: the layers above handle its input, then
+/// their output leaves. Returns whether work is left.
+bool net_end_iteration(Net *net, uint64_t now_us);
 
 // clock.c
 extern const NetClock MACHINE_CLOCK;
 
 // sim.c
 /// Gives a new Net a simulation instead of a loop. `end` ends an iteration.
-void sim_init(Net *net, uint64_t seed, bool (*end)(Net *net));
+void sim_init(Net *net, uint64_t seed, bool (*end)(Net *net, uint64_t now_us));
 /// Stops accepting clients.
 void sim_stop(Net *net);
 /// Closes and frees all connections.

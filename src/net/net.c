@@ -26,9 +26,9 @@ bool net_accepts(Net *net, const ConnInfo *info) {
   return is_in;
 }
 
-bool net_end_iteration(Net *net) {
+bool net_end_iteration(Net *net, uint64_t now_us) {
   void *data = net->events.iteration_data ? net->events.iteration_data : net->data;
-  bool is_more = net->events.iteration(data, net_now_ms(net));
+  bool is_more = net->events.iteration(data, now_us);
   is_more |= flush_due(net);
   for (; net->ended.count; is_more = true) {
     Endpoint *endpoint = net->ended.items[--net->ended.count];
@@ -73,7 +73,9 @@ NetSent net_queued_in_all(const Net *net) {
 
 // --- Start and stop ---
 
-static bool end_iteration(void *data) { return net_end_iteration(data); }
+static bool end_iteration(void *data, uint64_t now_us) {
+  return net_end_iteration(data, now_us);
+}
 
 int net_open_loop(Net *net) {
   net->timers = &net->loop.timers;

@@ -133,8 +133,9 @@ typedef struct NetEvents {
   /// end, otherwise CODE_RESET. The connection's id is stale.
   void (*close)(void *data, void *conn_data, Code code);
   /// Called when all input of this iteration has been passed up, before its output.
+  /// `now_us` is net_clock_us.
   /// Returns whether work is left; the next iteration then follows at once.
-  bool (*iteration)(void *data, uint64_t now_ms);
+  bool (*iteration)(void *data, uint64_t now_us);
   /// Called when the output of the iteration has left. May be NULL.
   void (*flushed)(void *data);
   void *iteration_data;  // argument for `iteration` instead of `data`; NULL: `data`

@@ -31,29 +31,49 @@ static void arm_clock(Loop *loop) {
 
 static void on_idle(uv_idle_t *idle) { (void)idle; }
 
-static void end_iteration(Loop *loop) {
-  if (loop->end(loop->data))
+static void end_iteration(Loop *loop, uint64_t now_us) {
+  if (loop->end(loop->data, now_us))
     uv_idle_start(&loop->idle, on_idle);
   else
     uv_idle_stop(&loop->idle);
   arm_clock(loop);
 }
 
+static uint64_t clock_us(void) { return uv_hrtime() / 1000; }
+
+// Counts the time of the iteration that began last.
+static void count_iteration(Loop *loop, uint64_t now_us) {
+  if (loop->began_us != 0) histogram_add(&loop->iterations, now_us - loop->began_us);
+  loop->began_us = 0;
+}
+
 // Handles work that arose after on_check, before the loop waits. While work is left
 // (`idle` is active), does nothing, so that scripts get one slice between two polls.
 static void on_prepare(uv_prepare_t *prepare) {
   Loop *loop = prepare->data;
-  if (!uv_is_active((uv_handle_t *)&loop->idle)) end_iteration(loop);
+  if (!uv_is_active((uv_handle_t *)&loop->idle)) {
+    uint64_t now_us = clock_us();
+    count_iteration(loop, now_us);
+    end_iteration(loop, now_us);
+  }
   loop->polled_ms = loop_now_ms(loop);
 }
 
 // Runs only the timers that were due before the sockets were polled. A handler may take
 // seconds while packets of a peer arrive. The loop then reads these packets before the
-// timers that end silent or late peers.
+// timers that end silent or late peers. While work is left, the loop does not wait, so
+// an iteration lasts until the same place of the next one.
 static void on_check(uv_check_t *check) {
   Loop *loop = check->data;
-  timers_run(&loop->timers, loop->polled_ms);
-  end_iteration(loop);
+  uint64_t now_us = clock_us(), due_ms = timers_next_ms(&loop->timers);
+  if (uv_is_active((uv_handle_t *)&loop->idle)) count_iteration(loop, now_us);
+  if (loop->began_us == 0) loop->began_us = now_us;
+  if (due_ms <= loop->polled_ms) {
+    histogram_add(&loop->lateness, now_us > due_ms * 1000 ? now_us - due_ms * 1000 : 0);
+    timers_run(&loop->timers, loop->polled_ms);
+    now_us = clock_us();
+  }
+  end_iteration(loop, now_us);
 }
 
 int loop_init(Loop *loop, LoopEnd *end, void *data) {
@@ -105,6 +125,7 @@ bool loop_poll(Loop *loop, int timeout_ms) {
   }
   bool is_alive = uv_run(&loop->uv, timeout_ms == 0 ? UV_RUN_NOWAIT : UV_RUN_ONCE) != 0;
   uv_timer_stop(&loop->limit);
+  count_iteration(loop, clock_us());  // because the host's own work follows
   return is_alive;
 }
 

@@ -7,12 +7,13 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "base/histogram.h"
 #include "base/list.h"
 #include "base/timers.h"
 
 /// Ends an iteration. Returns whether work is left; if so, the next iteration follows
-/// at once.
-typedef bool LoopEnd(void *data);
+/// at once. `now_us` is monotonic time from the clock.
+typedef bool LoopEnd(void *data, uint64_t now_us);
 
 typedef struct Loop {
   uv_loop_t uv;
@@ -23,6 +24,9 @@ typedef struct Loop {
   uv_timer_t limit;       // ends the wait of loop_poll
   uint64_t clock_due_ms;  // time at which `clock` fires, monotonic
   uint64_t polled_ms;     // last time at which the loop polled its sockets, monotonic
+  uint64_t began_us;      // beginning of the iteration, monotonic; 0: the loop waits
+  Histogram iterations;   // times of iterations, without the wait for sockets
+  Histogram lateness;     // delays of the first due timer of each iteration
   Timers timers;
   Timer watchdog;  // used by service.c
   LoopEnd *end;
@@ -54,6 +58,12 @@ int loop_timeout_ms(const Loop *loop);
 
 /// Returns monotonic time, which stays the same during an iteration.
 uint64_t loop_now_ms(const Loop *loop);
+
+/// Begins an iteration, unless it has begun. Callbacks that read a socket call it first,
+/// so that the time of reading counts.
+static inline void loop_wake(Loop *loop) {
+  if (loop->began_us == 0) loop->began_us = uv_hrtime() / 1000;
+}
 
 /// Sets a timer that is due in `ms` milliseconds.
 void loop_set_timer(Loop *loop, Timer *timer, uint64_t ms, TimerCallback *callback,

@@ -105,9 +105,9 @@ static void free_ended(Relay *relay) {
   if (room) room_free(relay, room);
 }
 
-void relay_begin_drain(Relay *relay) {
+void relay_begin_drain(Relay *relay, uint64_t now_us) {
   free_ended(relay);
-  schedule_begin(relay);
+  schedule_begin(relay, now_us);
   relay->is_draining = true;
 }
 

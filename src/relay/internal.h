@@ -120,7 +120,7 @@ const Source *schedule_push(Relay *relay, const Event *event, Peer *peer);
 bool schedule_take(Relay *relay, Event *event);
 bool schedule_is_empty(const Relay *relay);
 
-void schedule_begin(Relay *relay);
+void schedule_begin(Relay *relay, uint64_t now_us);
 void schedule_end(Relay *relay);
 
 /// Counts pieces of work that were done without a handler. Returns whether the slice

@@ -185,8 +185,9 @@ bool relay_script_wants(const Relay *relay, const Event *event);
 /// a drain, the event precedes all queued events.
 void relay_emit(Relay *relay, const Event *event);
 
-/// Begins a drain, which may take one slice of the loop's iteration.
-void relay_begin_drain(Relay *relay);
+/// Begins a drain at a time of net_clock_us. It may take one slice of the loop's
+/// iteration.
+void relay_begin_drain(Relay *relay, uint64_t now_us);
 
 /// Removes the next event for the script in this drain; returns false if no event is
 /// left or the slice has ended. First handles the relay's own events and carries out

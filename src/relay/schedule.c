@@ -275,12 +275,12 @@ static void set_clock(Schedule *schedule, uint64_t now_us) {
   schedule->unclocked = 0;
 }
 
-void schedule_begin(Relay *relay) {
+void schedule_begin(Relay *relay, uint64_t now_us) {
   Schedule *schedule = &relay->schedule;
   schedule->slice++;
   schedule->slice_us = schedule->is_timed ? relay->limits.slice_us : 0;
   schedule->left_us = (int64_t)schedule->slice_us;
-  schedule->clock_us = net_clock_us(relay->net);
+  schedule->clock_us = now_us;
   schedule->unclocked = 0;
   schedule->has_first = schedule->has_second = false;
   schedule->is_skipping = schedule->skips > 0;

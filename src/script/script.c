@@ -413,8 +413,12 @@ uint64_t script_handlers(const Script *script) { return script->handlers; }
 
 // --- Draining ---
 
-void script_begin_drain(Script *script) {
-  if (script->is_loaded) deadline_tick(script);
+void script_begin_drain(Script *script, uint64_t now_us) {
+  if (!script->is_loaded) return;
+  if (net_is_simulated(script->net))
+    deadline_tick(script);
+  else
+    script->deadline.now_us = now_us;
 }
 
 void script_handle(Script *script, const Event *event) {

@@ -180,8 +180,9 @@ void script_serve_mcp(Script *script);
 /// Returns whether a game has been loaded.
 bool script_is_loaded(const Script *script);
 
-/// Call these before the first event of a drain and after its last one.
-void script_begin_drain(Script *script);
+/// Call these before the first event of a drain, with the time of net_clock_us, and
+/// after its last one.
+void script_begin_drain(Script *script, uint64_t now_us);
 void script_end_drain(Script *script);
 
 /// Handles an event of relay_next_event.

@@ -139,12 +139,12 @@ static bool is_held(const Engine *engine) {
 void engine_hold(Engine *engine, bool is_on) { engine->is_held = is_on; }
 
 // The owner may also give commands here, because no handler runs between two events.
-void engine_drain(Engine *engine) {
+void engine_drain(Engine *engine, uint64_t now_us) {
   const EngineEvents *events = engine->options.events;
   void *data = engine->options.data;
   Event event;
-  relay_begin_drain(engine->relay);
-  script_begin_drain(engine->script);
+  relay_begin_drain(engine->relay, now_us);
+  script_begin_drain(engine->script, now_us);
   while (!is_held(engine) && relay_next_event(engine->relay, &event)) {
     if (events->event != NULL && relay_program_wants(engine->relay, &event))
       events->event(data, &event);
@@ -177,10 +177,9 @@ static bool has_time_to_stop(const Engine *engine) {
   return net_real_us() - engine->stopped_us < STOP_US;
 }
 
-static bool on_iteration(void *data, uint64_t now_ms) {
+static bool on_iteration(void *data, uint64_t now_us) {
   Engine *engine = data;
-  (void)now_ms;
-  engine_drain(engine);
+  engine_drain(engine, now_us);
   switch (engine->state) {
     case ENGINE_STOPPING:
       // on_stop has not run, or some of its commands have not been carried out.
@@ -268,7 +267,7 @@ static void log_counters(const Engine *engine) {
 void engine_finish(Engine *engine) {
   script_set_over(engine->script);
   while (relay_has_events(engine->relay) && has_time_to_stop(engine))
-    engine_drain(engine);
+    engine_drain(engine, net_clock_us(engine->net));
   engine->has_lost = !script_end_store(engine->script);
   log_counters(engine);
   script_log_costs(engine->script);
@@ -339,5 +338,5 @@ const char *engine_load(Engine *engine) {
 void engine_start(Engine *engine) {
   engine->state = ENGINE_LIVE;
   script_start(engine->script);
-  engine_drain(engine);
+  engine_drain(engine, net_clock_us(engine->net));
 }

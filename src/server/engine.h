@@ -67,8 +67,8 @@ const char *engine_load(Engine *engine);
 /// Starts to serve, and runs on_start.
 void engine_start(Engine *engine);
 
-/// Handles events for one slice of an iteration.
-void engine_drain(Engine *engine);
+/// Handles events for one slice of an iteration. `now_us` is net_clock_us.
+void engine_drain(Engine *engine, uint64_t now_us);
 
 /// Stops taking events (is_on), because the owner has no space for them, or continues.
 /// A stopping server takes events in any case.

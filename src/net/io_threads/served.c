@@ -149,8 +149,8 @@ static void on_ending(void *data, void *conn_data, Code code) {
   up->code = code;
 }
 
-static bool on_iteration(void *data, uint64_t now_ms) {
-  (void)data, (void)now_ms;
+static bool on_iteration(void *data, uint64_t now_us) {
+  (void)data, (void)now_us;
   return false;
 }
 

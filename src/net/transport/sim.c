@@ -48,7 +48,7 @@ struct SimConn {
 };
 
 struct Sim {
-  bool (*end)(Net *net);  // ends an iteration
+  bool (*end)(Net *net, uint64_t now_us);  // ends an iteration
   uint64_t now_ms;
   Timers timers;
   uint64_t random[4];
@@ -307,10 +307,10 @@ static bool has_work(const Net *net) {
 // Runs one iteration of the loop: prepare, sockets, check.
 static void turn_once(Net *net) {
   Sim *sim = net->sim;
-  sim->end(net);
+  sim->end(net, clock_us(net));
   poll_pipes(net);
   timers_run(net->timers, sim->now_ms);
-  sim->is_more = sim->end(net);
+  sim->is_more = sim->end(net, clock_us(net));
   free_closing(sim);
 }
 
@@ -420,7 +420,7 @@ void net_sim_order(Net *net, const SimId *ids, size_t count) {
 
 // --- Start and stop ---
 
-void sim_init(Net *net, uint64_t seed, bool (*end)(Net *net)) {
+void sim_init(Net *net, uint64_t seed, bool (*end)(Net *net, uint64_t now_us)) {
   static const NetClock CLOCK = {.now_ms = now_ms,
                                  .clock_us = clock_us,
                                  .unix_us = unix_us,

@@ -51,6 +51,7 @@ static void on_alloc(uv_handle_t *handle, size_t wanted, uv_buf_t *buf) {
   (void)wanted;
   const TcpConn *tcp = tcp_of(handle->data);
   Net *net = tcp->conn.net;
+  loop_wake(&net->loop);
   *buf = uv_buf_init((char *)net->read_buffer,
                      tcp->is_stopped ? 0 : sizeof net->read_buffer);
 }
@@ -269,6 +270,7 @@ bool tcp_accept_waiting(Net *net) {
 
 static void on_connection(uv_stream_t *server, int status) {
   Listener *listener = server->data;
+  loop_wake(&listener->net->loop);
   if (status == 0)
     accept_next(listener);
   else

@@ -106,6 +106,7 @@ static int read_batch(UdpSocket *socket) {
 static void on_readable(uv_poll_t *poll, int status, int events) {
   UdpSocket *socket = poll->data;
   (void)status, (void)events;
+  loop_wake(&socket->server->net->loop);
   for (int i = 0; i < READ_BATCHES && read_batch(socket) == READ_BATCH;) i++;
 }
 

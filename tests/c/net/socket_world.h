@@ -106,9 +106,9 @@ static inline void on_close(void *data, void *conn_data, Code code) {
   world->last_close = code;
 }
 
-static inline bool on_iteration(void *data, uint64_t now_ms) {
+static inline bool on_iteration(void *data, uint64_t now_us) {
   (void)data;
-  (void)now_ms;
+  (void)now_us;
   return false;
 }
 

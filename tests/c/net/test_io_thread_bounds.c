@@ -90,7 +90,7 @@ static void test_commands_have_a_bound(void **state) {
   size_t most = 0;
   for (int i = 0; i < 200; i++) {
     net_write(world.net, peer->id, &(Out){.parts = {line}, .sizes = {sizeof line}});
-    net_end_iteration(world.net);
+    net_end_iteration(world.net, net_clock_us(world.net));
     size_t posted = mailbox_pending(&late.thread->calls);
     if (posted > most) most = posted;
   }

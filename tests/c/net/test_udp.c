@@ -66,8 +66,8 @@ static const char *refuse(void *data, const char *address) {
   return ports->refusal;
 }
 
-static bool on_iteration(void *data, uint64_t now_ms) {
-  (void)data, (void)now_ms;
+static bool on_iteration(void *data, uint64_t now_us) {
+  (void)data, (void)now_us;
   return false;
 }
 

@@ -105,8 +105,8 @@ static inline void on_close(void *data, void *conn_data, Code code) {
   ((Peer *)conn_data)->closed++;
 }
 
-static inline bool on_iteration(void *data, uint64_t now_ms) {
-  (void)data, (void)now_ms;
+static inline bool on_iteration(void *data, uint64_t now_us) {
+  (void)data, (void)now_us;
   return false;
 }
 

@@ -112,8 +112,8 @@ static inline void on_close(void *data, void *conn_data, Code code) {
   world->last_close = code;
 }
 
-static inline bool on_iteration(void *data, uint64_t now_ms) {
-  (void)now_ms;
+static inline bool on_iteration(void *data, uint64_t now_us) {
+  (void)now_us;
   TlsWorld *world = data;
   if (world->held) net_unthrottle(world->net, world->held);
   world->held = 0;

@@ -25,8 +25,8 @@ typedef struct LoopWorld {
   char folder[FOLDER_SIZE];
 } LoopWorld;
 
-static inline bool loop_world_on_end(void *data) {
-  (void)data;
+static inline bool loop_world_on_end(void *data, uint64_t now_us) {
+  (void)data, (void)now_us;
   return false;
 }
 

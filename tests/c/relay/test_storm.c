@@ -239,7 +239,7 @@ static void check(Storm *storm) {
 
 static void run_drain(Storm *storm) {
   Event event;
-  relay_begin_drain(storm->world->relay);
+  relay_begin_drain(storm->world->relay, net_clock_us(storm->world->net));
   while (relay_next_event(storm->world->relay, &event)) handle(storm, &event);
 }
 

@@ -104,7 +104,9 @@ static inline void script(World *world, uint32_t game_hooks, const RoomKind *due
   relay_kinds_end(world->relay);
 }
 
-static inline void begin(World *world) { relay_begin_drain(world->relay); }
+static inline void begin(World *world) {
+  relay_begin_drain(world->relay, net_clock_us(world->net));
+}
 
 /// Returns the next event, and checks its type.
 static inline Event next(World *world, int type) {

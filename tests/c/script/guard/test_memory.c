@@ -160,7 +160,7 @@ static bool run(Engine *engine, Host *host, uint32_t refuse_in) {
   uint64_t errors = relay_stats(engine->relay).errors;
   host->memory.refuse_in = refuse_in;
   script_start(engine->script);
-  engine_drain(engine);
+  engine_drain(engine, net_clock_us(engine->net));
   return relay_stats(engine->relay).errors == errors;
 }
 
@@ -258,7 +258,8 @@ static void what_a_failed_handler_leaves_is_collected_without_events(void **stat
   World *world = *state;
   const Host *host = world->engine.script;
   assert_true(memory_is_pressed(host));
-  while (memory_is_pressed(host)) engine_drain(&world->engine);
+  while (memory_is_pressed(host))
+    engine_drain(&world->engine, net_clock_us(world->engine.net));
   assert_true(host->memory.bytes < 48 << 20);
 }
 
