@@ -305,4 +305,28 @@ describe("the matcher", function()
     end
     assert(matches * 8 > tickets, "too few matches to test anything: " .. matches)
   end)
+
+  it("keeps nothing of tickets that have left", function()
+    local random = from(SEED)
+    local rules = { teams = 1, max = 4, sizes = { [4] = true }, patience = 1e9, any = { "maps" },
+      numbers = { { name = "rating", within = 10, grow = 5, max = 100 } }, same = { "region" },
+      not_with = { "blocked" } }
+    local queue, id = matcher.new(rules), 0
+    local function enter_and_leave(count)
+      local first = id + 1
+      for _ = 1, count do
+        id = id + 1
+        queue:add(random_ticket(random, rules, id, id / 1000, id))
+      end
+      queue:run(id / 1000, 1000)
+      for i = first, id do queue:remove(first + id - i) end -- some are in matches
+    end
+    enter_and_leave(1000)
+    collectgarbage()
+    local before = collectgarbage "count"
+    for _ = 1, 100 do enter_and_leave(1000) end
+    collectgarbage()
+    assert(collectgarbage "count" - before < 1024, "more than 1 MiB remains") -- 100,000 tickets take 130
+    assert.same({ {}, {}, {}, 0 }, { queue.buckets, queue.kinds, queue.tickets, queue.count })
+  end)
 end)

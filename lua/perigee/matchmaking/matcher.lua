@@ -90,21 +90,23 @@ local function insert_sorted(list, ticket, comes_before)
   return place, 0
 end
 
--- Removes the tickets that are gone, once they are half of the list.
-local function compact(list, gone)
+-- Removes the tickets that are gone, once they are half of the list. Returns the number of those that it has
+-- left, and the new place of the ticket at `cursor`.
+local function compact(list, gone, cursor)
   if gone * 2 < #list then
-    return gone
+    return gone, cursor
   end
-  local kept = 0
+  local kept, before = 0, 0
   for i = 1, #list do
     local ticket = list[i]
     list[i] = nil
     if not ticket.is_gone then
       kept = kept + 1
       list[kept] = ticket
+      before = before + (cursor and i < cursor and 1 or 0)
     end
   end
-  return 0
+  return 0, cursor and before + 1
 end
 
 local function keys_of(set)
@@ -287,10 +289,7 @@ function matcher:remove(id)
   if #group.by_age == 0 then
     bucket.groups[group.shape] = nil
   end
-  self.gone = self.gone + 1
-  if not self.cursor then
-    self.gone = compact(self.order, self.gone)
-  end
+  self.gone, self.cursor = compact(self.order, self.gone + 1, self.cursor)
   if bucket.tickets == 0 then
     self.buckets[bucket.key] = nil
   end
@@ -426,7 +425,6 @@ function matcher:run(now, work)
       work = work - search_next(self, now, matches)
     else
       self.cursor, self.failed = nil, nil
-      self.gone = compact(self.order, self.gone)
       return matches, true
     end
   end
