@@ -306,6 +306,18 @@ describe("the matcher", function()
     assert(matches * 8 > tickets, "too few matches to test anything: " .. matches)
   end)
 
+  it("searches for tickets that are like one that may not meet some of them", function()
+    local rules = { teams = 1, max = 3, sizes = { [3] = true }, patience = 5, any = {}, numbers = {},
+      same = {}, not_with = {} }
+    local queue = matcher.new(rules)
+    for id, apart in ipairs { { [2] = true, [3] = true }, { [1] = true }, { [1] = true }, false } do
+      queue:add { id = id, entered = id, values = {}, players = { { peer = id, key = "p" .. id } },
+        apart = apart or nil }
+    end
+    local matches = queue:run(4, 1000)
+    assert.same({ 1, 2, 4 }, { #matches, matches[1].tickets[1].id, matches[1].tickets[3].id })
+  end)
+
   it("keeps nothing of tickets that have left", function()
     local random = from(SEED)
     local rules = { teams = 1, max = 4, sizes = { [4] = true }, patience = 1e9, any = { "maps" },

@@ -11,6 +11,10 @@ local SOURCE = [[
   local kept
   function game.on_message.keep_party(peer) kept = perigee.party.of(peer) end
   function game.on_message.enter_kept() return select(3, ranked:enter(kept)) end
+  function game.on_message.join_and_fail(peer, code)
+    perigee.party.find(code):join(peer)
+    error "on purpose"
+  end
   function game.on_message.tickets() return select(2, ranked:waiting()) end
   function game.on_message.kick(peer) peer:kick() end
   return game
@@ -89,6 +93,14 @@ describe("the matchmaker", function()
     party_of(joe)
     party_of(server:client "fay")
     assert.equal("ServerFull", refused(server:client "gus", "party.make"))
+  end)
+
+  it("does not change a party by a handler that fails", function()
+    local code = party_of(ann)
+    bob:ask("join_and_fail", code)
+    server:expect_error "on purpose"
+    assert.equal("NoParty", refused(bob, "party.leave"))
+    assert.equal(2, #eve:ask("party.join", { code = code }).members)
   end)
 
   it("refuses a party that is over, and a list with a player twice", function()

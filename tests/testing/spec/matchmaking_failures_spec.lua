@@ -86,18 +86,62 @@ describe("a match", function()
 
   it("waits for a place on a server with too many rooms", function()
     local ann, bob, eve, joe = start [[players = 2]]
-    server:reload((source [[players = 2]]):gsub("rooms = {}", "rooms = {}, config = { max_rooms = 1 }"))
+    server:reload((source [[players = 2, on_match = function() state.asked = (state.asked or 0) + 1 end]])
+      :gsub("rooms = {}", "rooms = {}, config = { max_rooms = 1 }"))
     enter(ann)
     enter(bob)
     local first = ann:expect("matchmaker.matched").room
     enter(eve)
     enter(joe)
     eve:expect_nothing("matchmaker.matched", nil, 30)
+    assert(server:state().asked < 40, "the queue does not rest")
     server:expect_log "cannot make a room: max_rooms is reached"
     ann:room(first):leave()
     bob:room(first):leave()
     eve:expect "matchmaker.matched"
     joe:expect "matchmaker.matched"
+  end)
+
+  it("does not begin without a player who leaves before the others are there", function()
+    local ann, bob = start [[players = 2, penalty = 60]]
+    enter(ann)
+    ann:cut()
+    server:advance(1)
+    enter(bob)
+    local name = bob:expect("matchmaker.matched").room
+    server:advance(1)
+    bob:room(name):leave()
+    bob:expect("matchmaker.cancelled", { queue = "ranked", ticket = 2, reason = "left" })
+    assert.equal("Penalty", (select(3, bob:ask("matchmaker.enter", { queue = "ranked" }))))
+    assert.is_true(ann:reconnect())
+    ann:expect("matchmaker.queued", { ticket = 1, position = 1 })
+  end)
+
+  it("waits for a player whose connection is lost while on_join waits", function()
+    local ann, bob = start [[players = 2]]
+    local text = source [[players = 2]]
+    server:reload((text:gsub("local duel, game = {}", "local duel, game = { resume = false }")))
+    ann:ask("set", { is_slow = true })
+    enter(ann)
+    enter(bob)
+    ann:expect "matchmaker.matched"
+    server:advance(1)
+    ann:cut()
+    server:advance(5)
+    assert.is_true(ann:reconnect())
+    ann:expect_event("joined", {}, 10)
+    assert.same({}, bob:received "matchmaker.cancelled")
+  end)
+
+  it("is asked about again when the game is reloaded while on_match waits", function()
+    local ann, bob = start [[players = 2, on_match = function() perigee.sleep(2) end]]
+    enter(ann)
+    enter(bob)
+    server:advance(1)
+    server:reload(source [[players = 2, match = { level = { within = 1 } }]])
+    ann:expect("matchmaker.cancelled", { queue = "ranked", ticket = 1, reason = "the game has changed" })
+    bob:expect "matchmaker.cancelled"
+    assert.same({}, bob:received "matchmaker.matched")
   end)
 
   it("ends when the script deletes its room before all are there", function()
