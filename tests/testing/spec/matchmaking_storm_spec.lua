@@ -17,7 +17,7 @@ local SOURCE = [[
     local how = state.spoils[place]
     state.spoils[place] = nil
     if how == "fail" then error "spoiled" end
-    if how == "wait" then perigee.sleep(2) end
+    if how == "wait" then perigee.sleep(4) end
     return how ~= "refuse"
   end
 
@@ -193,7 +193,8 @@ function actions.leave_rooms(player)
 end
 
 function actions.spoil(player, random)
-  ask(player, "spoil", { at = PLACES[random(#PLACES)], how = ({ "fail", "refuse", "wait" })[random(3)] })
+  local how = ({ "fail", "refuse", "wait", "wait" })[random(4)]
+  ask(player, "spoil", { at = PLACES[random(#PLACES)], how = how })
 end
 
 function actions.stuff_rooms(player, random)
@@ -201,7 +202,7 @@ function actions.stuff_rooms(player, random)
 end
 
 function actions.reload(_, random, world)
-  if random(3) == 1 then world.server:reload(world.texts[random(#world.texts)]) end
+  if random(2) == 1 then world.server:reload(world.texts[random(#world.texts)]) end
 end
 
 for name, message in pairs { cancel = "matchmaker.cancel", leave_party = "party.leave", fail = "fail",
@@ -226,10 +227,10 @@ end
 
 -- How often each is done.
 local WEIGHTS = {
-  enter = 16, enter_without_waiting = 4, cancel = 3, cancel_and_fail = 1, enter_and_fail = 1, make_party = 4,
+  enter = 10, enter_without_waiting = 10, cancel = 3, cancel_and_fail = 1, enter_and_fail = 1, make_party = 4,
   join_party = 6, leave_party = 2, kick_from_party = 1, promote = 1, invite = 1, cut = 5, vanish = 1,
-  replace = 2, be_kicked = 1, leave_rooms = 4, spoil = 8, delete_room = 3, lock_room = 2,
-  remove_from_room = 2, barge_in = 2, stuff_rooms = 1, unstuff_rooms = 2, reload = 3, fail = 1,
+  replace = 2, be_kicked = 1, leave_rooms = 4, spoil = 12, delete_room = 3, lock_room = 2,
+  remove_from_room = 2, barge_in = 2, stuff_rooms = 1, unstuff_rooms = 2, reload = 4, fail = 1,
 }
 
 local CHOICES = {} -- the names of the actions, each so often
