@@ -17,6 +17,7 @@ local function may_meet(rules, a, b, now)
   for _, rule in ipairs(rules.numbers) do
     for _, one in ipairs { a, b } do
       local reach = math.min(rule.max, rule.within + rule.grow * math.floor(now - one.entered + 1e-6))
+      if one.team then reach = math.huge end -- it plays already
       if math.abs(a.values[rule.name] - b.values[rule.name]) > reach then return false end
     end
   end
@@ -111,6 +112,36 @@ local function find_match(rules, waiting, now)
   end
 end
 
+local function concat(a, b)
+  local all = { unpack(a) }
+  for _, value in ipairs(b) do all[#all + 1] = value end
+  return all
+end
+
+-- Returns whether tickets may join those of a running match, apart from teams.
+local function may_join(rules, open, list, now)
+  local all, total = concat(open.tickets, list), 0
+  for _, ticket in ipairs(all) do
+    total = total + #ticket.players
+    for _, new in ipairs(list) do
+      if new ~= ticket and not may_meet(rules, ticket, new, now) then return false end
+    end
+  end
+  return total <= rules.max and have_common(rules, all)
+end
+
+-- Returns whether a team of a running match has places for the players of a ticket.
+local function has_team_for(rules, open, ticket)
+  for team = 1, rules.teams do
+    local players = {}
+    for _, other in ipairs(concat(open.tickets, { ticket })) do
+      if other.team == team or other == ticket then players = concat(players, other.players) end
+    end
+    if #players <= rules.max / rules.teams and is_team(rules, players) then return true end
+  end
+  return false
+end
+
 -- Queues by chance ---------------------------------------------------------------------------
 
 local function some(random, most, names)
@@ -181,8 +212,15 @@ local function is_of_a_kind(rules, a, b)
 end
 
 local function check_match(rules, match, waiting, now, matched)
-  assert(is_match(rules, match.tickets, now), "no match by the model")
-  local teams = {}
+  local teams, open = {}, match.open
+  if open then
+    assert(may_join(rules, open, match.tickets, now), "the tickets do not fit the running match")
+  else
+    assert(is_match(rules, match.tickets, now), "no match by the model")
+  end
+  for _, ticket in ipairs(open and open.tickets or {}) do
+    teams[ticket.team] = concat(teams[ticket.team] or {}, ticket.players)
+  end
   for i, ticket in ipairs(match.tickets) do
     local team = teams[match.teams[i]] or {}
     teams[match.teams[i]] = team
@@ -196,7 +234,8 @@ local function check_match(rules, match, waiting, now, matched)
         "an older ticket of the same kind waits")
     end
   end
-  for _, team in ipairs(teams) do
+  for _, team in pairs(teams) do
+    assert(#team <= rules.max / rules.teams, "a team is too large")
     local left = {}
     for role, count in pairs(rules.roles or {}) do left[role] = count end
     for _, player in ipairs(rules.roles and team or {}) do
@@ -231,6 +270,7 @@ function Play:return_some()
   local are_apart = self.random(2) == 1
   for _, ticket in ipairs(list) do
     for _, player in ipairs(ticket.players) do self.matched[player.peer] = nil end
+    ticket.team = nil
     ticket.apart = ticket.apart or are_apart and {} or nil
     for _, other in ipairs(are_apart and list or {}) do ticket.apart[other.id] = other ~= ticket or nil end
     table.insert(self.waiting, ticket)
@@ -263,7 +303,52 @@ function Play:take(match)
     assert(was_waiting and not self.queue:remove(ticket.id), "the ticket did not wait")
   end
   check_match(self.rules, match, self.waiting, self.now, self.matched)
-  if self.random(8) == 1 then self.gone = { unpack(match.tickets) } end
+  if match.open or self.random(4) == 1 then
+    self:go_on(match)
+  elseif self.random(8) == 1 then
+    self.gone = { unpack(match.tickets) }
+  end
+end
+
+-- Lets a match run; some of its tickets may leave, and others take their places.
+function Play:go_on(match)
+  for i, ticket in ipairs(match.tickets) do ticket.team = match.teams[i] end
+  local tickets = concat(match.open and match.open.tickets or {}, match.tickets)
+  if match.open then self.open[match.open.id] = nil end
+  if self.random(2) == 1 then table.remove(tickets, self.random(#tickets)) end
+  if #tickets == 0 then return end
+  local open = { id = self.made, tickets = tickets, seats = {}, due = 0,
+    same = matcher.same_key(self.rules, tickets[1].values) }
+  for _, ticket in ipairs(tickets) do
+    for _, player in ipairs(ticket.players) do
+      open.seats[player.peer] = true
+      player.roles = self.rules.roles and { [player.role] = true } or player.roles
+    end
+  end
+  self.open[open.id] = open
+  self.queue:set_open(open.id, open)
+end
+
+-- Ends a running match.
+function Play:stop()
+  local id = next(self.open)
+  if id then
+    self.open[id] = nil
+    self.queue:set_open(id, nil)
+  end
+end
+
+-- Checks that no waiting ticket could play.
+function Play:check()
+  assert.equal(#self.waiting, self.queue.count)
+  assert(not find_match(self.rules, self.waiting, self.now), "a match was missed")
+  for _, open in pairs(self.open) do
+    for _, ticket in ipairs(self.waiting) do
+      local has_place = has_team_for(self.rules, open, ticket)
+      assert(not has_place or not may_join(self.rules, open, { ticket }, self.now),
+        "a place in a running match was missed")
+    end
+  end
 end
 
 -- Runs a cycle, in which the queue may change. Returns whether older tickets have come in since its searches.
@@ -284,13 +369,19 @@ local function play(seed)
   for _ = 1, 10 do random(7) end -- the first numbers of near seeds are alike
   local rules = random_rules(random)
   local it = setmetatable({ random = random, rules = rules, queue = matcher.new(rules), waiting = {},
-    gone = {}, matched = {}, now = 0, id = 0, peers = 0, made = 0 }, Play)
+    gone = {}, open = {}, matched = {}, now = 0, id = 0, peers = 0, made = 0 }, Play)
   for _ = 1, 30 do
     it.now = it.now + random(3) - 1
     for _ = 1, random(4) do it:change() end
+    if random(3) == 1 then it:stop() end
     if it:cycle(true) then it:cycle(false) end
-    assert.equal(#it.waiting, it.queue.count)
-    assert(not find_match(rules, it.waiting, it.now), "a match was missed")
+    assert(not find_match(rules, it.waiting, it.now), "a match was missed in a cycle")
+    local made
+    repeat -- a cycle looks at the running matches that it finds
+      made = it.made
+      it:cycle(false)
+    until it.made == made
+    it:check()
   end
   return it.id, it.made
 end

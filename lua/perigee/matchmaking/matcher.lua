@@ -168,6 +168,7 @@ function matcher.new(rules)
     are_alike = #rules.numbers == 0 and #rules.any == 0 and #rules.not_with == 0, -- tickets of a group
     tickets = {},            -- by id
     count = 0,
+    added = 0,               -- tickets added so far; a bucket has the number at its last addition
     order = {}, gone = 0,    -- all tickets, the oldest first, with those that are gone
     buckets = {},            -- tickets with equal values of rules.same, by matcher.same_key
     kinds = {},              -- number of tickets and list of them, the oldest first, by kind
@@ -244,7 +245,8 @@ function matcher:add(ticket)
   self.tickets[ticket.id] = ticket
   self.count = self.count + 1
   count(self, bucket, ticket, 1)
-  bucket.added = bucket.added + 1
+  self.added = self.added + 1
+  bucket.added = self.added
   local place, was_there = insert_sorted(group.by_age, ticket, is_older)
   group.first, group.gone = math.min(group.first, place), group.gone - was_there
   if group.by_value then
