@@ -18,7 +18,6 @@ local live_schema = require "perigee.host.live_schema"
 local mcp = require "perigee.mcp"
 local matchmaker = require "perigee.api.matchmaker"
 local party = require "perigee.api.party"
-local pending = require "perigee.host.pending"
 local queues = require "perigee.matchmaking.queues"
 local protocol = require "perigee.api.protocol"
 local rating = require "perigee.api.rating"
@@ -84,7 +83,6 @@ function perigee.stats()
   local stats = core.stats()
   stats.slowest = core.slowest()
   stats.busiest = core.busiest()
-  stats.timers, stats.waiting = pending.count()
   stats.systems = systems.stats()
   stats.queues = queues.stats()
   stats.late_answers = requests.late_answers()

@@ -45,6 +45,7 @@ enum {
 static pthread_mutex_t output_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
   uint64_t lines;    // lost lines that no other line has reported yet
+  uint64_t all;      // lost lines since the start of the process
   bool is_cut;       // the last line was written only partly
   int64_t until_ms;  // time until which has_room does not wait, monotonic
 } lost;
@@ -416,7 +417,7 @@ static bool write_entry(const LogState *state, LogLevel level, const char *messa
   LogField lines[] = {log_num("lines", (int64_t)lost.lines), {0}};
   if (lost.lines > 0 && send_entry(state, LOG_WARN, LOST, lines) == 0) lost.lines = 0;
   int err = send_entry(state, level, message, fields);
-  if (err == -EAGAIN) lost.lines++;
+  if (err == -EAGAIN) lost.lines++, lost.all++;
   return err == 0 || err == -EAGAIN;
 }
 
@@ -428,7 +429,7 @@ static void write_text(const LogState *state, LogLevel level, const char *messag
   size_t done = write_all(buf.data, buf.size);
   if (done > 0) lost.lines = 0;
   if (done > 0) lost.is_cut = done < buf.size;
-  if (done < buf.size) lost.lines++;
+  if (done < buf.size) lost.lines++, lost.all++;
   buf_deinit(&buf);
 }
 
@@ -465,6 +466,13 @@ static void keep(const LogState *state, LogLevel level, const char *message,
   if (log->state.ring) log_ring_put(log->state.ring, &line);
   unlock_state(log);
   buf_deinit(&buf);
+}
+
+uint64_t log_lost(void) {
+  pthread_mutex_lock(&output_lock);
+  uint64_t lines = lost.all;
+  pthread_mutex_unlock(&output_lock);
+  return lines;
 }
 
 void log_write(LogLevel level, const char *message, const LogField *fields) {

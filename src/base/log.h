@@ -90,6 +90,9 @@ bool log_is_on(LogLevel level);
 /// (script tracebacks) stay newlines in text, indented, and are escaped in JSON.
 void log_write(LogLevel level, const char *message, const LogField *fields);
 
+/// Returns the number of lines that were lost since the start of the process.
+uint64_t log_lost(void);
+
 LogField log_str(const char *key, const char *text);
 LogField log_bytes(const char *key, const char *text, size_t size);
 LogField log_num(const char *key, int64_t number);

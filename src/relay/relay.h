@@ -116,6 +116,9 @@ typedef struct RelayStats {
   uint64_t deliveries;     // messages handed to net, counted once per receiver
   uint64_t dropped;        // deliveries dropped because a queue was full
   uint64_t errors;         // failed handlers
+  uint64_t ticks;          // ticks of rooms and of the game
+  uint64_t ticks_late;     // ticks that were skipped, because the loop was late or the
+                           // tick before still waited
   uint64_t names_refused;  // refused new names of plugin channels
   uint32_t peers, rooms;
 } RelayStats;

@@ -22,6 +22,7 @@ static void on_tick(void *data, uint64_t now_ms) {
   ticker->next_us += (skipped + 1) * ticker->interval_us;
   wait_for_next(ticker);
   ticker->skipped += clamp_u32(skipped);
+  ticker->relay->stats.ticks_late += skipped + ticker->is_queued;
   if (ticker->is_queued) {
     ticker->skipped++;
     return;
@@ -35,6 +36,7 @@ static void on_tick(void *data, uint64_t now_ms) {
   ticker->last_us = now_us;
   ticker->skipped = 0;
   ticker->is_queued = true;
+  ticker->relay->stats.ticks++;
   relay_emit(ticker->relay, &event);
 }
 

@@ -42,18 +42,19 @@ static int core_seed(lua_State *L) {
   return 1;
 }
 
-// timer_set(delay, interval, peer, room): starts a timer, with times in seconds. A
+// timer_set(delay, interval, peer, room, is_of_wait): starts a timer, with times in seconds. A
 // timer with `interval` 0 fires once. Returns the id, and whether the timer ends with
 // this version of the script. The time of its handlers is charged to the peer; if
 // `peer` is 0, to the room; if `room` is 0, too, to the game. If `peer` is nil, the
-// time is charged to the source of the running handler.
+// time is charged to the source of the running handler. `is_of_wait`: the timer ends a
+// wait.
 static int core_timer_set(lua_State *L) {
   Host *host = core_host(L);
   lua_Number delay = luaL_checknumber(L, 1), interval = luaL_checknumber(L, 2);
   bool is_given = !lua_isnoneornil(L, 3);
-  uint32_t timer = script_timer_set(host, ms_of(delay), ms_of(interval),
-                                    is_given ? core_id(L, 3) : host->event.peer,
-                                    is_given ? core_id(L, 4) : host->event.room);
+  uint32_t timer = script_timer_set(
+      host, ms_of(delay), ms_of(interval), is_given ? core_id(L, 3) : host->event.peer,
+      is_given ? core_id(L, 4) : host->event.room, lua_toboolean(L, 5));
   if (timer == 0) return luaL_error(L, "there are too many timers");
   lua_pushnumber(L, timer);
   lua_pushboolean(L, host->is_owned);

@@ -41,6 +41,8 @@ uint32_t figures_of_server(const Script *script, Figure figures[FIGURES_MAX]) {
       {"throttled", (double)session.throttled},
       {"latency_ms", session_latency_ms(owner)},
       {"names_refused", (double)relay.names_refused},
+      {"timers", script->timers.count - script->waiting},
+      {"waiting", script->waiting},
       {"handlers", (double)script->handlers},
       {"errors", (double)relay.errors},
       {"memory", (double)script->memory.bytes},
@@ -78,8 +80,8 @@ uint32_t figures_of_store(const Script *script, Figure figures[FIGURES_MAX]) {
       {"waiting", store.waiting},
       {"writes", (double)store.writes},
       {"failures", (double)failures},
-      {"commits", (double)store.commits},
-      {"commit_ms", (double)store.commit_us / US_PER_MS},
+      {"commits", (double)store.commits.count},
+      {"commit_ms", (double)store.commits.total_us / US_PER_MS},
       {"cache_hits", (double)store.cache_hits},
   };
   return put_all(figures, all, sizeof all);

@@ -112,6 +112,7 @@ static void widen_jit(lua_State *L) {
 static void open_libraries(lua_State *L, Host *host) {
   luaL_openlibs(L);
   bool is_safe = jit_frame_open(&host->memory.jit_frame, L);
+  collector_open(&host->memory.collector, L);
   if (!is_safe)
     log_warn("scripts are interpreted: compiled code is not safe with this LuaJIT",
              log_str("luajit", LUAJIT_VERSION));

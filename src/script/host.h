@@ -90,6 +90,7 @@ struct Host {
   int label;          // reference to the Lua function that names a handler
   uint32_t systems;   // number of EVENT_SYSTEMs after each tick of the game
   Slots timers;       // ScriptTimer by id; owned (timer.c)
+  uint32_t waiting;   // number of them that end a wait
   uint64_t handlers;  // events passed to the script
   Deadline deadline;  // deadline of the running call
   Memory memory;

@@ -129,12 +129,14 @@ void reload_handle(Host *host, const Event *event) {
 
 // --- The end ---
 
-// reloaded(is_good, report, tokens): logs the end of a reload and reports it to the
+// reloaded(is_good, report, tokens, is_rolled_back): logs the end of a reload and reports it to the
 // owner, once for each requester, or once if nobody requested it
 static int core_reloaded(lua_State *L) {
-  const Host *host = core_host(L);
+  Host *host = core_host(L);
   ScriptOutcome outcome = {.is_good = lua_toboolean(L, 1),
                            .report = luaL_checkstring(L, 2)};
+  ReloadOutcome how = outcome.is_good ? RELOAD_TAKEN : RELOAD_REFUSED;
+  host->reload.outcomes[lua_toboolean(L, 4) ? RELOAD_ROLLED_BACK : how]++;
   log_plain(outcome.is_good ? LOG_INFO : LOG_ERROR, outcome.report);
   int count = (int)lua_objlen(L, 3);
   for (int i = 1; i == 1 || i <= count; i++) {

@@ -29,8 +29,16 @@ typedef enum ReloadInput {
 #undef X
 } ReloadInput;
 
+typedef enum ReloadOutcome {
+  RELOAD_TAKEN,        // the new version is live
+  RELOAD_REFUSED,      // the old version goes on
+  RELOAD_ROLLED_BACK,  // the new version failed too often, and the old one is back
+  RELOAD_OUTCOMES
+} ReloadOutcome;
+
 typedef struct Reload {
   Timer again, expire;
+  uint64_t outcomes[RELOAD_OUTCOMES];  // number of reloads that ended so
 } Reload;
 
 void reload_init(Host *host);

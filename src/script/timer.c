@@ -12,7 +12,8 @@ typedef struct ScriptTimer {
   uint64_t delay_ms;    // delay until it first fires
   uint64_t repeat_ms;   // interval; 0: it fires once
   uint64_t due_ms;
-  bool is_queued;  // the relay still has an event of this timer
+  bool is_queued;   // the relay still has an event of this timer
+  bool is_of_wait;  // it ends the wait of a handler or task
 } ScriptTimer;
 
 static ScriptTimer *find(const Host *host, uint32_t id) {
@@ -35,16 +36,20 @@ static void on_timer(void *data, uint64_t now_ms) {
 }
 
 uint32_t script_timer_set(Host *host, uint64_t delay_ms, uint64_t repeat_ms,
-                          uint32_t peer, uint32_t room) {
+                          uint32_t peer, uint32_t room, bool is_of_wait) {
   ScriptTimer *timer = mem_alloc(sizeof *timer);
   *timer = (ScriptTimer){.host = host,
                          .id = slots_add(&host->timers, timer),
                          .peer = peer,
                          .room = room,
                          .delay_ms = delay_ms,
-                         .repeat_ms = repeat_ms};
+                         .repeat_ms = repeat_ms,
+                         .is_of_wait = is_of_wait};
   Command command = {.type = COMMAND_TIMER_SET, .id = timer->id};
-  if (timer->id != 0 && relay_command(host->relay, &command) == 0) return timer->id;
+  if (timer->id != 0 && relay_command(host->relay, &command) == 0) {
+    host->waiting += is_of_wait;
+    return timer->id;
+  }
   if (timer->id != 0) slots_remove(&host->timers, timer->id);
   mem_free(timer);
   return 0;
@@ -66,6 +71,7 @@ void script_timer_end(Host *host, uint32_t id) {
   ScriptTimer *timer = find(host, id);
   if (timer == NULL) return;
   timers_stop(net_timers(host->net), &timer->timer);
+  host->waiting -= timer->is_of_wait;
   slots_remove(&host->timers, id);
   mem_free(timer);
 }

@@ -12,7 +12,7 @@ typedef struct Host Host;
 /// with `repeat_ms` 0 fires once. Returns the timer's id, or 0 if too many timers
 /// exist.
 uint32_t script_timer_set(Host *host, uint64_t delay_ms, uint64_t repeat_ms,
-                          uint32_t peer, uint32_t room);
+                          uint32_t peer, uint32_t room, bool is_of_wait);
 
 /// Queues COMMAND_TIMER_CANCEL; returns false if the timer does not exist.
 bool script_timer_cancel(Host *host, uint32_t id);

@@ -10,6 +10,7 @@
 // requests, and the caller passes the time in.
 #pragma once
 
+#include "base/histogram.h"
 #include "store/backend.h"
 
 typedef struct Store Store;
@@ -57,8 +58,7 @@ typedef struct StoreStats {
   uint32_t waiting;                // writes that are not on disk yet
   uint64_t writes;                 // writes that are on disk
   uint64_t failures[STORE_CODES];  // failed requests, by StoreCode
-  uint64_t commits;
-  uint64_t commit_us;  // time that all commits took
+  Histogram commits;               // times of commits
   uint64_t cache_hits;
 } StoreStats;
 

@@ -1,7 +1,7 @@
 // See writer.h.
 #include "store/writer.h"
 
-#include <stdatomic.h>
+#include <pthread.h>
 
 #include "base/least.h"
 #include "base/log.h"
@@ -39,13 +39,15 @@ struct Writer {
   StoreFault fault;      // reason of the current failure
   StoreFault unsettled;  // fault of the commit whose outcome is unknown
   StoreFault lost;       // fault of the last failed unit for which nobody waits
-  _Atomic uint64_t commits, commit_us;
+  pthread_mutex_t lock;
+  Histogram commits;  // times of commits; `lock` protects it
 };
 
 Writer *writer_new(const WriterOptions *options) {
   Writer *writer = mem_zalloc(sizeof *writer);
   writer->options = *options;
   writer->end_ms = UINT64_MAX;
+  pthread_mutex_init(&writer->lock, NULL);
   return writer;
 }
 
@@ -59,15 +61,17 @@ Backend *writer_free(Writer *writer) {
               log_str("reason", writer->fault.text));
   request_free_all(&writer->queue);
   request_free_all(&writer->held);
+  pthread_mutex_destroy(&writer->lock);
   mem_free(writer);
   return backend;
 }
 
 uint32_t writer_lost(const Writer *writer) { return writer->units_lost; }
 
-void writer_count(const Writer *writer, StoreStats *stats) {
-  stats->commits += atomic_load_explicit(&writer->commits, memory_order_relaxed);
-  stats->commit_us += atomic_load_explicit(&writer->commit_us, memory_order_relaxed);
+void writer_count(Writer *writer, StoreStats *stats) {
+  pthread_mutex_lock(&writer->lock);
+  histogram_merge(&stats->commits, &writer->commits);
+  pthread_mutex_unlock(&writer->lock);
 }
 
 // --- Failures ---
@@ -211,8 +215,10 @@ static void settle(Writer *writer) {
 static StoreCode commit(Writer *writer, StoreFault *fault) {
   uint64_t start_us = store_clock_us();
   StoreCode code = writer->options.ops->commit(writer->options.backend, fault);
-  writer->commits++;
-  writer->commit_us += store_clock_us() - start_us;
+  uint64_t us = store_clock_us() - start_us;
+  pthread_mutex_lock(&writer->lock);
+  histogram_add(&writer->commits, us);
+  pthread_mutex_unlock(&writer->lock);
   return code;
 }
 

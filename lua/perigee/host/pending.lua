@@ -83,7 +83,7 @@ function pending.set(entry, delay)
   if entry.co then
     peer, room = entry.peer, entry.room_id
   end
-  local id, owned = core.timer_set(delay, entry.interval or 0, peer, room)
+  local id, owned = core.timer_set(delay, entry.interval or 0, peer, room, entry.co ~= nil)
   entry.id, entry.due = id, core.now() + delay
   pending.add(entry)
   return owned
@@ -180,22 +180,6 @@ end
 ---@return integer[] peers
 function pending.peers_requested()
   return sorted_keys(requests)
-end
-
-
---- Returns the number of timers and tasks that have not begun, and the number of waiting handlers and tasks.
----@return integer timers
----@return integer waiting
-function pending.count()
-  local set_count, waiting = 0, 0
-  for _, entry in next, timers do
-    if entry.co then
-      waiting = waiting + 1
-    else
-      set_count = set_count + 1
-    end
-  end
-  return set_count, waiting
 end
 
 return pending

@@ -428,7 +428,7 @@ function transitions.roll_back()
   rollback_window.close()
   core.set_version(old.number, old.hash)
   core.commit()
-  core.reloaded(false, "rolled back: " .. report.join(report.version(old) .. " is back", parts), {})
+  core.reloaded(false, "rolled back: " .. report.join(report.version(old) .. " is back", parts), {}, true)
 end
 
 

@@ -48,7 +48,7 @@ local function park(entry, seconds)
   if type(task) ~= "table" or not task.version then
     task = { version = live.number, label = live.label() }
   end
-  entry.id = core.timer_set(seconds, 0)
+  entry.id = core.timer_set(seconds, 0, nil, nil, true)
   entry.due = core.now() + seconds
   entry.co, entry.task, entry.version = running(), task, task.version
   entry.ran, entry.ran_for = ran[1], ran[2]

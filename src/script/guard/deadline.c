@@ -171,10 +171,16 @@ void deadline_interrupt(Host *host) {
   interrupt_raise(host->L, on_interrupt);
 }
 
-// Checks the clock in a signal handler.
+// Checks the clock in a signal handler. The tick is also a sample: the processor time
+// since the last tick counts as the collector's if the collector is running.
 static void on_tick(const void *place) {
+  static _Thread_local uint64_t last_us;
   Host *host = running;
+  uint64_t used_us = processor_us(), since_us = used_us - last_us;
+  last_us = used_us;
   if (host == NULL) return;
+  if (collector_is_running(&host->memory.collector))
+    host->memory.collector_us += since_us;
   Deadline *deadline = &host->deadline;
   uint64_t now_us = deadline_clock_us(),
            end_us = deadline->started_us + deadline->allowed_us;

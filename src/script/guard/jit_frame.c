@@ -53,6 +53,10 @@ static bool is_known(lua_State *L) {
   return result;
 }
 
+const void *jit_frame_global(lua_State *L) {
+  return is_known(L) ? ((const State *)L)->global : NULL;
+}
+
 bool jit_frame_open(JitFrame *frame, lua_State *L) {
   lua_getglobal(L, LUA_JITLIBNAME);
   lua_getfield(L, -1, "version_num");

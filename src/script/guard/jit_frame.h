@@ -27,6 +27,9 @@ typedef struct JitFrame {
 /// the JIT off.
 bool jit_frame_open(JitFrame *frame, lua_State *L);
 
+/// Returns LuaJIT's global state, or NULL if its members are not at the expected places.
+const void *jit_frame_global(lua_State *L);
+
 /// Updates the frame if compiled code is running. The state's allocator calls this
 /// function.
 void jit_frame_update(const JitFrame *frame);

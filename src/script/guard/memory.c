@@ -116,13 +116,15 @@ static void collect(Host *host, uint64_t now_us) {
     if (memory->bytes < memory->next_bytes) return;
     memory->cycles = CYCLES;
   }
-  uint64_t end_us = now_us + SETTLE_US;
+  uint64_t start_us = deadline_clock_us(), end_us = now_us + SETTLE_US, last_us;
   do {
     if (step(host->L) && --memory->cycles == 0) {
       plan(host);
       warn(host, now_us);
     }
-  } while (memory->cycles > 0 && deadline_clock_us() < end_us);
+    last_us = deadline_clock_us();
+  } while (memory->cycles > 0 && last_us < end_us);
+  memory->collector_us += last_us - start_us;
 }
 
 void memory_settle(Host *host, uint64_t now_us) {

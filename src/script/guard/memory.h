@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "script/guard/collector.h"
 #include "script/guard/jit_frame.h"
 #include "script/guard/pages.h"
 
@@ -22,10 +23,13 @@ typedef struct Memory {
   size_t live_bytes;   // size after the last full cycles of the collector
   size_t next_bytes;   // heap size at which memory_settle begins full cycles
   uint32_t cycles;     // remaining full cycles
-  Pages pages;         // state of returning memory to the system
-  bool was_refused;    // an allocation of the running call was refused
-  bool refuses_next;   // refuse the next allocation of any size; see deadline.c
-  uint64_t warned_us;  // time of the last warning; 0: none so far
+  Collector collector;
+  uint64_t collector_us;  // time of the collector: its part of the processor time of
+                          // handlers, by samples, and the time between handlers
+  Pages pages;            // state of returning memory to the system
+  bool was_refused;       // an allocation of the running call was refused
+  bool refuses_next;      // refuse the next allocation of any size; see deadline.c
+  uint64_t warned_us;     // time of the last warning; 0: none so far
   // For tests: refuses the large block with this number, counted from the next one on.
   // 0: none. With the JIT, only texts count.
   uint32_t refuse_in;

@@ -35,7 +35,7 @@ static uint32_t run(World *world, uint64_t ms) {
 
 static void a_timer_fires_once(void **state) {
   World *world = *state;
-  uint32_t timer = script_timer_set(&host, 100, 0, 0, 0);
+  uint32_t timer = script_timer_set(&host, 100, 0, 0, 0, false);
   relay_commit(world->relay);
   fake_advance(world->net, 99);
   expect_no_events(world);
@@ -49,7 +49,7 @@ static void a_timer_fires_once(void **state) {
 
 static void a_timer_repeats_until_it_is_cancelled(void **state) {
   World *world = *state;
-  uint32_t timer = script_timer_set(&host, 100, 10, 0, 0);
+  uint32_t timer = script_timer_set(&host, 100, 10, 0, 0, false);
   relay_commit(world->relay);
   assert_int_equal(run(world, 195), 10);
   assert_true(script_timer_cancel(&host, timer));
@@ -59,7 +59,7 @@ static void a_timer_repeats_until_it_is_cancelled(void **state) {
 
 static void a_repeating_timer_does_not_catch_up(void **state) {
   World *world = *state;
-  script_timer_set(&host, 10, 10, 0, 0);
+  script_timer_set(&host, 10, 10, 0, 0, false);
   relay_commit(world->relay);
   fake_jump(world->net, 1000);
   begin(world);
@@ -73,8 +73,8 @@ static void a_repeating_timer_does_not_catch_up(void **state) {
 
 static void a_timer_cancelled_in_the_same_iteration_does_not_fire(void **state) {
   World *world = *state;
-  uint32_t first = script_timer_set(&host, 10, 0, 0, 0);
-  uint32_t second = script_timer_set(&host, 10, 0, 0, 0);
+  uint32_t first = script_timer_set(&host, 10, 0, 0, 0, false);
+  uint32_t second = script_timer_set(&host, 10, 0, 0, 0, false);
   relay_commit(world->relay);
   fake_advance(world->net, 10);
   begin(world);
@@ -86,7 +86,7 @@ static void a_timer_cancelled_in_the_same_iteration_does_not_fire(void **state) 
 
 static void a_timer_without_delay_fires_in_the_next_iteration(void **state) {
   World *world = *state;
-  script_timer_set(&host, 0, 0, 0, 0);
+  script_timer_set(&host, 0, 0, 0, 0, false);
   expect_no_events(world);
   relay_commit(world->relay);
   expect_no_events(world);
@@ -98,9 +98,9 @@ static void a_timer_without_delay_fires_in_the_next_iteration(void **state) {
 
 static void a_timer_of_a_handler_that_failed_never_exists(void **state) {
   World *world = *state;
-  uint32_t kept = script_timer_set(&host, 10, 0, 0, 0);
+  uint32_t kept = script_timer_set(&host, 10, 0, 0, 0, false);
   RelayMark mark = relay_mark(world->relay);
-  uint32_t gone = script_timer_set(&host, 10, 0, 0, 0);
+  uint32_t gone = script_timer_set(&host, 10, 0, 0, 0, false);
   relay_rollback(world->relay, mark);
   assert_false(script_timer_cancel(&host, gone));
   relay_commit(world->relay);
@@ -113,8 +113,8 @@ static void a_timer_of_a_handler_that_failed_never_exists(void **state) {
 
 static void no_timer_fires_after_the_end(void **state) {
   World *world = *state;
-  script_timer_set(&host, 10, 10, 0, 0);
-  script_timer_set(&host, 1000, 0, 0, 0);
+  script_timer_set(&host, 10, 10, 0, 0, false);
+  script_timer_set(&host, 1000, 0, 0, 0, false);
   relay_commit(world->relay);
   fake_advance(world->net, 10);
   script_timers_end(&host);

@@ -123,7 +123,7 @@ static void test_commits_after_the_delay(void **state) {
   assert_int_equal(store_stats(world->store).waiting, 2);
   assert_string_equal(after(world, DELAY_MS), "");
   assert_int_equal(store_stats(world->store).waiting, 0);
-  assert_int_equal(store_stats(world->store).commits, 1);
+  assert_int_equal(store_stats(world->store).commits.count, 1);
   assert_int_equal(world->next_ms, UINT64_MAX);
 }
 
