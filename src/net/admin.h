@@ -1,5 +1,5 @@
 // The admin listener: HTTP for operators and their tools, apart from the game's port,
-// with MCP below /mcp and the control API below /api/. The listener passes whole
+// with MCP below /mcp, the control API below /api/, and metrics. The listener passes whole
 // requests to the layer above after it has checked Host, Origin and token. The layer
 // above answers at once or later, in one piece or as a stream. Admin connections are
 // not peers and do not count as clients.
@@ -28,7 +28,12 @@ typedef struct AdminAnswer {
 } AdminAnswer;
 
 /// Services of the listener.
-typedef enum AdminService { ADMIN_MCP, ADMIN_API, ADMIN_SERVICES } AdminService;
+typedef enum AdminService {
+  ADMIN_MCP,
+  ADMIN_API,
+  ADMIN_METRICS,  // /metrics, /healthz and /readyz
+  ADMIN_SERVICES
+} AdminService;
 
 /// Callbacks to the layer above. `data` is the argument of net_admin_serve.
 typedef struct AdminEvents {

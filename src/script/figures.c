@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "net/udp.h"
 #include "script/host.h"
 #include "store/store.h"
@@ -72,8 +73,7 @@ uint32_t figures_of_udp(const Script *script, Figure figures[FIGURES_MAX]) {
 }
 
 uint32_t figures_of_store(const Script *script, Figure figures[FIGURES_MAX]) {
-  StoreStats store =
-      script->store != NULL ? store_stats(script->store) : (StoreStats){0};
+  StoreStats store = figures_of_commits(script);
   uint64_t failures = 0;
   for (int i = 0; i < STORE_CODES; i++) failures += store.failures[i];
   const Figure all[] = {
@@ -85,6 +85,28 @@ uint32_t figures_of_store(const Script *script, Figure figures[FIGURES_MAX]) {
       {"cache_hits", (double)store.cache_hits},
   };
   return put_all(figures, all, sizeof all);
+}
+
+StoreStats figures_of_commits(const Script *script) {
+  return script->store != NULL ? store_stats(script->store) : (StoreStats){0};
+}
+
+ScriptFigures figures_of_script(const Script *script) {
+  ScriptFigures figures = {.version = script->version,
+                           .hash = script->hash,
+                           .collector_us = script->memory.collector_us,
+                           .has_collector = script->memory.collector.activity != NULL};
+  memcpy(figures.reloads, script->reload.outcomes, sizeof figures.reloads);
+  return figures;
+}
+
+CostSums figures_of_handlers(Script *script) {
+  CostSums *past = &script->past_costs, sums = *past;
+  sums.items = mem_alloc((sums.count + 1) * sizeof *sums.items);
+  if (sums.count > 0) memcpy(sums.items, past->items, sums.count * sizeof *sums.items);
+  costs_sum(&script->costs, &sums);
+  past->names = sums.names;
+  return sums;
 }
 
 Text figures_of_queues(const Script *script) {

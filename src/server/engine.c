@@ -303,7 +303,7 @@ void engine_init(Engine *engine, const EngineOptions *options) {
                                       .failed = on_failed,
                                       .stop = on_stop,
                                       .schema = on_schema};
-  *engine = (Engine){.options = *options};
+  *engine = (Engine){.options = *options, .started_us = net_real_us()};
   config_init(&engine->config);
   config_init(&engine->next);
   config_copy(&engine->config, options->config);

@@ -50,6 +50,7 @@ typedef struct Engine {
   Relay *relay;
   Script *script;
   bool is_held;         // engine_hold is on
+  uint64_t started_us;  // time of engine_init, from net_real_us
   uint64_t stopped_us;  // time of engine_stop, from net_real_us
   bool has_lost;        // the store could not commit the last writes
 } Engine;

@@ -23,6 +23,7 @@
 #include "server/descriptors.h"
 #include "server/dev.h"
 #include "server/game_path.h"
+#include "server/metrics.h"
 #include "server/web_files.h"
 
 enum {
@@ -305,6 +306,7 @@ static int start(Server *server) {
     return fail(server, "%s", server->admin.problem);
   net_admin_serve(server->engine.net, ADMIN_API, server->options.api,
                   server->options.data);
+  net_admin_serve(server->engine.net, ADMIN_METRICS, &METRICS_EVENTS, server);
   service_warn_untaken(net_loop(server->engine.net));
   open_helpers(server);
   engine_start(&server->engine);
@@ -325,6 +327,7 @@ Server *server_open(const ServerOptions *options, char *problem, size_t size) {
     return NULL;
   }
   Server *server = mem_zalloc(sizeof *server);
+  labels_init(&server->kinds);
   server->options = *options;
   server->options.config = NULL;
   server->options.game = copy(options->game);
@@ -367,6 +370,7 @@ void server_close(Server *server) {
   engine_deinit(&server->engine);
   log_set_ring(NULL);
   log_ring_deinit(&server->log_ring);
+  labels_deinit(&server->kinds);
   mem_free((char *)server->options.game);
   mem_free((char *)server->options.lua_path);
   mem_free(server);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/labels.h"
 #include "base/log_ring.h"
 #include "net/tls.h"
 #include "os/control.h"
@@ -54,6 +55,7 @@ struct Server {
   Control *control;  // control socket; NULL: none
   Watch *watch;      // watched files; NULL without a game
   Dev *dev;          // NULL without a game
+  Labels kinds;      // kinds of rooms that metrics have shown
   LogRing log_ring;  // newest lines of the log, for MCP tools
   char *problem;  // buffer for the reason why the server cannot start; valid during the
                   // start

@@ -2,7 +2,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 
@@ -134,4 +136,48 @@ void exposition_put_histogram(const Exposition *exposition, const MetricLabel *l
 
 void exposition_end(const Exposition *exposition) {
   if (exposition->is_open_metrics) put(exposition->out, "# EOF\n");
+}
+
+// --- The choice of the format ---
+
+// Removes the text before `c` from `rest`, and returns it without the spaces around it.
+static Text take(Text *rest, char c) {
+  const char *end = rest->size > 0 ? memchr(rest->bytes, c, rest->size) : NULL;
+  uint32_t size = end != NULL ? (uint32_t)(end - rest->bytes) : rest->size;
+  Text part = {rest->bytes, size};
+  *rest = (Text){rest->bytes + size + (end != NULL), rest->size - size - (end != NULL)};
+  while (part.size > 0 && *part.bytes == ' ') part.bytes++, part.size--;
+  while (part.size > 0 && part.bytes[part.size - 1] == ' ') part.size--;
+  return part;
+}
+
+static bool is(Text text, const char *word) {
+  return text.size == strlen(word) && strncasecmp(text.bytes, word, text.size) == 0;
+}
+
+// Reads a range of media types; raises the quality of the format to which it belongs.
+static void read_range(Text range, double *open, double *plain) {
+  double quality = 1;
+  bool is_other_version = false;
+  Text type = take(&range, ';');
+  while (range.size > 0) {
+    Text value = take(&range, ';'), name = take(&value, '=');
+    if (is(name, "q")) quality = strtod(value.bytes, NULL);
+    is_other_version |= is(name, "version") && !is(value, "1.0.0");
+  }
+  if (is(type, "application/openmetrics-text")) {
+    if (!is_other_version && quality > *open) *open = quality;
+  } else if (is(type, "text/plain") || is(type, "text/*") || is(type, "*/*")) {
+    if (quality > *plain) *plain = quality;
+  }
+}
+
+bool exposition_prefers_open_metrics(Text fields) {
+  double open = 0, plain = 0;
+  while (fields.size > 0) {
+    Text field = take(&fields, '\n');
+    if (!is(take(&field, ':'), "accept")) continue;
+    while (field.size > 0) read_range(take(&field, ','), &open, &plain);
+  }
+  return open > 0 && open >= plain;
 }

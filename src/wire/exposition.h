@@ -50,5 +50,9 @@ void exposition_put(const Exposition *exposition, const MetricLabel *labels,
 void exposition_put_histogram(const Exposition *exposition, const MetricLabel *labels,
                               const Histogram *histogram, MetricBounds bounds);
 
+/// Returns whether a client prefers OpenMetrics. `fields` are the fields of its request,
+/// each with LF at its end; their names are in lower case.
+bool exposition_prefers_open_metrics(Text fields);
+
 /// Writes the end of the text.
 void exposition_end(const Exposition *exposition);

@@ -1,6 +1,7 @@
 // The two text formats of metrics: heads, escapes, numbers and histograms.
 #include "wire/exposition.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "leaks.h"
@@ -122,6 +123,39 @@ static void a_histogram_has_cumulative_buckets(void **state) {
   buf_deinit(&out);
 }
 
+static bool prefers(const char *fields) {
+  return exposition_prefers_open_metrics(text_from(fields));
+}
+
+static void the_client_chooses_the_format(void **state) {
+  (void)state;
+  static const char OPEN[] = "application/openmetrics-text";
+  char fields[256];
+  assert_false(prefers(""));
+  assert_false(prefers("accept: */*\n\n"));
+  assert_false(prefers("content-type: application/openmetrics-text\n"));
+  snprintf(fields, sizeof fields, "content-type: x\naccept: %s\n", OPEN);
+  assert_true(prefers(fields));
+  static const struct {
+    const char *after;
+    bool is_open;
+  } CASES[] = {
+      {";version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
+       "text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+       true},  // Prometheus
+      {" ; Version=1.0.0 ; q=0.5, text/plain;q=0.4", true},
+      {";q=0.5,text/plain;q=0.6", false},
+      {";q=0", false},
+      {";version=0.0.1,text/plain;q=0.1", false},
+      {"2, */*", false},
+      {",,;,q=,;=", true},
+  };
+  for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+    snprintf(fields, sizeof fields, "accept: %s%s\n", OPEN, CASES[i].after);
+    assert_int_equal(prefers(fields), CASES[i].is_open);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(a_counter_has_its_ending_in_the_head_of_one_format),
@@ -129,6 +163,7 @@ int main(void) {
       TEST(texts_are_escaped),
       TEST(numbers_lose_nothing),
       TEST(a_histogram_has_cumulative_buckets),
+      TEST(the_client_chooses_the_format),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,13 +65,16 @@ static const HttpRoute ROUTES[] = {
      .flags = HTTP_TAKES_BODY | HTTP_WAITS,
      .handle = api_handle,
      .gone = api_gone},
+    {.path = "metrics", .methods = 1 << METHOD_GET, .handle = metrics_handle},
+    {.path = "healthz", .methods = 1 << METHOD_GET, .handle = metrics_handle},
+    {.path = "readyz", .methods = 1 << METHOD_GET, .handle = metrics_handle},
     {0},
 };
 
 const HttpKind ADMIN = {
     .routes = ROUTES,
     .methods = METHODS,
-    .nothing = "there is nothing here but /mcp and /api/",
+    .nothing = "there is nothing here but /mcp, /api/, /metrics, /healthz and /readyz",
     .no_method = "there is no such method",
     .refusal_type = "application/json",
     .head_ms = HTTP_BODY_MS,

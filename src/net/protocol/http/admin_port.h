@@ -56,3 +56,4 @@ void mcp_handle(Conn *conn, const HttpRequest *request);
 void mcp_gone(Conn *conn);
 void api_handle(Conn *conn, const HttpRequest *request);
 void api_gone(Conn *conn);
+void metrics_handle(Conn *conn, const HttpRequest *request);

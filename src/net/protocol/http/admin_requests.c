@@ -1,4 +1,4 @@
-// Passes requests to /mcp and /api up. The layer above answers at once or later, in one
+// Passes requests up. The layer above answers at once or later, in one
 // piece or as a stream.
 #include "net/protocol/http/admin_port.h"
 
@@ -52,6 +52,10 @@ void api_handle(Conn *conn, const HttpRequest *request) {
 }
 
 void api_gone(Conn *conn) { gone(conn, ADMIN_API); }
+
+void metrics_handle(Conn *conn, const HttpRequest *request) {
+  hand_up(conn, ADMIN_METRICS, request);
+}
 
 void net_admin_answer(Net *net, ConnId id, const AdminAnswer *answer) {
   Conn *conn = conn_find(net, id);
