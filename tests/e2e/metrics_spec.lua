@@ -140,7 +140,7 @@ describe("metrics", function()
   end)
 
   it("tell what handlers take", function()
-    local perigee, http = start { game = GAME, flags = { store = "store.db" } }
+    local perigee, http = start { game = GAME, flags = { store = "store.db", handler_budget = 5 } }
     local ann = perigee:client "ann"
     ann:join "duel:1"
     for _ = 1, 3 do ann:send(0, "slow") end
