@@ -243,7 +243,8 @@ local function new_world(seed, random)
   local rules, fill = RULES[random(#RULES)], random(2) == 1
   local world = { codes = {}, players = {}, text = source(rules, fill) }
   world.texts = { world.text, world.text, source(RULES[random(#RULES)], not fill), NO_QUEUE }
-  world.server = testing.server { source = world.text, seed = seed, trace = false }
+  local network = { latency = 0.05 * (random(3) - 1), jitter = 0.05 }
+  world.server = testing.server { source = world.text, seed = seed, trace = false, network = network }
   local count = 0
   function world.renew(player)
     count = count + 1
