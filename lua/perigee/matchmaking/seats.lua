@@ -121,7 +121,7 @@ local function drop_ticket(match, ticket)
   ticket.match = nil
 end
 
--- The end of a match that has not begun --------------------------------------------------------
+-- Matches and tickets that end ------------------------------------------------------------------
 
 -- Takes a ticket out of a match, and its players out of the room.
 local function send_away(match, ticket, why)
@@ -145,13 +145,14 @@ local function end_match(match, lost)
   queues.put_back(others, false)
 end
 
--- Ends the ticket of a player who has not come, and a match that cannot begin without it.
+-- Ends the ticket of a player who has not come, and a match that cannot begin without it. The player may not
+-- enter a queue for `penalty` seconds.
 local function miss(match, seat, reason, penalty)
   local ticket = seat.ticket
   if ticket.match ~= match then
     return
   end
-  tickets.punish(seat.player.key, penalty or 0)
+  tickets.punish(seat.player.key, penalty)
   tickets.finish(ticket, reason)
   if match.has_begun then
     send_away(match, ticket, "a player of its ticket did not come")
@@ -223,7 +224,7 @@ local function take_seat(match, seat, options)
   elseif code == "ConnectionClosed" or code == "ConnectionReset" then
     return false
   else
-    miss(match, seat, reason, code == "Rejected" and penalty)
+    miss(match, seat, reason, code == "Rejected" and penalty or 0)
   end
   return true
 end
@@ -243,7 +244,6 @@ local function bring(match, seat)
   miss(match, seat, "did not come in time", match.queue.rules.penalty)
 end
 
-
 -- Notifies the players of tickets of their match, and brings them to their seats.
 local function bring_all(match, list)
   for i = #list, 1, -1 do
@@ -256,7 +256,7 @@ local function bring_all(match, list)
     for _, player in ipairs(ticket.players) do
       local seat = match.seats[player.peer]
       cycles.begin(0, "matchmaker " .. match.queue.name, bring, function()
-        miss(match, seat, "the server failed")
+        miss(match, seat, "the server failed", 0)
       end, match, seat)
     end
   end
