@@ -54,7 +54,7 @@ describe("the rock", function()
     local command = ("scripts/rock %s/web https://example.org/releases"):format(tree)
     assert(os.execute(command .. " >/dev/null") == 0)
     local rockspec = pages.read(tree .. "/web/perigee-0.1.0-1.rockspec")
-    assert.matches('url = "https://example.org/releases/perigee%-0%.1%.0%.tar%.gz"', rockspec)
+    assert.matches('url = "https://example.org/releases/perigee%-rock%-0%.1%.0%.tar%.gz"', rockspec)
     assert.matches('version = "0%.1%.0%-1"', rockspec)
   end)
 
