@@ -1,9 +1,9 @@
--- Messages with a schema, beside the same messages in JSON (lua-cjson) and, if the package lua-messagepack is
--- installed, in MessagePack: bytes, and the time to encode and decode. Compiled code has interrupts as in the
--- server (src/script/guard/interrupt.h). JSON and MessagePack include the name, as the protocol's messages
--- do.
--- With a binary, also all messages that one of eight players gets and sends in a round of the arena, as
--- recorded by match_spec.lua.
+-- Compares messages with a schema to the same messages in JSON (lua-cjson) and, if the package
+-- lua-messagepack is installed, in MessagePack. Prints bytes, and the times to encode and decode.
+-- Compiled code has interrupts as in the server (src/script/guard/interrupt.h). JSON and MessagePack include
+-- the name, as the protocol's messages do.
+-- With a binary, also compares all messages that one of eight players gets and sends in a round of the arena.
+-- match_spec.lua records them.
 --   luajit tests/bench/schema.lua [ROUNDS [BINARY]]     from the root of the project
 package.path = "./lua/?.lua;" .. package.path
 

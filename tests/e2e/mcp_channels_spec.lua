@@ -139,7 +139,7 @@ describe("the channel of an LLM's session", function()
     ide:expect_answer("CHANNEL_OPENED", ide:request("CHANNEL_OPEN", packet.str8 "ide"))
     say(ide, 2000, 2, "here again")
     assert.equal("here again", listener:expect("EVENT").data.params.data)
-    -- No plugin can, once no tool goes to it or the session has ended.
+    -- A plugin cannot send to the session after no tool uses its channel, or after the session has ended.
     perigee:save("game.lua", (GAME:gsub('channel = "ide"', 'channel = "new"')))
     perigee:kill "sighup"
     perigee.told = nil

@@ -5,7 +5,8 @@ local server = require "tests.e2e.server"
 local FOLDER = "tests/bench/games/offenders"
 local GOOD_ROOMS = 95
 
--- The lines in which each offence may be interrupted: its own, and that of the function that it calls.
+-- Returns the lines in which the server may interrupt each offence: its own, and that of the function that it
+-- calls.
 local function lines_of_game()
   local lines, number = {}, 0
   for line in io.lines(FOLDER .. "/game.lua") do

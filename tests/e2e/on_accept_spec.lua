@@ -1,4 +1,4 @@
---- on_accept decides about a connection before the server reads from it. Also peer.port.
+--- Tests `on_accept`, which decides about a connection before the server reads from it, and `peer.port`.
 local Client = require "tests.e2e.client"
 local server = require "tests.e2e.server"
 local udp_client = require "tests.e2e.udp_client"

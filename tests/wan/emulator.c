@@ -1,6 +1,6 @@
-// A wide area network between two hosts on one machine, for tests: two network
-// namespaces with a TUN device each. Between the devices, it simulates loss,
-// duplication, delay, reordering and a limited rate. It replaces netem, which the
+// Emulates a wide area network between two hosts, for tests on one machine. Each host is
+// a network namespace with a TUN device. Between the devices, the emulator simulates
+// loss, duplication, delay, reordering and a limited rate. It replaces netem, which the
 // kernels of test machines often lack.
 //
 //   wan_emulator [--loss %] [--duplicate %] [--reorder %] [--delay MS] [--jitter MS]

@@ -95,7 +95,7 @@ static void count_socket(uv_handle_t *handle, void *count) {
   if (handle->type == UV_TCP) ++*(uint32_t *)count;
 }
 
-// One of these handles belongs to the listener.
+// Counts the TCP sockets of the loop, including the listener.
 static uint32_t sockets(const World *world) {
   uint32_t count = 0;
   uv_walk(&net_loop(world->net)->uv, count_socket, &count);

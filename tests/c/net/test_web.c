@@ -153,7 +153,7 @@ static void answer_that_nobody_takes_is_given_up(void **state) {
   remove_folder(folder);
 }
 
-// Opening the file may take long, because the request came in time.
+// A request that arrived in time is not late, even if the server needs long to open the file.
 static void request_under_way_is_not_late(void **state) {
   (void)state;
   World world;

@@ -315,7 +315,7 @@ static void flood_delays_by_one_write(Kind kind) {
   watch_all(&world);
   watch.is_armed = true;
   flood(&world, index, FLOOD / 8);
-  // From here on, pieces are between the message and its write.
+  // From here on, `chunks_before` counts the pieces that are written before the message.
   watch.chunks_before = 0;
   Out out = out_of("critical", PRIORITY_CRITICAL);
   net_write(world.net, world.ids[index], &out);

@@ -176,7 +176,7 @@ static void test_a_lock_that_stays_ends_the_wait(void **state) {
 
 static void test_a_full_disk_repeats_units_alone(void **state) {
   World *world = *state;
-  // The commit of both units, then that of ada.
+  // Two commits fail: that of both units, then that of ada alone.
   break_disk(world, STORE_FULL, MEMORY_COMMITS, 2);
   put(world, 0, "ada", "1");
   put(world, 5, "bob", "2");

@@ -13,7 +13,7 @@ local ITEM = UdpChannel.ITEM
 local MOST = 1400 -- most bytes of a datagram
 
 
--- The ports at which the server receives datagrams.
+-- Picks one of the ports at which the server receives datagrams.
 local function any_port(a)
   local ports = a.perigee:udp_ports()
   ports[#ports + 1] = a.perigee.port
