@@ -35,12 +35,12 @@ function helper.server(changes)
   return testing.server { source = helper.source(changes) }
 end
 
--- The same for specs of exact ways and times, which `--fuzz` would change.
+-- Starts a server without fuzzing, for specs that check exact paths and times.
 function helper.exact_server(changes)
   return testing.server { source = helper.source(changes), fuzz = false }
 end
 
--- A client in the match, with the features of a page: numbered inputs.
+-- Adds a client to the match. It numbers its inputs, as the page does.
 function helper.player(server, name, options)
   local client = server:client { name = name, schema = options and options.schema }
   local player = { client = client, id = client.id, room = client:join "arena:1", n = 0 }
