@@ -99,6 +99,11 @@ typedef struct BackendOps {
   StoreCode (*apply)(Backend *backend, const StoreUnit *unit, int64_t *version,
                      StoreFault *fault);
 
+  /// For back ends whose reads are faster together; NULL for others. Until end_gets, the
+  /// gets see one moment, and the back end makes no other call.
+  void (*begin_gets)(Backend *backend);
+  void (*end_gets)(Backend *backend);
+
   /// Reads, within the transaction or outside of one.
   StoreCode (*get)(Backend *backend, uint32_t collection, Text id,
                    StoreDocument *document, StoreFault *fault);

@@ -19,6 +19,7 @@ enum {
 
 static const char *const FILE_SQL[FILE_STATEMENTS] = {
     [FILE_BEGIN] = "BEGIN IMMEDIATE",
+    [FILE_BEGIN_READING] = "BEGIN",
     [FILE_COMMIT] = "COMMIT",
     [FILE_ROLLBACK] = "ROLLBACK",
     [FILE_SAVEPOINT] = "SAVEPOINT unit",
@@ -256,6 +257,12 @@ static StoreCode count(Backend *backend, const StoreQuery *query, uint64_t *numb
   return code;
 }
 
+// Without a transaction, each read locks the file.
+static void begin_gets(Backend *backend) {
+  StoreFault ignored;
+  sqlite_run_file(backend, FILE_BEGIN_READING, &ignored);
+}
+
 static StoreCode get(Backend *backend, uint32_t collection, Text id,
                      StoreDocument *document, StoreFault *fault) {
   sqlite3_stmt *statement = backend->tables[collection].statements[TABLE_GET];
@@ -295,6 +302,8 @@ const BackendOps backend_sqlite = {
     .rollback = rollback,
     .settle = settle,
     .apply = apply,
+    .begin_gets = begin_gets,
+    .end_gets = rollback,
     .get = get,
     .find = find,
     .count = count,

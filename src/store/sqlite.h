@@ -18,6 +18,7 @@ enum { SQLITE_SQL_SIZE = 1024 };
 // Statements of the file.
 typedef enum FileStatement {
   FILE_BEGIN,
+  FILE_BEGIN_READING,
   FILE_COMMIT,
   FILE_ROLLBACK,
   FILE_SAVEPOINT,

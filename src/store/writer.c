@@ -23,6 +23,7 @@ struct Writer {
   RequestList held;
   RequestList *ended;   // answered requests; the list belongs to the caller
   bool is_open;         // a transaction is open
+  bool is_getting;      // the back end is between begin_gets and end_gets
   uint64_t end_ms;      // time at which the server ends; UINT64_MAX: unknown
   uint32_t units_lost;  // units that could not be written before the end
   bool is_awaited;      // a request of `held` waits for the commit
@@ -339,8 +340,16 @@ static void serve_read(Writer *writer, Request *request) {
   answer(writer, request);
 }
 
+static void set_getting(Writer *writer, bool is_getting) {
+  const BackendOps *ops = writer->options.ops;
+  if (is_getting == writer->is_getting || ops->begin_gets == NULL) return;
+  writer->is_getting = is_getting;
+  (is_getting ? ops->begin_gets : ops->end_gets)(writer->options.backend);
+}
+
 static void serve_first(Writer *writer) {
   RequestType type = writer->queue.first->type;
+  set_getting(writer, type == REQUEST_GET && !writer->is_open);
   bool is_definition = type == REQUEST_DEFINE || type == REQUEST_DEFINE_BOARD;
   if (is_definition && writer->is_open) {
     commit_all(writer);
@@ -365,6 +374,7 @@ static bool can_go_on(const Writer *writer) {
 static void carry_out(Writer *writer) {
   do {
     while (writer->queue.first != NULL && can_go_on(writer)) serve_first(writer);
+    set_getting(writer, false);
     bool is_due =
         writer->is_open && (is_closing(writer) || writer->now_ms >= writer->due_ms);
     if (can_go_on(writer) && (is_due || writer->is_awaited)) commit_all(writer);
