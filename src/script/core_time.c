@@ -81,27 +81,33 @@ static int core_may_wait(lua_State *L) {
   return 1;
 }
 
-// wait(): must precede the yield of a handler that waits. Returns the handler's event.
-// To wake the handler later, the Lua half returns its coroutine and this event (see
-// host.c).
+// Pushes a userdata with the event of the running handler. Copies its data only if the
+// relay needs them when the handler ends.
+static void push_host_event(lua_State *L, const Host *host) {
+  const Event *event = &host->event;
+  bool has_data = event->type == EVENT_BROADCAST || event->type == EVENT_RENAME;
+  Text data = has_data ? event->data : (Text){0};
+  HostEvent *kept = lua_newuserdata(L, sizeof *kept + data.size);
+  *kept = (HostEvent){*event, host->is_owned};
+  kept->event.data = (Text){(const char *)(kept + 1), data.size};
+  if (data.size > 0) memcpy(kept + 1, data.bytes, data.size);
+}
+
+// wait(): must precede the yield of a handler that waits. Returns the handler's event,
+// its type, peer and room, and whether the handler's timers end with this version of
+// the script. To wake the handler later, the Lua half returns its coroutine and this
+// event (see host.c).
 static int core_wait(lua_State *L) {
   Host *host = core_host(L);
   if (host->running != L) return luaL_error(L, "nothing here may wait");
   deadline_charge(host, L, 0);
-  const Event *event = &host->event;
   host->is_waiting = true;
-  lua_pushinteger(L, event->type);
-  lua_pushnumber(L, event->peer);
-  lua_pushnumber(L, event->room);
-  lua_pushinteger(L, event->flags);
-  lua_pushinteger(L, event->ref);
-  lua_pushinteger(L, event->priority);
-  lua_pushinteger(L, event->packet_type);
+  push_host_event(L, host);
+  lua_pushinteger(L, host->event.type);
+  lua_pushnumber(L, host->event.peer);
+  lua_pushnumber(L, host->event.room);
   lua_pushboolean(L, host->is_owned);
-  bool is_kept = event->type == EVENT_BROADCAST || event->type == EVENT_RENAME;
-  lua_pushlstring(L, is_kept ? event->data.bytes : "", is_kept ? event->data.size : 0);
-  lua_pushnumber(L, event->a);
-  return 10;
+  return 5;
 }
 
 // commit(): carries out the handler's commands so far. A later failure of the handler

@@ -23,7 +23,7 @@
 
 // The Lua half wakes a coroutine by returning the coroutine, its event (see core_wait),
 // and the results of its wait. These are the indexes of event and results.
-enum { WAKE_EVENT = 2, WAKE_VALUES = 12 };
+enum { WAKE_EVENT = 2, WAKE_VALUES };
 
 static const char MEMORY_TEXT[] =
     "not enough memory: the Lua heap is far over memory_limit";
@@ -318,20 +318,9 @@ static HostOutcome resume(Host *host, lua_State *co, int count) {
 // started.
 static HostOutcome wake(Host *host, lua_State *co) {
   lua_State *task = lua_tothread(co, 1);
-  size_t size;
-  host->event =
-      (Event){.type = (uint8_t)lua_tointeger(co, WAKE_EVENT),
-              .peer = (uint32_t)lua_tonumber(co, WAKE_EVENT + 1),
-              .room = (uint32_t)lua_tonumber(co, WAKE_EVENT + 2),
-              .flags = (uint8_t)lua_tointeger(co, WAKE_EVENT + 3),
-              .order = (uint8_t)seam_order((uint8_t)lua_tointeger(co, WAKE_EVENT)),
-              .ref = (uint16_t)lua_tointeger(co, WAKE_EVENT + 4),
-              .priority = (uint8_t)lua_tointeger(co, WAKE_EVENT + 5),
-              .packet_type = (uint16_t)lua_tointeger(co, WAKE_EVENT + 6)};
-  host->is_owned = lua_toboolean(co, WAKE_EVENT + 7);
-  host->event.data.bytes = lua_tolstring(co, WAKE_EVENT + 8, &size);
-  host->event.data.size = (uint32_t)size;
-  host->event.a = (uint32_t)lua_tonumber(co, WAKE_EVENT + 9);
+  const HostEvent *kept = lua_touserdata(co, WAKE_EVENT);
+  host->event = kept->event;
+  host->is_owned = kept->is_owned;
   int count = lua_gettop(co) - (WAKE_VALUES - 1);
   lua_xmove(co, task, count);
   deadline_begin(host);  // because the waking call has ended its deadline

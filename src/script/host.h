@@ -65,6 +65,12 @@ typedef struct HostMark {
   size_t store;  // see store_mark
 } HostMark;
 
+/// The event of a handler that waits, in a userdata, followed by its data.
+typedef struct HostEvent {
+  Event event;
+  bool is_owned;  // see Host
+} HostEvent;
+
 struct Host {
   lua_State *L;
   lua_State *idle;  // coroutine for the next handler; NULL: not created yet

@@ -7,7 +7,7 @@ local new_table = require "table.new"
 local sorted_keys = require "perigee.util.sorted_keys"
 
 local REF_MAX = 65535
-local FIELDS = 20 -- number of fields of the entry of a waiting coroutine
+local FIELDS = 15 -- number of fields of the entry of a waiting coroutine
 
 --- An action for the time when a timer fires.
 ---@class perigee.TimerEntry
@@ -21,7 +21,10 @@ local FIELDS = 20 -- number of fields of the entry of a waiting coroutine
 ---@field interval number? seconds between two firings; nil: it fires once
 ---@field what string? "timer" or "task"; nil: an entry of the host
 ---@field args table? arguments of fn, with their number in n
----@field co thread? waiting coroutine; such an entry also has the results of core.wait as fields
+---@field co thread? waiting coroutine; such an entry also has the next fields
+---@field event userdata? the coroutine's event, for C
+---@field peer integer? peer of that event
+---@field room_id integer? room of that event
 ---@field is_awaited boolean? whether it waits for values, not only for a time
 ---@field drop function? drops the effects of the transaction within which it waits
 ---@field is_bound boolean? whether it must continue, because its transaction is being written

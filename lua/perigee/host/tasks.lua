@@ -52,14 +52,14 @@ local function park(entry, seconds)
   entry.due = core.now() + seconds
   entry.co, entry.task, entry.version = running(), task, task.version
   entry.ran, entry.ran_for = ran[1], ran[2]
-  entry.type, entry.peer, entry.room_id, entry.flags, entry.ref, entry.priority,
-    entry.packet_type, entry.owned, entry.data, entry.number = core.wait()
+  local event_type
+  entry.event, event_type, entry.peer, entry.room_id, entry.owned = core.wait()
   -- A room's timers and tasks end with the room, even while they wait; its handlers continue.
   entry.room = task.room
   if entry.is_bound then
     entry.room, entry.was_owned, entry.owned = nil, entry.owned, false
   end
-  if entry.type == TICK then
+  if event_type == TICK then
     tasks.ticking[entry.room_id] = true
   end
   pending.add(entry)
@@ -67,15 +67,14 @@ local function park(entry, seconds)
 end
 
 
---- Returns the values that C needs to resume an entry's coroutine, as part of its original event.
+--- Returns the values that C needs to resume an entry's coroutine with its original event.
 ---@param entry perigee.TimerEntry
 ---@param ... any results of its wait
 function tasks.wake(entry, ...)
   remove(entry)
   live.task = entry.task
   ran[1], ran[2] = entry.ran, entry.ran_for
-  return entry.co, entry.type, entry.peer, entry.room_id, entry.flags, entry.ref,
-    entry.priority, entry.packet_type, entry.owned, entry.data, entry.number, ...
+  return entry.co, entry.event, ...
 end
 
 
