@@ -56,24 +56,52 @@ static int core_store_define(lua_State *L) {
   return 0;
 }
 
-// store_json(value): returns the JSON of a document; or nil, an error text, and whether
-// the value is too large
-static int core_store_json(lua_State *L) {
-  Host *host = core_host(L);
-  Buf *json = &host->scratch;
-  luaL_checkany(L, 1);
-  json->size = 0;
-  bool is_good = document_write(L, 1, json, STORE_VALUE_MAX);
-  bool is_large = json->size > STORE_VALUE_MAX;
-  if (is_good) lua_pushlstring(L, (const char *)json->data, json->size);
-  uint32_t steps = (uint32_t)json->size * STEPS_PER_BYTE;
-  buf_trim(json);
+// Charges the work on the JSON in the scratch buffer, and frees the buffer if it has
+// become large.
+static void end_json(Host *host, lua_State *L) {
+  uint32_t steps = (uint32_t)host->scratch.size * STEPS_PER_BYTE;
+  buf_trim(&host->scratch);
   deadline_charge(host, L, steps);
-  if (is_good) return 1;
+}
+
+// Writes the JSON of a document into the scratch buffer. Returns 0; or, after a failure,
+// 3, and pushes nil, an error text, and the code TooLarge if that is the reason.
+static int write_json(Host *host, lua_State *L, int at, Text *json) {
+  Buf *out = &host->scratch;
+  luaL_checkany(L, at);
+  out->size = 0;
+  bool is_good = document_write(L, at, out, STORE_VALUE_MAX);
+  *json = (Text){(const char *)out->data, (uint32_t)out->size};
+  if (is_good) return 0;
   lua_pushnil(L);
   lua_insert(L, -2);
-  lua_pushboolean(L, is_large);
+  lua_pushstring(L, json->size > STORE_VALUE_MAX ? store_code_name(STORE_TOO_LARGE)
+                                                 : NULL);
+  end_json(host, L);
   return 3;
+}
+
+// store_json(value): returns the JSON of a document; or nil, an error text, and the
+// code TooLarge if that is the reason
+static int core_store_json(lua_State *L) {
+  Host *host = core_host(L);
+  Text json;
+  int failed = write_json(host, L, 1, &json);
+  if (failed > 0) return failed;
+  lua_pushlstring(L, json.bytes, json.size);
+  end_json(host, L);
+  return 1;
+}
+
+static bool is_key(Text id) {
+  return id.size > 0 && id.size <= STORE_ID_MAX &&
+         memchr(id.bytes, 0, id.size) == NULL && text_is_utf8(id.bytes, id.size);
+}
+
+// store_is_key(id): returns whether a value can be the key of a document
+static int core_store_is_key(lua_State *L) {
+  lua_pushboolean(L, lua_type(L, 1) == LUA_TSTRING && is_key(core_text(L, 1)));
+  return 1;
 }
 
 static StoreStep read_step(lua_State *L) {
@@ -85,11 +113,7 @@ static StoreStep read_step(lua_State *L) {
   if (!lua_isnoneornil(L, 4)) step.value = core_text(L, 4);
   luaL_argcheck(L, step.type <= STORE_CHECK_FOUND, 1, "not a step");
   luaL_argcheck(L, step.type != STORE_PUT || step.value.size > 0, 4, "no value");
-  luaL_argcheck(L,
-                step.type == STORE_CHECK_FOUND ||
-                    (step.id.size > 0 && step.id.size <= STORE_ID_MAX &&
-                     text_is_utf8(step.id.bytes, step.id.size)),
-                3, "not a key");
+  luaL_argcheck(L, step.type == STORE_CHECK_FOUND || is_key(step.id), 3, "not a key");
   return step;
 }
 
@@ -110,6 +134,22 @@ int core_store_write(lua_State *L, const StoreStep *step) {
 static int core_store_step(lua_State *L) {
   StoreStep step = read_step(L);
   return core_store_write(L, &step);
+}
+
+// store_put(index, id, value, schema): adds a put of the running handler. Returns true;
+// nil, message, code; or nil and an error text if JSON cannot express the value.
+static int core_store_put(lua_State *L) {
+  Host *host = core_host(L);
+  StoreStep step = {.type = STORE_PUT,
+                    .collection = core_id(L, 1),
+                    .id = core_text(L, 2),
+                    .schema = core_id(L, 4)};
+  luaL_argcheck(L, is_key(step.id), 2, "not a key");
+  int failed = write_json(host, L, 3, &step.value);
+  if (failed > 0) return failed;
+  int count = core_store_write(L, &step);
+  end_json(host, L);
+  return count;
 }
 
 // store_begin_unit(): begins the unit of a request, which is separate from the
@@ -333,6 +373,8 @@ const luaL_Reg core_store_functions[] = {
     {"store_open", core_store_open},
     {"store_define", core_store_define},
     {"store_json", core_store_json},
+    {"store_is_key", core_store_is_key},
+    {"store_put", core_store_put},
     {"store_step", core_store_step},
     {"store_begin_unit", core_store_begin_unit},
     {"store_unit_step", core_store_unit_step},

@@ -107,8 +107,8 @@ local function data_json(data)
       fault.raise("the data of an entry cannot have the field %s, which each entry has anyway", field)
     end
   end
-  local json, problem = core.store_json(data)
-  if not json and problem then
+  local json, problem, code = core.store_json(data)
+  if not json and not code then
     fault.raise("%s", problem)
   elseif not json or #json > DATA_MAX then
     fault.raise("the data of an entry have at most %d bytes of JSON", DATA_MAX)

@@ -112,14 +112,15 @@ local KEYS = {
 --- Raises an error if a value is no key.
 ---@param id any
 function store.check_key(id)
-  if type(id) ~= "string" then
+  if core.store_is_key(id) then
+    return
+  elseif type(id) ~= "string" then
     local kind = fault.kind(id)
     fault.raise("a key must be a string, not %s%s", kind, KEYS[kind] or "")
   elseif #id < 1 or #id > KEY_MAX then
     fault.raise("a key has 1 to %d bytes, not %d", KEY_MAX, #id)
-  elseif not core.is_utf8(id) or id:find("\0", 1, true) then
-    fault.raise("the key %s is not UTF-8, or contains a byte 0", fault.quote(id))
   end
+  fault.raise("the key %s is not UTF-8, or contains a byte 0", fault.quote(id))
 end
 
 
@@ -131,22 +132,24 @@ function store.check_may_write(what)
   end
 end
 
--- Reports a write that has failed at once, because the script may not look at the results.
-local function unwritten(options, id, problem, code)
+-- Passes on the results of a write of the handler. Reports a failure, because the script may not look at it.
+local function written(options, id, done, problem, code)
+  if done then
+    return true
+  end
   errors.log(core.levels.warn, ("%s%s %q was not written: %s"):format(fault.where(), options.name, id,
     problem), nil, nil, "not written: " .. code)
   return nil, problem, code
 end
 
--- Returns the JSON of a value; or nil, message and code.
-local function json_of(value)
-  local json, problem, is_large = core.store_json(value)
-  if is_large then
-    return nil, "a document has at most 1 MiB of JSON", "TooLarge"
-  elseif not json then
+-- Passes on the results of a core function that writes JSON. Raises an error if JSON cannot express the value.
+local function expressed(result, problem, code)
+  if code == "TooLarge" then
+    problem = "a document has at most 1 MiB of JSON"
+  elseif not result and not code then
     fault.raise("%s", problem)
   end
-  return json
+  return result, problem, code
 end
 
 -- Returns the value in a document's JSON, migrated to the collection's present schema; or nil, message and
@@ -248,22 +251,22 @@ local function write(what, self, id, json, if_options)
     transactions.write(options, id, json)
     return true
   end
-  local done, problem, code = core.store_step(step, options.index, id, json, options.schema)
-  if not done then
-    return unwritten(options, id, problem, code)
-  end
-  return true
+  return written(options, id, core.store_step(step, options.index, id, json, options.schema))
 end
 
 
 function methods:put(id, value, options)
   store.check_may_write "put"
   store.check_key(id)
-  local json, problem, code = json_of(value)
+  local own = self._options
+  if options == nil and not live.transaction then -- in one step, as most writes are such
+    return written(own, id, expressed(core.store_put(own.index, id, value, own.schema)))
+  end
+  local json, problem, code = expressed(core.store_json(value))
   if not json and live.transaction then
     return transactions.fail(problem, code)
   elseif not json then
-    return unwritten(self._options, id, problem, code)
+    return written(own, id, nil, problem, code)
   end
   return write("put", self, id, json, options)
 end

@@ -74,12 +74,12 @@ end
 function account_store.write(steps)
   local texts = {}
   for i, step in ipairs(steps) do
-    local problem, is_large
+    local problem, code
     texts[i] = false
     if step.value ~= nil then
-      texts[i], problem, is_large = core.store_json(step.value)
-      if is_large then
-        return nil, "an account has at most 1 MiB of JSON", "TooLarge"
+      texts[i], problem, code = core.store_json(step.value)
+      if code then
+        return nil, "an account has at most 1 MiB of JSON", code
       elseif not texts[i] then
         fault.raise("%s", problem)
       end
