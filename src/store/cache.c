@@ -195,8 +195,8 @@ void cache_end(Cache *cache, const StoreUnit *unit, int64_t version) {
   StoreStep step;
   for (size_t at = 0; unit_next(unit, &at, &step);) {
     if (!is_write(&step)) continue;
-    Entry *entry = find(cache, hash_of(cache, step.collection, step.id),
-                        step.collection, step.id);
+    Entry *entry =
+        find(cache, hash_of(cache, step.collection, step.id), step.collection, step.id);
     if (entry == NULL || entry->writes == 0 || --entry->writes > 0) continue;
     const StoreDocument document = {version, step.schema, step.value};
     if (step.type == STORE_PUT && version != 0)

@@ -401,8 +401,9 @@ local function control(core)
   function core.wait()
     local event = core.event
     core.is_waiting = true
-    return event.type, event.peer, event.room, event.flags, event.ref, event.priority,
-      event.packet_type, core.is_owned, event.data, event.a
+    local kept = { is_owned = core.is_owned }
+    for key, value in pairs(event) do kept[key] = value end
+    return kept, event.type, event.peer, event.room, core.is_owned
   end
 end
 
@@ -552,12 +553,9 @@ function fake.wake(core, host, name, event)
   assert(woken[1], woken[2])
   local co = woken[2]
   assert(type(co) == "thread", "nothing was woken")
-  core.event = {
-    type = woken[3], peer = woken[4], room = woken[5], flags = woken[6], ref = woken[7],
-    priority = woken[8], packet_type = woken[9], data = woken[11], a = woken[12],
-  }
-  core.is_owned = woken[10]
-  local outcome, first, second = resume(core, host, co, unpack(woken, 13, woken.n))
+  core.event = woken[3]
+  core.is_owned = core.event.is_owned
+  local outcome, first, second = resume(core, host, co, unpack(woken, 4, woken.n))
   if outcome == "ended" then
     core.commit()
   end
