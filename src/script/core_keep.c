@@ -25,48 +25,59 @@ static void end_image(Host *host, lua_State *L) {
   deadline_charge(host, L, steps);
 }
 
-// Pushes the bytes of a buffer as Base64, which is made behind them. libsodium's encoder
-// is for secrets, and takes several times as long.
-static void push_base64(lua_State *L, Buf *bytes) {
+// Replaces the bytes behind `from` by their Base64. libsodium's encoder is for secrets,
+// and takes several times as long.
+static void encode_base64(Buf *bytes, size_t from) {
   static const char DIGITS[] =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  size_t size = bytes->size, whole = size / 3 * 3;
-  char *text = (char *)buf_reserve(bytes, size / 3 * 4 + 4), *out = text;
-  const uint8_t *in = bytes->data;
-  for (size_t i = 0; i < size; i += 3, out += 4) {
-    uint32_t group = (uint32_t)in[i] << 16;
-    if (i + 1 < size) group |= (uint32_t)in[i + 1] << 8;
-    if (i + 2 < size) group |= in[i + 2];
-    out[0] = DIGITS[group >> 18];
-    out[1] = DIGITS[group >> 12 & 63];
-    out[2] = DIGITS[group >> 6 & 63];
-    out[3] = DIGITS[group & 63];
+  size_t size = bytes->size - from, groups = (size + 2) / 3;
+  buf_reserve(bytes, groups * 4);
+  // From the last group to the first, because the text is longer than the bytes.
+  for (size_t i = groups; i-- > 0;) {
+    const uint8_t *in = bytes->data + from + i * 3;
+    uint8_t *out = bytes->data + from + i * 4;
+    bool has_second = i * 3 + 1 < size, has_third = i * 3 + 2 < size;
+    uint32_t group = (uint32_t)in[0] << 16;
+    if (has_second) group |= (uint32_t)in[1] << 8;
+    if (has_third) group |= in[2];
+    out[3] = has_third ? (uint8_t)DIGITS[group & 63] : '=';
+    out[2] = has_second ? (uint8_t)DIGITS[group >> 6 & 63] : '=';
+    out[1] = (uint8_t)DIGITS[group >> 12 & 63];
+    out[0] = (uint8_t)DIGITS[group >> 18];
   }
-  if (size > whole) out[-1] = '=';
-  if (size == whole + 1) out[-2] = '=';
-  lua_pushlstring(L, text, (size_t)(out - text));
+  bytes->size = from + groups * 4;
 }
 
-// image_take(value, name, hash): returns the hash of the value's image, and the image
-// as Base64 if its hash differs from `hash`; or nil, and whether the image is too
-// large. `name` gets an object and returns its text.
+// image_take(value, name, hash, head): returns the hash of the value's image; and, if
+// it differs from `hash`, the JSON of the object that begins with `head`, with the image
+// as Base64 in the field `image`; or nil, and whether the image is too large. `name`
+// gets an object and returns its text.
 static int core_image_take(lua_State *L) {
   Host *host = core_host(L);
+  Buf *json = &host->scratch;
   size_t size = 0;
   luaL_checktype(L, 2, LUA_TFUNCTION);
   const char *old = luaL_optlstring(L, 3, "", &size);
-  host->scratch.size = 0;
-  ImageResult result = image_take(L, 1, 2, &host->scratch);
+  Text head = core_text(L, 4);
+  json->size = 0;
+  buf_append(json, head.bytes, head.size);
+  buf_append(json, ",\"image\":\"", 10);
+  size_t start = json->size;
+  ImageResult result = image_take(L, 1, 2, json);
   if (result != IMAGE_TAKEN) {
     end_image(host, L);
     lua_pushnil(L);
     lua_pushboolean(L, result == IMAGE_TOO_LARGE);
     return 2;
   }
-  uint64_t hash = hash_bytes(NULL, host->scratch.data, host->scratch.size);
+  uint64_t hash = hash_bytes(NULL, json->data + start, json->size - start);
   bool is_same = size == HASH_SIZE && memcmp(&hash, old, HASH_SIZE) == 0;
   lua_pushlstring(L, (const char *)&hash, HASH_SIZE);
-  if (!is_same) push_base64(L, &host->scratch);
+  if (!is_same) {
+    encode_base64(json, start);
+    buf_append(json, "\"}", 2);
+    lua_pushlstring(L, (const char *)json->data, json->size);
+  }
   end_image(host, L);
   return is_same ? 1 : 2;
 }
@@ -296,11 +307,11 @@ static int core_kept_row(lua_State *L) {
     json_put_text(json, row);
     lua_pushlstring(L, (const char *)json->data, json->size);
   } else {
+    buf_append(json, "{\"base64\":\"", 11);
     buf_append(json, row.bytes, row.size);
-    lua_pushliteral(L, "{\"base64\":\"");
-    push_base64(L, json);
-    lua_pushliteral(L, "\"}");
-    lua_concat(L, 3);
+    encode_base64(json, 11);
+    buf_append(json, "\"}", 2);
+    lua_pushlstring(L, (const char *)json->data, json->size);
   }
   end_image(host, L);
   return 1;

@@ -75,8 +75,8 @@ static int write_json(Host *host, lua_State *L, int at, Text *json) {
   if (is_good) return 0;
   lua_pushnil(L);
   lua_insert(L, -2);
-  lua_pushstring(L, json->size > STORE_VALUE_MAX ? store_code_name(STORE_TOO_LARGE)
-                                                 : NULL);
+  lua_pushstring(
+      L, json->size > STORE_VALUE_MAX ? store_code_name(STORE_TOO_LARGE) : NULL);
   end_json(host, L);
   return 3;
 }

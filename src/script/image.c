@@ -11,6 +11,7 @@
 enum {
   FORMAT = 1,
   STACK_NEEDED = 12,
+  TABLES_FIRST = 256,       // of an image, for which memory is taken at once
   INTEGER_LIMIT = 1 << 30,  // smaller whole numbers are written as varints
   VARINT_BYTES = 5,
 };
@@ -144,7 +145,7 @@ static ImageResult take_entries(Taker *taker) {
 
 ImageResult image_take(lua_State *L, int at, int name, Buf *image) {
   luaL_checkstack(L, STACK_NEEDED, "image");
-  lua_newtable(L);
+  lua_createtable(L, TABLES_FIRST, TABLES_FIRST);
   Taker taker = {L, image, image->size + IMAGE_MAX, name, lua_gettop(L), 0};
   buf_u8(image, FORMAT);
   ImageResult result = take_value(&taker, at);

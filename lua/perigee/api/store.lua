@@ -142,7 +142,7 @@ local function written(options, id, done, problem, code)
   return nil, problem, code
 end
 
--- Passes on the results of a core function that writes JSON. Raises an error if JSON cannot express the value.
+-- Passes on the results of a core function that writes JSON; an error if JSON cannot express the value.
 local function expressed(result, problem, code)
   if code == "TooLarge" then
     problem = "a document has at most 1 MiB of JSON"

@@ -93,13 +93,13 @@ local function report(object, problem)
   reported[object] = problem
 end
 
--- Returns the hash and the image of a value (image nil: it has not changed); or nil and the reason of the
--- failure.
-local function take(name, value, hash)
-  local new, image = core.image_take(value, images.name, hash)
+-- Returns the hash of a value's image, and the JSON of a document that begins with `head` and has the image
+-- (nil: the value has not changed); or nil and the reason of the failure.
+local function take(name, value, hash, head)
+  local new, json = core.image_take(value, images.name, hash, head)
   if new then
-    return new, image
-  elseif image then
+    return new, json
+  elseif json then
     return nil, ("%s is larger than %s"):format(name, IMAGE_MAX)
   end
   local _, problem = pcall(state.check_value, name, value.state)
@@ -115,15 +115,15 @@ end
 local function room_document(room, kept, before)
   local rest = core.store_json(kept)
   local value = { state = rawget(room, "state"), timers = timers.kept(room) }
-  local hash, image = take(state_name(room), value, before and before.rest == rest and before.hash or nil)
+  local _, _, version = core.keep_settings()
+  local hash, json = take(state_name(room), value, before and before.rest == rest and before.hash or nil,
+    ('{"id":%d,"version":%d,"saved_at":%d,"room":%s'):format(room.id, version, core.unix(), rest))
   if not hash then
-    return nil, image
-  elseif not image then
+    return nil, json
+  elseif not json then
     return nil
   end
-  local _, _, version = core.keep_settings()
-  return ('{"id":%d,"version":%d,"saved_at":%d,"room":%s,"image":"%s"}'):format(room.id, version, core.unix(),
-    rest, image), nil, { hash = hash, rest = rest }
+  return json, nil, { hash = hash, rest = rest }
 end
 
 -- Stores when an object must be saved next.
@@ -176,19 +176,21 @@ local function session_document(peer, session, before)
     return nil
   end
   kept.account = accounts.kept(peer)
+  local json = core.store_json(kept)
   if object and rawget(object, "state") then
     local value = { state = object.state }
-    local hash, image = take(("peer.state of peer %d (%s)"):format(peer, kept.name), value, before)
-    report(object, not hash and image or nil)
-    if before and not image then
+    local hash, whole = take(("peer.state of peer %d (%s)"):format(peer, kept.name), value, before,
+      json:sub(1, -2))
+    report(object, not hash and whole or nil)
+    if before and not whole then
       return nil
     end
-    kept.image = hash and image or nil
+    json = hash and whole or json
     keep(object, hash and { hash = hash })
   elseif before then
     return nil
   end
-  return core.store_json(kept), kept.session, kept.rooms
+  return json, kept.session, kept.rooms
 end
 
 -- Writes the whole document of the session, even if peer.state has not changed.
@@ -208,17 +210,18 @@ local function save_game()
     return
   end
   local value = { state = rawget(live.version.api, "state"), timers = timers.kept() }
-  local hash, image = take("perigee.state", value, saved.state and saved.state.hash)
-  report("state", not hash and image or nil)
-  if hash and image then
-    put("game", "state", ('{"version":%d,"image":"%s"}'):format(version, image))
+  local hash, json = take("perigee.state", value, saved.state and saved.state.hash,
+    ('{"version":%d'):format(version))
+  report("state", not hash and json or nil)
+  if hash and json then
+    put("game", "state", json)
   end
   keep("state", hash and { hash = hash })
 end
 
 -- Saving -------------------------------------------------------------------------------------
 
--- Returns the durable rooms and the peers with a state that are due.
+-- Returns the durable rooms and the peers with a state that are due, and the number of all.
 local function find_due(now)
   local rooms, peers, count = {}, {}, 0
   local function is_due(object)
@@ -227,9 +230,11 @@ local function find_due(now)
   end
   for _, id in ipairs(core.rooms(true)) do
     local room = registry.rooms[id]
-    if kinds[room.kind] then
+    if not is_due(room) then -- most rooms; this is faster than to read their kind
       count = count + 1
-      rooms[#rooms + 1] = is_due(room) and room or nil
+    elseif kinds[room.kind] then
+      count = count + 1
+      rooms[#rooms + 1] = room
     end
   end
   for id, object in next, registry.peers do
