@@ -7,7 +7,8 @@ int main(void) {
   char error[256];
   perigee_server_config *config = perigee_server_config_new();
   perigee_server_config_set(config, "port", "0");
-  perigee_server *server = perigee_server_start(config, NULL, NULL, error, sizeof error);
+  perigee_server *server =
+      perigee_server_start(config, NULL, NULL, error, sizeof error);
   if (server == NULL) {
     fprintf(stderr, "%s\n", error);
     return 1;
