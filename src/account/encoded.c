@@ -5,7 +5,8 @@
 
 #include "wire/json.h"
 
-// libsodium also accepts some bytes beyond ASCII as characters of base64.
+// Returns whether a text is ASCII, because libsodium also accepts some other bytes as
+// characters of base64.
 static bool is_ascii(Text text) {
   for (uint32_t i = 0; i < text.size; i++)
     if ((uint8_t)text.bytes[i] >= 0x80) return false;

@@ -70,7 +70,8 @@ static bool is_signed_by(const Key *key, const Jwt *jwt) {
   return is_good;
 }
 
-// A key with an id signs only tokens that name it.
+// Returns whether the key may have signed a token with this `kid`. A key with an id
+// signs only tokens that name the key.
 static bool may_sign(const Key *key, KeyType type, const Buf *id) {
   if (key->type != type) return false;
   return key->id == NULL ||

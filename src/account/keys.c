@@ -118,7 +118,8 @@ static bool read_bytes(Text jwk, const char *name, size_t size, Buf *bytes) {
   return is_good;
 }
 
-// OpenSSL checks that the point is on the curve.
+// Makes a P-256 key; returns NULL if it is invalid. OpenSSL checks that the point is on
+// the curve.
 static EVP_PKEY *read_p256(Text jwk, Buf *bytes) {
   buf_u8(bytes, 4);  // marks an uncompressed point
   if (!read_bytes(jwk, "x", P256_SIZE, bytes) ||

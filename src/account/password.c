@@ -78,7 +78,8 @@ static void judge(PasswordWork *work) {
   sodium_memzero(work->password, work->size);
 }
 
-// On Linux, this sets the priority of the calling thread only.
+// Hashes or compares a password at low priority. On Linux, setpriority affects only the
+// calling thread.
 static void run(void *data) {
   setpriority(PRIO_PROCESS, 0, NICE);
   judge(data);

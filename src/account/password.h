@@ -29,8 +29,8 @@ typedef struct PasswordAnswer {
 /// Reports the end of a request, within the loop.
 typedef void PasswordEnd(void *data, const PasswordAnswer *answer);
 
-/// The passwords do not keep the loop running. If `loop` is NULL, as in a simulation,
-/// each call hashes at once, at the lowest cost of Argon2id.
+/// Creates the state, which does not keep the loop running. If `loop` is NULL, as in a
+/// simulation, each call hashes at once, at the lowest cost of Argon2id.
 Passwords *passwords_open(Loop *loop, PasswordEnd *on_end, void *data);
 
 /// Drops all requests without a report. NULL is allowed.

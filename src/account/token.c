@@ -21,7 +21,7 @@ _Static_assert(TOKEN_SIZE + 1 ==
                                      BYTES, sodium_base64_VARIANT_URLSAFE_NO_PADDING),
                "characters of a token");
 
-// Begins the signed bytes, so that a signature for another purpose is invalid here.
+// Beginning of the signed bytes. It makes signatures for other purposes invalid here.
 static const char PURPOSE[] = "perigee account token 1";
 
 void token_key_from(TokenKey *key, const uint8_t seed[TOKEN_SEED_SIZE]) {

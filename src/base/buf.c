@@ -74,7 +74,7 @@ void buf_printf(Buf *buf, const char *format, ...) {
   va_copy(again, args);
   int size = vsnprintf(NULL, 0, format, args);
   assert(size >= 0);
-  // One byte more for the NUL, which the next append overwrites.
+  // Reserves one more byte for the NUL, which the next append overwrites.
   char *out = (char *)buf_reserve(buf, (size_t)size + 1);
   vsnprintf(out, (size_t)size + 1, format, again);
   buf->size += (size_t)size;

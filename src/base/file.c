@@ -51,7 +51,8 @@ static int64_t nanoseconds(struct timespec time) {
   return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-// Includes the time of the inode's last change, because no tool can set that time back.
+// Writes the signature. It includes the time of the inode's last change, because no
+// tool can set that time back.
 void file_signature(const char *path, char signature[FILE_SIGNATURE_SIZE]) {
   struct stat info;
   signature[0] = '\0';
@@ -62,9 +63,10 @@ void file_signature(const char *path, char signature[FILE_SIGNATURE_SIZE]) {
            nanoseconds(info.st_mtim), nanoseconds(info.st_ctim));
 }
 
-// The kernel grants a read lease only if no process has the file open for writing. A
-// process that then opens it for writing waits until the lease ends. In that case, the
-// kernel sends SIGURG to the process with the lease, which ignores it by default.
+// Asks for a read lease, which the kernel grants only if no process has the file open
+// for writing. A process that then opens it for writing waits until the lease ends. In
+// that case, the kernel sends SIGURG to the process with the lease, which ignores it by
+// default.
 bool file_is_being_written(const char *path) {
 #ifdef F_SETLEASE
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -117,7 +117,8 @@ void log_set_sink(LogSink *sink, void *data) {
   unlock_state(log);
 }
 
-// Has no effect if standard error is not a pipe.
+// Enlarges the pipe to which standard error leads. Has no effect if it leads to
+// something else.
 void log_widen_pipe(void) { (void)fcntl(STDERR_FILENO, F_SETPIPE_SZ, PIPE_BYTES); }
 
 void log_set_ring(LogRing *ring) {

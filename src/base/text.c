@@ -144,7 +144,7 @@ static size_t distance(const char *a, size_t a_size, const char *b, size_t b_siz
 const char *text_nearest(const char *word, const char *const *words) {
   size_t size = strlen(word);
   if (size > WORD_MAX_BYTES) return NULL;
-  // `limit` is the least distance that is too large; see text_nearest in text.h.
+  // `limit` is the smallest number of edits that is too many. text.h gives the rule.
   size_t limit = least(size / 3 > 2 ? size / 3 + 1 : 3, size / 2 + 1);
   const char *nearest = NULL;
   for (; *words; words++) {

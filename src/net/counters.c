@@ -52,7 +52,7 @@ bool counters_udp(const Counters *counters, UdpFigures *figures) {
   return atomic_load_explicit(&counters->has_udp, memory_order_relaxed);
 }
 
-// NetCounters consists of uint64_t fields only.
+// Adds field by field; NetCounters consists of uint64_t fields only.
 void counters_add(NetCounters *to, const NetCounters *from) {
   uint64_t *sums = (uint64_t *)to;
   const uint64_t *terms = (const uint64_t *)from;

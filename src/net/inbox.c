@@ -17,8 +17,8 @@
 
 enum {
   UNFINISHED_TOTAL = 64 << 20,
-  // Connections end until the total is at most this number of bytes. It is below the
-  // limit, so that the search for connections to end is rare.
+  // Total of bytes at which no further connections end. It is below the limit, so that
+  // the search for connections to end is rare.
   UNFINISHED_AFTER = UNFINISHED_TOTAL / 8 * 7,
 };
 

@@ -62,7 +62,8 @@ static void on_timeout(void *data, uint64_t now_ms) {
 
 // --- Input and output ---
 
-// Ignores errors, because a child may end without reading its input.
+// Handles the end of the write. Ignores errors, because a child may end without reading
+// its input.
 static void on_written(uv_write_t *write, int status) {
   (void)status;
   Child *child = write->data;

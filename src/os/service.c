@@ -33,8 +33,8 @@ static uint64_t read_number(const char *name) {
 
 // --- Reports ---
 
-// Sends one datagram, whose lines are assignments. In the environment, a name in the
-// abstract namespace begins with `@`. For the kernel, it begins with a NUL.
+// Sends one datagram, whose lines are assignments. A name in the abstract namespace
+// begins with `@` in the environment, and with a NUL for the kernel.
 static void notify(const Loop *loop, const char *state) {
   const char *path = getenv("NOTIFY_SOCKET");
   struct sockaddr_un address = {.sun_family = AF_UNIX};

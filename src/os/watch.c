@@ -72,7 +72,8 @@ static const char *base_name(const char *path) {
   return slash == NULL ? path : slash + 1;
 }
 
-// Events about the directory itself have the directory's own name.
+// Returns whether the directory is watched for this name. An event about the directory
+// itself has the directory's own name.
 static bool has_name(const Directory *directory, const char *name) {
   const char *at = (const char *)directory->names.data;
   const char *end = at + directory->names.size;
@@ -89,7 +90,8 @@ static uint64_t hash_path(const Directory *directory, const char *name) {
          1;
 }
 
-// Waits longer if several files change, because they may be saved one after the other.
+// Schedules `look`. Waits longer if several files change, because they may be saved one
+// after the other.
 static void on_event(uv_fs_event_t *handle, const char *name, int events, int status) {
   Directory *directory = handle->data;
   Watch *watch = directory->watch;
@@ -311,8 +313,8 @@ static bool is_doubting(const Watch *watch) {
   return false;
 }
 
-// Reports changes only when no file seems to be half saved, so that one call reports
-// all files that are saved together.
+// Compares all files. Reports changes only when no file seems to be half saved, so that
+// one call reports all files that are saved together.
 static void look(void *data, uint64_t now_ms) {
   Watch *watch = data;
   watch->first_ms = 0;

@@ -44,8 +44,8 @@ static void on_bell(uv_async_t *bell) {
   uv_close((uv_handle_t *)bell, on_closed);
 }
 
-// The bell need not keep the loop running, because a server that stops waits for its
-// workers in workers_end.
+// Starts the thread and its bell. The bell need not keep the loop running, because a
+// server that stops waits for its workers in workers_end.
 Worker *worker_start(Loop *loop, WorkerRun *run, WorkerEnd *on_end, void *data) {
   Worker *worker = mem_zalloc(sizeof *worker);
   worker->loop = loop;
@@ -67,8 +67,8 @@ Worker *worker_start(Loop *loop, WorkerRun *run, WorkerEnd *on_end, void *data) 
   return worker;
 }
 
-// Calls on_bell directly. The loop does not call on_bell again, because on_bell closes
-// the bell.
+// Waits for the thread, and ends the worker. Calls on_bell directly; the loop does not
+// call it again, because on_bell closes the bell.
 bool worker_wait(Worker *worker, uint64_t us) {
   uint64_t now_us = uv_hrtime() / 1000, end_us = now_us + us;
   uv_mutex_lock(&worker->lock);

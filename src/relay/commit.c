@@ -80,7 +80,8 @@ static void commit_commands(Relay *relay, Pace pace) {
   handler_clear(&relay->handler);
 }
 
-// Checks has_join as well, because a refused join sets it without queuing a command.
+// Commits the handler's commands. Checks has_join as well, because a refused join sets
+// has_join without queuing a command.
 static void commit(Relay *relay, Pace pace) {
   if (relay->handler.commands.size > 0 || relay->handler.has_join)
     commit_commands(relay, pace);

@@ -86,7 +86,8 @@ bool relay_program_wants(const Relay *relay, const Event *event) {
   return event->type == EVENT_PROGRAM || relay->program_hooks & relay_hook(event->type);
 }
 
-// A script always gets disconnects, deletions of rooms, and events without a hook.
+// Returns whether the script gets an event. It always gets disconnects, deletions of
+// rooms, and events without a hook.
 bool relay_script_wants(const Relay *relay, const Event *event) {
   uint32_t hook =
       relay_hook(event->type) & ~(uint32_t)(HOOK_DISCONNECT | HOOK_ROOM_DELETE);

@@ -380,14 +380,15 @@ void relay_forget(Relay *relay, RelayMark mark);
 /// The commands and reservations of a handler that waits within a transaction.
 typedef struct RelayStash RelayStash;
 
-/// Sets those of the running handler aside. The caller passes them to relay_unstash or
-/// relay_drop_stash.
+/// Moves the commands and reservations of the running handler to a new stash. The
+/// caller passes the stash to relay_unstash or relay_drop_stash.
 RelayStash *relay_stash(Relay *relay);
 
-/// Makes them those of the running handler, which must have none.
+/// Moves the commands and reservations of the stash to the running handler, which must
+/// have no commands. Frees the stash.
 void relay_unstash(Relay *relay, RelayStash *stash);
 
-/// Discards the commands, and releases the reservations.
+/// Discards the stash's commands, releases its reservations, and frees it.
 void relay_drop_stash(Relay *relay, RelayStash *stash);
 
 /// Does what relay_forget does, and counts a failed handler.

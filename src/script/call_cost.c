@@ -100,7 +100,8 @@ static void log_slowest(const Host *host, LogLevel level) {
   }
 }
 
-// Logs no times in a simulation, because they would differ between runs.
+// Logs the costs of handlers. Logs nothing in a simulation, because times differ
+// between runs.
 static void log_cost(Host *host, Cost *cost, uint64_t us) {
   const Deadline *deadline = &host->deadline;
   if (net_is_simulated(host->net)) return;

@@ -343,7 +343,7 @@ static int core_stats(lua_State *L) {
   return 1;
 }
 
-// set_queues(json): what script_queues returns from now on
+// set_queues(json): sets the figures of the game's queues; see figures_of_queues
 static int core_set_queues(lua_State *L) {
   Buf *queues = &core_host(L)->queues;
   Text json = core_text(L, 1);

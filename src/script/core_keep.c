@@ -32,7 +32,7 @@ static void encode_base64(Buf *bytes, size_t from) {
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   size_t size = bytes->size - from, groups = (size + 2) / 3;
   buf_reserve(bytes, groups * 4);
-  // From the last group to the first, because the text is longer than the bytes.
+  // Works from the last group to the first, because the text is longer than the bytes.
   for (size_t i = groups; i-- > 0;) {
     const uint8_t *in = bytes->data + from + i * 3;
     uint8_t *out = bytes->data + from + i * 4;
@@ -329,7 +329,8 @@ static void push_own_settings(lua_State *L, const RoomSettings *own) {
     core_set_switch(L, "permanent", values->keep == KEEP_ALL);
   if (own->given & SETTING_AUTO_DELETE && values->has_auto_delete)
     core_set_number(L, "auto_delete", (double)values->auto_delete_ms / 1000);
-  // Only a digest of the password is known, under a key of this process.
+  // The server knows only a digest of the password, under a key of this process, so the
+  // password cannot be kept.
   if (own->given & SETTING_PASSWORD && values->has_password)
     core_set_switch(L, "locked", true);
 }

@@ -26,7 +26,7 @@ static bool get_setting(lua_State *L, int at, const char *name, RoomSetting sett
   return true;
 }
 
-// The Lua half has checked the types.
+// Relies on the Lua half, which has checked the types.
 RoomSettings core_room_settings(lua_State *L, int at) {
   RoomSettings settings = {0};
   RoomKind *values = &settings.values;

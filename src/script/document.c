@@ -13,7 +13,7 @@ enum {
   DEPTH_MAX = JSON_DEPTH_MAX - 1,  // because a line of an export contains the document
   DEEP_SHOWN = 4,                  // steps of a path that is too deep to be shown whole
   STACK_NEEDED = 8,
-  DIGITS_MIN = 15  // of a number
+  DIGITS_MIN = 15  // significant digits of the first attempt to write a number
 };
 
 static const lua_Number WHOLE_END = 1e15;  // the first whole number of 16 digits

@@ -144,7 +144,8 @@ static void push_loaded(lua_State *L, Host *host) {
   lua_newtable(L);
   core_push(L, host);
   lua_setfield(L, -2, "perigee.core");
-  // Without the working directory, libraries come from the system alone.
+  // Removes the working directory from the paths, so that libraries come from the
+  // system alone.
   remove_from_path(L, "path", "./?.lua;");
   remove_from_path(L, "cpath", "./?.so;");
   take_library(L, "cjson.safe", "lua-cjson");
@@ -358,7 +359,7 @@ void host_done(Host *host) {
   if (host->idle != NULL) lua_settop(host->idle, 0);
 }
 
-// The writes of a handler are a unit before its commands are carried out, because a
+// Ends the handler's unit of writes before it carries out the commands, because a
 // command may wait for another handler.
 void host_commit(Host *host) {
   host_store_end_unit(host);
@@ -394,8 +395,8 @@ void host_release(Host *host) {
   host_commit(host);
 }
 
-// Also flushes compiled code. Traces of the host refer to traces of the previous
-// version, and would keep its objects alive.
+// Sets the version. A new version discards all compiled code, because traces of the
+// host refer to traces of the previous version, and would keep its objects alive.
 void host_set_version(Host *host, uint32_t number, const char *hash) {
   if (number != host->version) {
     call_cost_reset(host);

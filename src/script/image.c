@@ -11,7 +11,7 @@
 enum {
   FORMAT = 1,
   STACK_NEEDED = 12,
-  TABLES_FIRST = 256,       // of an image, for which memory is taken at once
+  TABLES_FIRST = 256,       // number of tables for which an image takes memory at once
   INTEGER_LIMIT = 1 << 30,  // smaller whole numbers are written as varints
   VARINT_BYTES = 5,
 };

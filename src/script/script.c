@@ -226,7 +226,7 @@ static void fail_http(Host *host) {
 static void fail_create(Host *host, uint32_t room, const Fault *fault) {
   Event forget = {.type = ENTRY_FORGET_ROOM, .room = room};
   if (host_call(host, &forget) != HOST_ENDED)
-    fault = NULL;  // because this failure has overwritten its texts
+    fault = NULL;  // this failure has overwritten its texts
   host_done(host);
   relay_not_created(host->relay, room, fault);
 }

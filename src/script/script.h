@@ -168,7 +168,8 @@ void script_set_over(Script *script);
 /// STORE_STOP_MS. Returns whether nothing is lost.
 bool script_end_store(Script *script);
 
-/// Does the same in a simulation, or what a crash does; see host_store_take.
+/// Ends the store in a simulation and returns its documents, or does what a crash does;
+/// see host_store_take.
 Backend *script_take_store(Script *script, bool is_crash);
 
 /// Returns the number of events passed to the script.

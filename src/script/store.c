@@ -116,7 +116,7 @@ static void serve(Host *host, uint64_t now_ms);
 
 static void on_timer(void *data, uint64_t now_ms) { serve(data, now_ms); }
 
-// In a simulation, does the work of the thread.
+// Does the work of the store's thread, which does not exist in a simulation.
 static void serve(Host *host, uint64_t now_ms) {
   uint64_t next_ms = store_serve(host->store, now_ms);
   if (next_ms == UINT64_MAX)

@@ -9,11 +9,11 @@ typedef struct ScriptTimer {
   Host *host;
   uint32_t id;
   uint32_t peer, room;  // source that pays for its handlers, as in Event
-  uint64_t delay_ms;    // delay until it first fires
-  uint64_t repeat_ms;   // interval; 0: it fires once
+  uint64_t delay_ms;    // delay until the timer first fires
+  uint64_t repeat_ms;   // interval; 0: the timer fires once
   uint64_t due_ms;
   bool is_queued;   // the relay still has an event of this timer
-  bool is_of_wait;  // it ends the wait of a handler or task
+  bool is_of_wait;  // the timer ends the wait of a handler or task
 } ScriptTimer;
 
 static ScriptTimer *find(const Host *host, uint32_t id) {

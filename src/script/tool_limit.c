@@ -68,7 +68,8 @@ static bool is_in_call(lua_State *L) {
   return false;
 }
 
-// Leaves the hook set, so that code which catches the error is interrupted again.
+// Calls on_over, which raises the error. Leaves the hook set, so that code which
+// catches the error is interrupted again.
 static void on_hook(lua_State *L, lua_Debug *info) {
   (void)info;
   if (L == limit.L && !is_in_call(L)) {

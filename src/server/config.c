@@ -289,7 +289,7 @@ NetLimits config_net_limits(const Config *config) {
   };
 }
 
-// In the order of the setting's words.
+// Values of the setting `accounts`, in the order of its words.
 enum { ACCOUNTS_OFF, ACCOUNTS_ON, ACCOUNTS_REQUIRED };
 
 static bool config_has_accounts(const Config *config) {

@@ -125,7 +125,7 @@ static void on_change(void *data) {
 
 // --- Errors ---
 
-// Appends an empty line first if the buffer already has a text.
+// Appends a text, after an empty line if the buffer already has a text.
 static void add_text(Buf *buf, const void *text, size_t size) {
   if (buf->size > 0 && size > 0) buf_append(buf, "\n\n", 2);
   buf_append(buf, text, size);
@@ -177,7 +177,7 @@ void dev_reloaded(Dev *dev, const ScriptOutcome *outcome) {
   show_errors(dev);
 }
 
-// Adds each error only once, so that the page stays readable.
+// Reports a failed handler. Adds each error only once, so that the page stays readable.
 void dev_failed(Dev *dev, const char *text) {
   if (!dev->is_on) return;
   buf_u8(&dev->failures, 0);

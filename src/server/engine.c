@@ -138,7 +138,8 @@ static bool is_held(const Engine *engine) {
 
 void engine_hold(Engine *engine, bool is_on) { engine->is_held = is_on; }
 
-// The owner may also give commands here, because no handler runs between two events.
+// Handles the relay's events. The callback `event` may give commands, as it may between
+// two events, because no handler is running.
 void engine_drain(Engine *engine, uint64_t now_us) {
   const EngineEvents *events = engine->options.events;
   void *data = engine->options.data;
@@ -315,7 +316,8 @@ void engine_init(Engine *engine, const EngineOptions *options) {
   set_script_limits(engine);
 }
 
-// Calls net_stop first, because it reports ended connections to the session.
+// Frees the engine. Calls net_stop first, because net_stop reports ended connections to
+// the session.
 void engine_deinit(Engine *engine) {
   net_stop(engine->net);
   script_free(engine->script);

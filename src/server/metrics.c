@@ -243,7 +243,8 @@ static void put_commits(Page *page, const char *part) {
                            BOUNDS);
 }
 
-// Several codes have one name.
+// Writes the failures of the store by name. Several codes have the same name, so their
+// numbers are added.
 static void put_store_failures(Page *page, const char *part) {
   (void)part;
   StoreStats stats = figures_of_commits(page->server->engine.script);

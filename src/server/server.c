@@ -293,7 +293,8 @@ static int start_threads(Server *server) {
       err_text(err));
 }
 
-// Connections that arrive while on_start runs wait in the kernel's queue.
+// Starts the server. Connections that arrive while on_start runs wait in the kernel's
+// queue.
 static int start(Server *server) {
   const char *problem = engine_load(&server->engine);
   if (problem != NULL) return fail(server, "%s", problem);

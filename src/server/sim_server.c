@@ -278,7 +278,8 @@ static void ignore_line(void *data, LogLevel level, const char *text, size_t siz
   (void)data, (void)level, (void)text, (void)size;
 }
 
-// Frees the engine. Discards the log lines of that, because an ended process logs nothing.
+// Frees the engine. Discards the log lines that this causes, because an ended process
+// logs nothing.
 static void end(SimServer *server, bool is_crash) {
   if (server->engine.net == NULL) return;
   swap_log(server);

@@ -20,7 +20,8 @@ static bool is_folder(const char *path) {
   return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// Writes the folder's name only, because the folder may be created later.
+// Writes the path of the folder without checking that it exists, because it may be
+// created later.
 bool web_files_folder(const char *game, char folder[PATH_MAX]) {
   if (game == NULL) return false;
   const char *slash = strrchr(game, '/');

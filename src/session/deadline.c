@@ -9,7 +9,8 @@ bool deadline_is_pinged(const Session *session, const Peer *peer) {
          peer->throttle.reasons == 0 && session->limits.ping_interval_ms > 0;
 }
 
-// The limit of a suspended peer is resume_timeout. A throttled peer has no limit.
+// Returns the time at which silence ends the peer. The limit of a suspended peer is
+// resume_timeout. A throttled peer has no limit.
 uint64_t deadline_of_silence(const Session *session, const Peer *peer) {
   if (peer->state == PEER_SUSPENDED)
     return peer->resume.lost_ms + session->limits.resume_timeout_ms;

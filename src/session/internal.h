@@ -144,7 +144,8 @@ void sign_in_packet(Session *session, Peer *peer, const Packet *packet);
 /// Handles a line of a text peer that has not connected yet.
 void sign_in_line(Session *session, Peer *peer, Text text);
 
-/// Ends the state of a peer that has connected. Handles the line that waited.
+/// Frees the sign-in state of a peer that has connected, after handling the line that
+/// waited in it.
 void sign_in_end(Session *session, Peer *peer);
 
 // --- resume.c ---

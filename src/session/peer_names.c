@@ -92,7 +92,8 @@ int session_check_bot_name(Session *session, Text name) {
   return session_check_name(session, &(Peer){.framing = FRAMING_PACKETS}, name, 0);
 }
 
-// Appends a number if another peer already has the name `guest-ID` or `bot-ID`.
+// Makes the name `guest-ID` or `bot-ID`. Appends a number if another peer already has
+// that name.
 void peer_names_make(Session *session, Peer *peer) {
   char name[NAME_MAX_BYTES + 1];
   const char *what = peer->is_bot ? "bot" : "guest";

@@ -86,7 +86,8 @@ bool resume_take(Session *session, Peer *newcomer, const Hello *hello) {
     session_kick(session, peer, CODE_SLOW_CONSUMER, STREAM_FULL_TEXT);
     return false;
   }
-  // The client's count belongs to the streams of an earlier process.
+  // The client of a restored session has counted packets of the earlier process, so
+  // this process ignores its count.
   bool is_restored = token_restores(peer, hello->resume_token);
   uint32_t received = is_restored ? 0 : hello->reliable_received;
   if (!reliable_is_count(&peer->resume.stream, received)) {

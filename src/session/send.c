@@ -47,8 +47,8 @@ Outgoing session_control(ControlType type, Priority priority, const Buf *payload
   };
 }
 
-// `place` is the packet's priority in the outgoing stream. The priority in the header
-// may differ.
+// Writes a control packet. `place` is the packet's priority in the outgoing stream. The
+// priority in the header may differ.
 static void write_control(Session *session, ConnId conn, Framing framing,
                           ControlType type, Priority place, const Packet *request,
                           const Buf *payload) {
@@ -76,7 +76,8 @@ void send_control_at(Session *session, Peer *peer, ControlType type, Priority pl
                 payload);
 }
 
-// Uses the lowest priority, so that the packet does not overtake other packets.
+// Writes the last packet. It has the lowest priority, so that it does not overtake
+// other packets.
 void send_ending(Session *session, ConnId conn, Framing framing, ControlType type,
                  const Packet *request, const Ending *ending) {
   Buf *buf = &session->scratch;

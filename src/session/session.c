@@ -146,8 +146,8 @@ static void on_unreliable_packet(void *data, void *conn_data, const Packet *pack
   if (peer->state == PEER_CONNECTED) take_packet(data, peer, TRANSPORT_UDP, packet);
 }
 
-// Ends the connection at a line of HTTP, because a page in a browser can send a request
-// to any port.
+// Handles a line of a text peer. Ends the connection at a line of HTTP, because a page
+// in a browser can send a request to any port.
 static void on_line(void *data, void *conn_data, const char *text, size_t size) {
   Session *session = data;
   Peer *peer = conn_data;

@@ -127,7 +127,7 @@ static void put_error(Draft *draft) {
     buf_printf(line, "; try again in %u s", reader_u16(payload));
 }
 
-// The payload is the name of the account.
+// Writes the line for SIGNED_IN. The payload is the name of the account.
 static void put_signed_in(Draft *draft) {
   buf_printf(draft->line, "* signed in as ");
   line_append_name(draft->line, (const char *)draft->payload.at,

@@ -47,7 +47,8 @@ static uint64_t packet_ns(const Session *session) {
   return 1000ull * NS_PER_MS / session->limits.rate_limit;
 }
 
-// Makes the peer wait until it may send the packets of THROTTLE_BATCH_MS, at least one.
+// Returns the time at which the peer may send the packets of THROTTLE_BATCH_MS, at
+// least one.
 uint64_t throttle_due_ms(const Session *session, const Peer *peer) {
   if (!(peer->throttle.reasons & THROTTLE_RATE)) return UINT64_MAX;
   if (session->limits.rate_limit == 0) return 0;
@@ -66,8 +67,9 @@ static void slow_down(Session *session, Peer *peer) {
   deadline_arm(session, peer);
 }
 
-// Counts packets. If the peer is then over the limit, slows it down. With `kicks`,
-// returns false instead, without counting, because the peer must be closed.
+// Counts packets, and throttles the peer if it is then over the limit. With `kicks`,
+// returns false for such a peer instead, without counting, because the caller must
+// close the peer.
 static bool count(Session *session, Peer *peer, uint32_t packets, bool kicks) {
   uint64_t now_ns = net_now_ms(session->net) * NS_PER_MS;
   uint64_t limit_ns = now_ns + (uint64_t)BURST_MS * NS_PER_MS;

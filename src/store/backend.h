@@ -65,12 +65,13 @@ typedef struct BackendOps {
   Backend *(*open)(const char *place, BackendUse use, StoreFault *fault);
   void (*close)(Backend *backend);
 
-  /// For back ends that wait for another server; NULL for others. Sets the limit of the
-  /// time that a call waits.
+  /// Sets the limit of the time that a call waits. NULL in back ends that do not wait
+  /// for another server.
   void (*set_timeout)(Backend *backend, uint32_t timeout_ms);
 
-  /// For the same back ends. Makes the running call and later ones end before a time of
-  /// the monotonic clock, so that the thread can end. Callable from any thread.
+  /// Makes the running call and later ones end before a time of the monotonic clock, so
+  /// that the thread can end. Callable from any thread. NULL in back ends that do not
+  /// wait for another server.
   void (*interrupt)(Backend *backend, uint64_t end_ms);
 
   /// Creates or changes a collection's table and indexes. Later calls identify the
@@ -87,8 +88,8 @@ typedef struct BackendOps {
   StoreCode (*commit)(Backend *backend, StoreFault *fault);
   void (*rollback)(Backend *backend);
 
-  /// After a commit that returned STORE_UNKNOWN: finds out whether it has happened, and
-  /// makes that final. After a failure, it can be called again later.
+  /// Finds out, after a commit that returned STORE_UNKNOWN, whether the commit has
+  /// happened, and makes that final. After a failure, it can be called again later.
   StoreCode (*settle)(Backend *backend, bool *has_happened, StoreFault *fault);
 
   /// Carries out a unit within the transaction: first its checks, then its writes. If
@@ -99,8 +100,9 @@ typedef struct BackendOps {
   StoreCode (*apply)(Backend *backend, const StoreUnit *unit, int64_t *version,
                      StoreFault *fault);
 
-  /// For back ends whose reads are faster together; NULL for others. Until end_gets, the
-  /// gets see one moment, and the back end makes no other call.
+  /// Begins a group of gets, which are then faster. Until end_gets, the gets see one
+  /// moment, and the back end makes no other call. NULL if the back end gains nothing
+  /// by a group.
   void (*begin_gets)(Backend *backend);
   void (*end_gets)(Backend *backend);
 

@@ -59,5 +59,6 @@ static inline double board_key(const Board *board, double score) {
 }
 
 /// Returns the key of an entry after a submission. Sets `*is_kept` to whether the new
-/// key replaces the old one, so that the data must be replaced as well.
+/// key replaces the old one. If it does, the new data must replace the old data as
+/// well.
 double board_judge(const Board *board, double old_key, double key, bool *is_kept);

@@ -1,5 +1,5 @@
 // See found.h. The version of a find is a hash of the ids and versions of its
-// documents. The version of a count is the count itself.
+// documents. The version of a count is the number of documents.
 #include "store/found.h"
 
 #include "base/hash.h"

@@ -1,5 +1,5 @@
-// The documents of a find, and the find's version. By the version, a transaction
-// notices that another write came first.
+// The documents of a find, and the find's version. A transaction compares versions to
+// notice that another write came first.
 #pragma once
 
 #include "store/request.h"

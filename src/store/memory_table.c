@@ -39,7 +39,7 @@ Document *document_new(const StoreStep *step, int64_t version) {
   return document;
 }
 
-// Replaces a document by another one with the same id. NULL: none.
+// Replaces `before` by `after`, which has the same id. NULL means no document.
 static void replace(Table *table, const Document *before, Document *after) {
   if (after == NULL) {
     uint32_t at = memory_table_position(table, document_id(before));

@@ -50,7 +50,7 @@ Document *memory_table_find(const Table *table, Text id);
 
 void memory_table_deinit(Table *table);
 
-/// Replaces the document `old` (NULL: none) by `document` (NULL: none).
+/// Replaces the document `before` by `after` in the table. NULL means no document.
 void changes_make(Changes *changes, Table *table, Document *before, Document *after);
 
 /// Undoes all changes except the first `mark` ones.

@@ -31,7 +31,7 @@ typedef struct SqlState {
   StoreCode code;
 } SqlState;
 
-// The first row whose `begin` fits decides.
+// The first row whose `begin` matches the SQLSTATE gives the code.
 static const SqlState SQL_STATES[] = {
     {"PGE01", STORE_CONFLICT},  {"PGE02", STORE_NEWER},  {"40001", STORE_AGAIN},
     {"40P01", STORE_AGAIN},     {"53100", STORE_FULL},   {"XX001", STORE_DAMAGED},

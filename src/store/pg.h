@@ -82,7 +82,7 @@ void pg_run(Pg *link, const char *sql, const PgParams *params);
 /// STORE_UNAVAILABLE, and `connection` is NULL.
 StoreCode pg_sync(Pg *link, PqResult **rows, StoreFault *fault);
 
-/// Calls pg_run and pg_sync.
+/// Runs a statement with pg_run, then waits with pg_sync.
 StoreCode pg_ask(Pg *link, const char *sql, const PgParams *params, PqResult **rows,
                  StoreFault *fault);
 

@@ -148,7 +148,8 @@ void postgres_prepare_boards(Backend *backend) {
     pg_prepare(&backend->link, SESSION[i].name, SESSION[i].sql);
 }
 
-// The order of a board is part of the stored keys, so it cannot change.
+// Registers the order of a board. The order cannot change later, because it is part of
+// the stored keys.
 static StoreCode register_order(Backend *backend, const Board *board,
                                 StoreFault *fault) {
   PgParams params = {0};

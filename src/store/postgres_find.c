@@ -113,8 +113,8 @@ static bool is_possible(const Find *find, uint8_t type, const uint8_t *order) {
   return type == find->after.value.type;
 }
 
-// The outer statement ends the answer when it is too large, so that PostgreSQL does not
-// send the rest.
+// Writes the whole statement. Its outer SELECT ends the answer when it is too large, so
+// that PostgreSQL does not send the rest.
 static void put_find(Find *find) {
   static const uint8_t ORDERS[][PARTS] = {
       {STORE_NUMBER, STORE_TEXT, STORE_BOOLEAN, STORE_NONE},

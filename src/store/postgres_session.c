@@ -96,7 +96,7 @@ void postgres_close(Backend *backend) {
   mem_free(backend);
 }
 
-// Also waits for a PostgreSQL that is starting at the same time.
+// Opens the back end. Also waits for a PostgreSQL that is starting at the same time.
 Backend *postgres_open(const char *place, BackendUse use, StoreFault *fault) {
   Backend *backend = mem_zalloc(sizeof *backend);
   backend->use = use;
@@ -126,8 +126,8 @@ StoreCode postgres_begin(Backend *backend, StoreFault *fault) {
   return STORE_OK;
 }
 
-// Syncs first, because PostgreSQL skips all statements between a failed one and the
-// next synchronisation point.
+// Rolls the transaction back. Syncs first, because PostgreSQL skips all statements
+// between a failed one and the next synchronisation point.
 void postgres_rollback(Backend *backend) {
   StoreFault ignored;
   if (!backend->is_open) return;
@@ -138,8 +138,8 @@ void postgres_rollback(Backend *backend) {
   pg_sync(&backend->link, NULL, &ignored);
 }
 
-// Returns STORE_UNKNOWN if the connection is lost before the answer, because the commit
-// may have happened.
+// Commits the transaction. Returns STORE_UNKNOWN if the connection is lost before the
+// answer, because the commit may have happened.
 StoreCode postgres_commit(Backend *backend, StoreFault *fault) {
   Pg *link = &backend->link;
   PgParams params = {0};
@@ -169,8 +169,9 @@ StoreCode postgres_commit(Backend *backend, StoreFault *fault) {
   return code;
 }
 
-// The UPDATE waits for a transaction that PostgreSQL is still carrying out. It also
-// makes a transaction fail that PostgreSQL has not begun yet.
+// Finds out whether the last commit has happened. The UPDATE waits for a transaction
+// that PostgreSQL is still carrying out. It also makes a transaction fail that
+// PostgreSQL has not begun yet.
 StoreCode postgres_settle(Backend *backend, bool *has_happened, StoreFault *fault) {
   PgParams params = {0};
   if (postgres_ensure(backend, fault) != STORE_OK) return fault->code;

@@ -260,7 +260,8 @@ static void keep(Backend *backend, uint32_t index, const StoreCollection *collec
     table->indexes[i] = mem_strdup(collection->indexes[i]);
 }
 
-// Has no time limit, because indexing a large table may take long.
+// Creates or changes a table without a time limit, because indexing a large table may
+// take long.
 StoreCode postgres_define(Backend *backend, uint32_t index,
                           const StoreCollection *collection, StoreFault *fault) {
   Pg *link = &backend->link;

@@ -90,14 +90,15 @@ static StoreCode begin(Backend *backend, StoreFault *fault) {
   return sqlite_run_file(backend, FILE_BEGIN, fault);
 }
 
-// After a disk error, SQLite may already have rolled the transaction back.
+// Rolls the transaction back, unless SQLite has already done so after a disk error.
 static void rollback(Backend *backend) {
   StoreFault ignored;
   if (!sqlite3_get_autocommit(backend->db))
     sqlite_run_file(backend, FILE_ROLLBACK, &ignored);
 }
 
-// A file that was deleted or replaced would lose everything at the end of the process.
+// Returns whether the file was deleted, moved or replaced. Commits to such a file would
+// be lost when the process ends.
 static bool is_gone(const Backend *backend) {
   int has_moved = 0;
   sqlite3_file_control(backend->db, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
@@ -122,8 +123,9 @@ static StoreCode commit(Backend *backend, StoreFault *fault) {
   return fault->code;
 }
 
-// After a failed fsync, the log may contain the transaction, so a crash could make it
-// return. The next commit overwrites it in the log.
+// Reports that the commit has not happened, and makes that final. After a failed fsync,
+// the log may contain the transaction, so a crash could make it return. The next commit
+// overwrites it in the log.
 static StoreCode settle(Backend *backend, bool *has_happened, StoreFault *fault) {
   *has_happened = false;
   rollback(backend);
@@ -215,7 +217,8 @@ static void end_savepoint(Backend *backend, bool is_undone) {
   sqlite_run_file(backend, FILE_RELEASE, &ignored);
 }
 
-// A unit of one statement needs no savepoint, because a statement is atomic.
+// Carries out a unit. A unit of one statement needs no savepoint, because a statement
+// is atomic.
 static StoreCode apply(Backend *backend, const StoreUnit *unit, int64_t *version,
                        StoreFault *fault) {
   StoreStep step;
@@ -257,7 +260,8 @@ static StoreCode count(Backend *backend, const StoreQuery *query, uint64_t *numb
   return code;
 }
 
-// Without a transaction, each read locks the file.
+// Begins a transaction for the reads, because each read outside a transaction locks the
+// file.
 static void begin_gets(Backend *backend) {
   StoreFault ignored;
   sqlite_run_file(backend, FILE_BEGIN_READING, &ignored);

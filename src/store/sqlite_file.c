@@ -21,7 +21,8 @@ enum {
   OPEN_BUSY_MS = 2000,          // wait for a lock of another program at the start
 };
 
-// Refuses files of other programs and of later versions, before it changes anything.
+// Checks the application id and the format, so that files of other programs and of
+// later versions are refused before anything changes.
 static StoreCode check_owner(sqlite3 *db, const char *path, BackendUse use,
                              StoreFault *fault) {
   int64_t application, format, tables;
@@ -44,8 +45,8 @@ static StoreCode check_owner(sqlite3 *db, const char *path, BackendUse use,
   return STORE_OK;
 }
 
-// SQLite resolves symbolic links in the name of the database. Therefore all paths of a
-// database lead to the same lock.
+// Locks `PATH-lock`. SQLite resolves symbolic links in the name of the database.
+// Therefore all paths of a database lead to the same lock.
 static StoreCode lock_file(SqliteFile *file, const char *path, StoreFault *fault) {
   char lock[PATH_MAX];
   snprintf(lock, sizeof lock, "%s-lock", sqlite3_db_filename(file->db, "main"));

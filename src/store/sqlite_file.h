@@ -20,7 +20,7 @@ StoreCode sqlite_file_open(SqliteFile *file, const char *path, BackendUse use,
 /// Closes the file. Also allowed after a failed sqlite_file_open.
 void sqlite_file_close(SqliteFile *file);
 
-/// Reports one fault of a file, as a sentence without full stop.
+/// Receives one fault of a file, as a sentence without full stop.
 typedef void SqliteFinding(void *data, const char *text);
 
 /// Checks the pages of a file, and whether each value of each collection is JSON.

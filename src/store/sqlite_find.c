@@ -55,8 +55,8 @@ static const char *column_of(const Select *select, int32_t order) {
   return select->table->fields[abs(order) - 1];
 }
 
-// A comparison matches only values of its own type. If one of its ends is open, this
-// adds a bound at the end of the type's values.
+// Adds a condition. A comparison matches only values of its own type. If the condition
+// leaves one end open, this adds a bound at that end of the type's values.
 static void add_condition(Select *select, const StoreCondition *condition) {
   static const char *const OPS[] = {[STORE_EQ] = "=",
                                     [STORE_LT] = "<",

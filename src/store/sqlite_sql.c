@@ -114,7 +114,7 @@ static void put_value(Buf *rows, sqlite3_stmt *statement, int column) {
   }
 }
 
-// Omits NULL, as a Lua table omits nil.
+// Appends a row as a JSON object. Omits NULL, as a Lua table omits nil.
 static void put_row(Buf *rows, sqlite3_stmt *statement) {
   bool is_first = true;
   buf_u8(rows, '{');

@@ -162,8 +162,8 @@ static bool has_names(const StoreCollection *collection) {
   return is_name;
 }
 
-// Does not change the file if a server serves it. In that case, only an export defines
-// collections, and their indexes exist.
+// Creates or changes a table and its indexes. Does not change the file if a server
+// serves it. In that case, only an export defines collections, and their indexes exist.
 StoreCode sqlite_define(Backend *backend, uint32_t index,
                         const StoreCollection *collection, StoreFault *fault) {
   if (!has_names(collection))

@@ -146,7 +146,7 @@ Store *store_open(Loop *loop, const StoreOptions *options, StoreFault *fault) {
   return NULL;
 }
 
-// Without a thread: carries out everything, without another attempt after a failure.
+// Carries out all requests of a store without a thread. Tries each only once.
 static void serve_last(Store *store) {
   RequestList ended = {0};
   writer_serve(store->writer, &store->written, &ended, 0, 0);
@@ -210,8 +210,8 @@ static bool on_page_row(void *data, const BackendRow *row) {
   return page->on_row(page->data, row);
 }
 
-// For calls outside the thread, which does not use the back end before its first
-// request.
+// Returns the back end's functions for calls on the loop. Such calls are only allowed
+// before the first request, while the thread does not use the back end.
 static const BackendOps *ops_now(const Store *store) {
   assert(!store->has_posted && "the thread uses the back end");
   return writer_ops(store->writer);

@@ -14,7 +14,7 @@ static void put(Buf *out, const char *text) { buf_append(out, text, strlen(text)
 
 // --- The head of a family ---
 
-// OpenMetrics also escapes quotes.
+// Writes a help text. OpenMetrics also escapes quotes.
 static void put_help(Buf *out, const char *text, bool escapes_quotes) {
   for (; *text != '\0'; text++) {
     bool is_escaped = *text == '\\' || (*text == '"' && escapes_quotes);
@@ -26,7 +26,8 @@ static void put_help(Buf *out, const char *text, bool escapes_quotes) {
   }
 }
 
-// In Prometheus's own format a family has the name of its samples, and infos are gauges.
+// Returns the ending of the family's name. In Prometheus's own format, a family has the
+// name of its samples, and infos are gauges.
 static const char *ending(const Exposition *exposition, bool is_of_sample) {
   MetricType type = exposition->family->type;
   if (exposition->is_open_metrics && !is_of_sample) return "";

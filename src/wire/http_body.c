@@ -16,7 +16,8 @@ typedef enum ChunkState {
   CHUNK_LAST_LF,
 } ChunkState;
 
-// Accepts only digits: no sign and no list. Refuses a length above `limit`.
+// Reads a length. Accepts only digits: no sign and no list. Refuses a length above
+// `limit`.
 static int read_length(Text text, uint32_t limit, uint32_t *length) {
   uint64_t value = 0;
   if (text.size == 0) return -400;

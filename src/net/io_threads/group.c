@@ -156,8 +156,8 @@ static uint32_t put_excepted(const IoThread *thread, const Group *group,
   return put;
 }
 
-// Returns false if the thread's only member is excepted. This case is common, because
-// the sender is often the only member.
+// Returns whether the thread has a member that gets the message. Often its only member
+// is the sender, which is excepted.
 static bool has_receivers(const IoThread *thread, const Group *group,
                           const ConnId *except, uint32_t except_count) {
   if (group->remote_members[thread->remote.index] != 1) return true;

@@ -57,7 +57,7 @@ static void judge_input(IoThread *thread, UpEvent *event, size_t size) {
   buf_append(&thread->flow, &conn->self.id, sizeof conn->self.id);
 }
 
-// Accepts every connection, because the main thread has called events.enter before it
+// Accepts every connection, because the main thread called events.enter before it
 // posted the connection.
 static const char *on_enter(void *data, const char *address) {
   (void)data, (void)address;

@@ -387,7 +387,8 @@ static void flush_dirty(Net *net, unsigned mask) {
 }
 
 static void on_flush_due(void *data, uint64_t now_ms) {
-  // The end of this iteration flushes, so the timer has only to wake the loop.
+  // Does nothing: the timer has only to wake the loop, and the end of this iteration
+  // flushes.
   (void)data;
   (void)now_ms;
 }

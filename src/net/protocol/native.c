@@ -51,15 +51,15 @@ static size_t read_bytes(Conn *conn, const uint8_t *bytes, size_t size) {
                         : read_packets(conn, bytes, size);
 }
 
-// Starts the deadline of a line when the line is longer than NET_TYPED_BYTES, because
-// people type slowly.
+// Settles the inbox. People type slowly, so a line has a deadline only if it is longer
+// than NET_TYPED_BYTES.
 static void settle(Conn *conn, bool is_new) {
   bool was_typed = is_lines(conn) && conn->in.counted <= NET_TYPED_BYTES;
   inbox_settle(conn, is_new || was_typed);
 }
 
-// Keeps unfinished input in the inbox. The inbox grows only with received bytes; a
-// length field alone does not make it grow.
+// Passes up whole packets or lines, and keeps the unfinished input in the inbox. The
+// inbox grows only with received bytes; a length field alone does not make it grow.
 static void input(Conn *conn, const uint8_t *bytes, size_t size) {
   Buf *in = &conn->in.bytes;
   bool was_empty = in->size == 0;
@@ -87,8 +87,8 @@ static bool is_begun(const Conn *conn) {
   return conn->in.bytes.size > (is_lines(conn) ? NET_TYPED_BYTES : 0);
 }
 
-// While reading is stopped, counts no additional bytes, because they may be whole
-// packets.
+// Returns the number of unfinished bytes. While reading is stopped, further bytes do
+// not count, because they may be whole packets.
 static size_t unfinished(const Conn *conn) {
   size_t size = conn->in.bytes.size;
   return conn_takes_input(conn) || size < conn->in.counted ? size : conn->in.counted;
@@ -96,7 +96,8 @@ static size_t unfinished(const Conn *conn) {
 
 static void drop_input(Conn *conn) { buf_deinit(&conn->in.bytes); }
 
-// Accepts the last line of a text peer without its end.
+// Handles the end of the stream. Accepts a text peer's last line without an end of
+// line.
 static InputEnd input_end(Conn *conn) {
   static const uint8_t newline = '\n';
   if (conn->in.bytes.size == 0) return INPUT_ENDS;

@@ -51,8 +51,9 @@ void sniff_await(Conn *conn) {
   set_timer(conn, timeout_ms > 0 ? conn->info->since_ms + timeout_ms : 0, on_silence);
 }
 
-// A refused connection gets the refusal in its own protocol, as soon as that is known.
-// If too many refused connections exist, it counts as a native client at once.
+// Begins a connection to the game's port. A refused connection gets the refusal in its
+// own protocol, as soon as that is known. If too many refused connections exist, it
+// counts as a native client at once.
 static void open_game(Conn *conn) {
   Net *net = conn->net;
   const char *refusal = conn->info->refusal;

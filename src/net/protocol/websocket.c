@@ -172,7 +172,7 @@ static bool hand_up(Conn *conn) {
   return true;
 }
 
-// The type of the first message sets the framing of the connection.
+// Begins a message. The type of the first message sets the framing of the connection.
 static void on_message(Conn *conn, const WsEvent *event) {
   Socket *socket = socket_of(conn);
   socket->bytes = event->bytes;
@@ -193,7 +193,7 @@ static void on_ping(Conn *conn, const WsEvent *event) {
   buf_append(pongs, event->bytes, event->size);
 }
 
-// Pongs wait while the connection has a backlog.
+// Writes the waiting pongs, unless the connection has a backlog.
 static void write_pongs(Conn *conn) {
   Buf *pongs = &socket_of(conn)->pongs;
   if (pongs->size == 0 || conn->out.backlog || conn->state != CONN_OPEN) return;

@@ -197,7 +197,7 @@ static bool sim_shutdown(Transport *transport) {
   return true;
 }
 
-// Sends a reset if input is left unread, as the kernel does.
+// Closes the server's side. Sends a reset if input is left unread, as the kernel does.
 static void sim_close(Transport *transport) {
   SimConn *sim = sim_of(transport);
   Pipe *pipe = sim->pipe;

@@ -74,8 +74,9 @@ static void tcp_read_start(Transport *transport) {
   uv_read_start(stream_of(transport), on_alloc, on_read);
 }
 
-// Only sets a flag; on_alloc stops libuv's reading when more bytes arrive. Most stops
-// end before that, and stopping in libuv costs two system calls.
+// Stops reporting input. Only sets a flag; on_alloc stops libuv's reading when more
+// bytes arrive. Most stops end before that, and stopping in libuv costs two system
+// calls.
 static void tcp_read_stop(Transport *transport) {
   tcp_of(transport)->is_stopped = true;
 }
@@ -224,8 +225,8 @@ static void run_adopt(Net *net, const void *body) {
 
 static void drop_adopt(const void *body) { close(((const Adopt *)body)->fd); }
 
-// Calls events.enter on this thread, because the layer above counts the connections of
-// all remotes.
+// Passes a connection to a remote. Calls events.enter on this thread, because the layer
+// above counts the connections of all remotes.
 static void accept_for_remote(Listener *listener) {
   static const RemoteCall ADOPT = {.run = run_adopt, .drop = drop_adopt};
   Net *net = listener->net;
@@ -321,7 +322,8 @@ void net_unlisten(Net *net) {
 
 // --- The end of the loop ---
 
-// Finds connections by their handles, because closing connections have no id.
+// Destroys the connection of a handle. Looks for handles, because closing connections
+// have no id.
 static void destroy(uv_handle_t *handle, void *data) {
   (void)data;
   if (handle->type == UV_TCP && !uv_is_closing(handle))

@@ -205,7 +205,8 @@ static BIO *open_bytes(const Buf *bytes) {
                          (int)bytes->size);
 }
 
-// Refuses to ask for a passphrase, because a server has no terminal.
+// Reports that the key needs a passphrase, and gives none, because a server has no
+// terminal to ask for one.
 static int no_password(char *to, int size, int is_writing, void *data) {
   (void)to, (void)size, (void)is_writing;
   *(bool *)data = true;
@@ -279,7 +280,8 @@ static void print_date(char *out, size_t size, const ASN1_TIME *time) {
     snprintf(out, size, "unknown");
 }
 
-// Only warns of an expired or future certificate, because clients refuse it themselves.
+// Warns of an expired or future certificate. Does not refuse it, because clients do
+// that themselves.
 static void tell_dates(const TlsFiles *files, const X509 *cert) {
   const ASN1_TIME *from = X509_get0_notBefore(cert), *to = X509_get0_notAfter(cert);
   char from_text[32], to_text[32];

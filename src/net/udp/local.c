@@ -23,8 +23,8 @@ void local_ask(const UdpSocket *socket) {
     setsockopt(socket->fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof on);
 }
 
-// For IPv4, uses ipi_spec_dst, which is the host's own address even for a multicast
-// datagram.
+// Returns the host's address in a message. For IPv4, uses ipi_spec_dst, which is the
+// host's own address even for a multicast datagram.
 struct in6_addr local_of(struct msghdr *message) {
   struct in6_addr local = {0};
   struct cmsghdr *at = CMSG_FIRSTHDR(message);

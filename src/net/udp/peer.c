@@ -409,8 +409,8 @@ static void check_passing(UdpPeer *peer) {
   backlog_pump(peer->conn);
 }
 
-// Also checks whether datagrams get through, because steady output postpones the timer
-// that would check this.
+// Sends queued output. Also checks whether datagrams get through, because steady output
+// postpones the timer for this check.
 static void flush(Datagrams *datagrams) {
   UdpPeer *peer = peer_of(datagrams);
   uint64_t turn_us = net_now_ms(peer->entry.server->net) * 1000;

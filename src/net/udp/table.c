@@ -36,8 +36,8 @@ static UdpEntry **path_bucket(const UdpTable *table, const UdpOrigin *path) {
   return &table->buckets[hash & table->mask].by_path;
 }
 
-// Uses the bytes of the channel itself as a hash, because a channel is part of a keyed
-// hash.
+// Returns the bucket of a channel. The bytes of the channel itself serve as the hash,
+// because a channel is part of a keyed hash.
 static UdpEntry **channel_bucket(const UdpTable *table,
                                  const uint8_t channel[UDP_CHANNEL_SIZE]) {
   uint32_t number = channel[0] | (uint32_t)channel[1] << 8 | (uint32_t)channel[2] << 16;

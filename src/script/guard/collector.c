@@ -3,19 +3,20 @@
 #include "script/guard/jit_frame.h"
 
 enum {
-  IN_C = -2,             // the member while a C function runs
-  PLACES = 46 * 2,       // numbers of 32 bits before the members of jit_frame.h
+  IN_C = -2,             // value of the member while a C function runs
+  PLACES = 46 * 2,       // count of 32-bit numbers before the members of jit_frame.h
   GARBAGE_BYTES = 1000,  // size of the block whose release shows the collector at work
 };
 
 typedef struct Probe {
-  Collector places[PLACES];  // places that can be the member
+  Collector places[PLACES];  // places that may contain the member
   uint32_t count;
   lua_Alloc allocate;  // the state's own allocator and its data
   void *data;
 } Probe;
 
-// Drops the places that do not show the collector, when it frees the garbage.
+// Watches the collector free the garbage. Drops the places whose values do not show at
+// that moment that the collector is running.
 static void *allocate(void *data, void *block, size_t old_size, size_t size) {
   Probe *probe = data;
   uint32_t left = 0;

@@ -371,7 +371,7 @@ static int64_t replace_all(Substitution *sub, int64_t most) {
   return count;
 }
 
-// Returns the most replacements to make. Checks the type of the replacement only after
+// Returns the limit of replacements. Checks the type of the replacement only after
 // reading this argument, as LuaJIT does.
 static int64_t read_most(lua_State *L, const Pattern *pattern) {
   int64_t most = whole_or(L, 4, pattern->subject_end - pattern->subject + 1);

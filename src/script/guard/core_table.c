@@ -107,7 +107,7 @@ static void merge(Sort *sort, Item *items, size_t half, size_t count, Item *spar
   memcpy(&items[at], &spare[left], (half - left) * sizeof *items);
 }
 
-// The depth of the recursion is the logarithm of `count`.
+// Sorts the items. The recursion is as deep as the logarithm of `count`.
 static void merge_sort(Sort *sort, Item *items, size_t count, Item *spare) {
   if (count <= RUN_MAX) {
     insertion_sort(sort, items, count);

@@ -34,8 +34,9 @@ static int depth_of(lua_State *of) {
   return low + 1;
 }
 
-// Adds only properties of the function itself. For its current line and name, LuaJIT
-// reads neighbouring frames, and below many error handlers it reads out of bounds.
+// Adds a line for one level, with properties of the function itself only. For its
+// current line and name, LuaJIT reads neighbouring frames, and below many error
+// handlers it reads out of bounds.
 static void add_level(luaL_Buffer *text, lua_State *L, lua_State *of, int level) {
   lua_Debug at;
   if (!lua_getstack(of, level, &at)) return;

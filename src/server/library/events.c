@@ -228,8 +228,8 @@ static void decide(perigee_server *self, const Event *event, Handler handler,
 
 // --- Events without a verdict ---
 
-// A request waits for the host: for its answer, or for its verdict, which may pass the
-// request to the script.
+// Passes an event to the host. A request waits for the host's answer, or for its
+// verdict, which may pass the request to the script.
 static void notify(perigee_server *self, const Event *event,
                    perigee_server_event *out) {
   bool is_request = (event->type == EVENT_MESSAGE || event->type == EVENT_PACKET) &&

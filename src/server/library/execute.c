@@ -198,8 +198,8 @@ void orders_schedule(perigee_server *self) {
   if (self->orders.is_any) push_event(self);
 }
 
-// Does not begin an order while commands of an earlier order wait for the next slice or
-// for a handler.
+// Carries out orders. Does not begin an order while commands of an earlier order wait
+// for the next slice or for a handler.
 void orders_run(perigee_server *self) {
   Order *order;
   while (!relay_has_urgent(relay_of(self))) {

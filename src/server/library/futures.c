@@ -20,7 +20,7 @@ static void set_timer(perigee_server *self) {
     timers_stop(timers, &self->future_timer);
 }
 
-// Appends a NUL, as for all texts of the library.
+// Copies a text, and appends a NUL, as for all texts of the library.
 static Text copy(Text text) {
   if (text.size == 0) return (Text){0};
   char *bytes = mem_alloc(text.size + 1u);

@@ -206,7 +206,8 @@ static void run(perigee_server *self) {
   leave(self, &inside);
 }
 
-// A script must be closed by the thread that has loaded it.
+// Closes the server on the calling thread. The thread that has loaded a script must
+// also close it.
 static void close_server(perigee_server *self) {
   Inside inside = enter(self);
   if (self->server != NULL) server_close(self->server);

@@ -125,8 +125,8 @@ static bool is_idle(const UdpLink *link, uint64_t now_us) {
          window_is_open(link, false, now_us);
 }
 
-// Packets precede the stream, but do not block it for ever, because the pings that keep
-// the connection alive are in the stream.
+// Fills the datagram. Packets precede the stream, but do not block it for ever, because
+// the pings that keep the connection alive are in the stream.
 static void fill(UdpLink *link, Draft *draft, uint64_t now_us) {
   const bool is_probing = link->is_probing;
   const bool may_go =

@@ -156,9 +156,9 @@ static void filter(UdpRate *rate, const UdpRateSample *sample, bool is_round,
   rate->round_best = most(rate->round_best, best);
 }
 
-// Without a queue, loss is random: the line accepts as many bytes as before and
-// delivers fewer. A sender that adapted to the delivered bytes would become slower and
-// slower.
+// Measures the loss of each round, and how much of it the pace makes up for. Without a
+// queue, loss is random: the line accepts as many bytes as before and delivers fewer. A
+// sender that adapted to the delivered bytes would become slower and slower.
 static void watch_loss(UdpRate *rate, const UdpRateSample *sample, bool is_round) {
   rate->round_acked += sample->acked;
   rate->round_lost += sample->lost;
@@ -241,7 +241,8 @@ static void set_pace(UdpRate *rate) {
 static void set_window(UdpRate *rate, const UdpRateSample *sample) {
   const bool is_startup = rate->phase == UDP_STARTUP;
   const uint64_t best = udp_rate_best(rate);
-  // On a local network, the machines usually need more time than the line.
+  // Assumes a round trip of at least HOUSE_RTT_US, because on a local network the
+  // machines usually cause more delay than the line.
   uint64_t rtt_us = most(udp_rate_min_rtt(rate), HOUSE_RTT_US);
   uint64_t target =
       best * rtt_us / SECOND * (is_startup ? STARTUP_GAIN : WINDOW_GAIN) / 100;

@@ -58,10 +58,10 @@ typedef struct UdpStreamIn {
 void udp_stream_in_deinit(UdpStreamIn *in);
 
 /// Returns whether a piece may be kept: it is inside the window, and the stream has few
-/// gaps. Only an attack causes many gaps. The window is smaller for a stranger, and
-/// when the total has reached UDP_STREAM_TOTAL. It then has UDP_STREAM_STRANGER bytes,
-/// or the size of the memory that the stream already has. `offset` is the low 32 bits
-/// of the piece's beginning.
+/// gaps. Only an attack causes many gaps. The window has UDP_STREAM_WINDOW bytes. For a
+/// stranger, or while `total` is at least UDP_STREAM_TOTAL, it has only
+/// UDP_STREAM_STRANGER bytes, or as many as the memory of `kept` if that is more.
+/// `offset` is the low 32 bits of the piece's beginning.
 bool udp_stream_in_fits(const UdpStreamIn *in, uint32_t offset, uint16_t size);
 
 /// Keeps the new bytes of a piece that fits.

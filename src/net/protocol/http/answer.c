@@ -40,8 +40,8 @@ static void put_length(Buf *out, const HttpAnswer *answer) {
     http_put_field(out, "Content-Length", "%llu", count);
 }
 
-// The order of the fields differs between the site (which has a Date) and the admin
-// listener. Neither order changes, because clients may depend on it.
+// Appends the head. The order of its fields differs between the site (which has a Date)
+// and the admin listener. Neither order changes, because clients may depend on it.
 void http_put_head(Buf *out, const HttpAnswer *answer, int64_t unix_s, bool is_last) {
   const HttpVersion *version = answer->version;
   bool has_date = unix_s != 0;

@@ -206,9 +206,9 @@ static int decide(const HttpRequest *request, HttpAnswer *answer) {
   }
 }
 
-// Makes browsers ask for pages each time, so that a page and its files have the same
-// version. Browsers may keep other files for a while, unless the files are being
-// edited.
+// Begins the answer with a file. Makes browsers ask for pages each time, so that a page
+// and its files have the same version. Browsers may keep other files for a while,
+// unless the files are being edited.
 static void begin_answer(FileJob *job, const HttpRequest *request) {
   HttpVersion version = version_of(&job->info);
   const char *type = http_type(job->path);

@@ -54,7 +54,7 @@ static GateFailure *failure_of(AdminPort *port, const char *network) {
   return oldest;
 }
 
-// Takes the same time for right and wrong tokens of any length.
+// Compares a token, in the same time for right and wrong tokens of any length.
 static bool is_token(const char *token, Text given) {
   static const char SCHEME[] = "bearer ";
   uint32_t skip = sizeof SCHEME - 1;
@@ -76,7 +76,8 @@ static Verdict judge_guess(AdminPort *port, const char *address, uint64_t now_ms
   return (Verdict){401, "the token is wrong", true};
 }
 
-// Accepts the right token even from an address that has sent wrong tokens.
+// Checks the request's token. Accepts the right token even from an address that has
+// sent wrong tokens.
 static Verdict check_token(AdminPort *port, const char *address,
                            const HttpRequest *request, uint64_t now_ms) {
   const Text *given = http_field(request, "authorization");

@@ -10,8 +10,9 @@ static const char PAGE[] = "text/html; charset=utf-8";
 
 // --- Refusals ---
 
-// The name needs no escaping, because http_read_request refuses a Host with characters
-// other than letters, digits, and .-_:[].
+// Refuses an unknown host. The page shows the name without escaping, because
+// http_read_request refuses a Host with characters other than letters, digits, and
+// .-_:[].
 static bool refuse_host(Conn *conn, Text name) {
   enum { SHOWN_MAX = 253 };  // length of the longest possible name
   char text[512];
@@ -68,8 +69,8 @@ static void handle_health(Conn *conn, const HttpRequest *request) {
                                   .body = {"ok\n", 3}});
 }
 
-// Pages of other servers may import a module, so that designers can develop a page
-// elsewhere.
+// Answers with a module. Pages of other servers may import it, so that designers can
+// develop a page elsewhere.
 static void answer_module(Conn *conn, const HttpRequest *request,
                           const HttpVersion *version, const char *cache, Text text) {
   static const char OPEN[] = "Access-Control-Allow-Origin: *\r\n";
@@ -96,7 +97,7 @@ static void handle_module(Conn *conn, const HttpRequest *request) {
     http_refuse(conn, 404, "this server was built without its client");
 }
 
-// Forbids caching, because the schema may change at any time.
+// Answers with the schema. Forbids caching, because the schema may change at any time.
 static void handle_schema(Conn *conn, const HttpRequest *request) {
   const Web *web = web_of(conn->net);
   answer_module(conn, request, &web->schema_version, "no-cache",
