@@ -72,7 +72,7 @@ void log_journal_entry(Buf *entry, LogLevel level, const Buf *text,
 }
 
 int log_journal_send(const Buf *entry, int wait_ms) {
-  struct timeval wait = {.tv_usec = wait_ms * 1000};
+  struct timeval wait = {.tv_usec = (suseconds_t)wait_ms * 1000};
   setsockopt(journal, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
   int flags = MSG_NOSIGNAL | (wait_ms == 0 ? MSG_DONTWAIT : 0);
   ssize_t sent = sendto(journal, entry->data, entry->size, flags,

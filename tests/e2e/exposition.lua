@@ -61,8 +61,8 @@ end
 
 --- Reads a page. Returns a table of families by name, without endings.
 ---@param text string
+---@param is_open_metrics boolean
 ---@return table<string, { name: string, type: string, help: string, unit: string?, samples: table[] }>
----@return table<string, { name: string, type: string, help: string, unit: string?, samples: table[] }> families
 function exposition.read(text, is_open_metrics)
   local families, family, seen = {}, nil, {}
   assert(text:sub(-1) == "\n")
