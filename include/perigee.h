@@ -401,8 +401,8 @@ typedef struct PerigeeEvent {
   uint32_t count;
   uint64_t time_us;  // microseconds
   uint16_t channel;
-  // Of a message: 0 where `data` is valid JSON text, else the message's number in the game's
-  // schema, which defines the bytes in `data`. Of a packet: its type.
+  // Message: 0 if `data` is valid JSON text, otherwise the message's number in the
+  // game's schema, which defines the bytes in `data`. Packet: its type.
   uint16_t number;
   int is_question;  // 1: the sender wants an answer
   int is_reliable;  // 1: a packet that was sent reliably

@@ -87,8 +87,8 @@ PERIGEE_SERVER_API const char *perigee_server_config_error(
 
 // --- Events --------------------------------------------------------------------------------
 
-/// The brackets list the fields that the event sets besides `type`. An event with
-/// `peer` also sets `peer_name`. An event with `room` also sets `room_name`.
+/// Types of events. The brackets list the fields that the event sets besides `type`. An
+/// event with `peer` also sets `peer_name`. An event with `room` also sets `room_name`.
 typedef enum perigee_server_event_type {
   PERIGEE_SERVER_CONNECT =
       1,  // a client wants to connect (peer, address, transport, auth, token)
@@ -109,7 +109,7 @@ typedef enum perigee_server_event_type {
   PERIGEE_SERVER_ACCEPT        // a connection begins (address, port)
 } perigee_server_event_type;
 
-/// Fields that an event does not set are 0 or empty texts.
+/// An event. Fields that it does not set are 0 or empty texts.
 typedef struct perigee_server_event {
   int type;   // perigee_server_event_type
   int code;   // for RESULT a perigee_server_code, otherwise a code of docs/protocol.md
@@ -201,9 +201,10 @@ PERIGEE_SERVER_API int perigee_server_run(perigee_server *server);
 /// errors as perigee_server_run.
 PERIGEE_SERVER_API int perigee_server_poll(perigee_server *server, int timeout_ms);
 
-/// For a loop of the host. perigee_server_fd returns a descriptor that becomes readable
-/// when the server has work. perigee_server_timeout_ms returns the milliseconds after
-/// which the host must call perigee_server_poll in any case (-1: no limit).
+/// Connect the server to a loop of the host. perigee_server_fd returns a descriptor
+/// that becomes readable when the server has work. perigee_server_timeout_ms returns
+/// the milliseconds after which the host must call perigee_server_poll in any case (-1:
+/// no limit).
 PERIGEE_SERVER_API int perigee_server_fd(const perigee_server *server);
 PERIGEE_SERVER_API int perigee_server_timeout_ms(const perigee_server *server);
 
@@ -221,7 +222,8 @@ PERIGEE_SERVER_API int perigee_server_wait(perigee_server *server,
                                            int timeout_ms);
 PERIGEE_SERVER_API void perigee_server_event_free(perigee_server_event *event);
 
-/// From any thread, or a signal handler: makes the server stop, as SIGTERM stops `perigee run`.
+/// Makes the server stop, as SIGTERM stops `perigee run`. Callable from any thread and
+/// from signal handlers.
 PERIGEE_SERVER_API void perigee_server_stop(perigee_server *server, const char *reason);
 
 /// Ends the server, even without a call of perigee_server_stop, and frees it. No thread
@@ -321,7 +323,8 @@ PERIGEE_SERVER_API int perigee_server_room_create(perigee_server *server,
                                                   const char *name, size_t size);
 
 /// Settings of a room, with their meanings in Lua. A field that is 0 or NULL leaves the
-/// setting as it is: at first, that of the room's kind. 1 switches a switch on, and -1 off.
+/// setting unchanged; a new room begins with the settings of its kind. 1 switches a
+/// switch on, and -1 off.
 typedef struct perigee_server_room_settings {
   size_t size;        // sizeof (perigee_server_room_settings)
   uint32_t capacity;  // members, at most 1000000

@@ -26,7 +26,7 @@ typedef struct Place {
   PlaceNames boards;
 } Place;
 
-/// Prints a sentence, or why a file cannot be read or written (`what`). Both return the
+/// Print a sentence, or why a file cannot be read or written (`what`). Both return the
 /// exit code.
 int place_report(const char *text);
 int place_fail(const char *what, const char *path);

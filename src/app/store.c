@@ -37,7 +37,8 @@ void store_place(char *path, size_t size, const char *game, const char *place) {
              game[folder - 1] == '/' ? "" : "/", place);
 }
 
-// Whether a file is the store that is to be copied into it.
+// Returns whether a file is the store itself, and reports that. Such a file cannot
+// receive a copy of the store.
 static bool is_store(const char *place, const char *path) {
   struct stat store, file;
   bool is_it = stat(place, &store) == 0 && stat(path, &file) == 0 &&
@@ -184,7 +185,8 @@ static bool end_file(FILE *file, const char *unfinished, const char *path, bool 
 
 static bool export_all(Place *place, Export *export) {
   bool is_ok = place_list(place);
-  // SQLite shows one moment. PostgreSQL shows each page as it is when it is read.
+  // Begins a transaction on SQLite, so that the export shows one moment. An export of
+  // PostgreSQL shows each page as it is when it is read.
   if (is_ok && place->ops == &backend_sqlite)
     is_ok = place->ops->begin(place->backend, &place->fault) == STORE_OK;
   for (uint32_t i = 0; is_ok && i < place->collections.count; i++)

@@ -8,7 +8,7 @@
 /// the working directory).
 void store_place(char *path, size_t size, const char *game, const char *place);
 
-/// Each function gets the store's place, prints its errors, and returns the exit code.
+/// These functions get the store's place, print their errors, and return the exit code.
 int store_export(const char *place, const char *path);
 int store_import(const char *place, const char *path);
 int store_backup(const char *place, const char *path);

@@ -20,7 +20,8 @@ void labels_deinit(Labels *labels) {
   *labels = (Labels){0};
 }
 
-// The numbers in the map are higher by one, because it contains no 0.
+// Returns the number of a value, which may be new. The numbers in the map are higher by
+// one, because the map contains no 0.
 uint32_t labels_number(Labels *labels, const char *text, size_t size) {
   uint32_t known = names_find(&labels->numbers, text, size);
   if (known > 0) return known - 1;

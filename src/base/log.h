@@ -54,8 +54,8 @@ void log_set_sink(LogSink *sink, void *data);
 
 typedef struct LogRing LogRing;  // log_ring.h
 
-/// If standard error is a pipe, enlarges it, so that no line is lost while the reader
-/// is at most a MiB behind.
+/// Enlarges the pipe to which standard error leads, if it leads to one, so that no line
+/// is lost while the reader is at most a MiB behind.
 void log_widen_pipe(void);
 
 /// Makes the log also copy later lines to a ring; see log_ring.h. The caller owns the

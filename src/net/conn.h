@@ -127,9 +127,9 @@ void conn_publish(const Conn *conn);
 
 // --- inbox.c ---
 
-/// Called after input. Frees spare memory, sets the deadline of unfinished input
-/// (`is_new`: it has just begun), and limits unfinished bytes. May end connections,
-/// this one included.
+/// Ends the handling of input. Frees spare memory, sets the deadline of unfinished
+/// input (`is_new`: it has just begun), and limits unfinished bytes. May end
+/// connections, this one included.
 void inbox_settle(Conn *conn, bool is_new);
 /// Ends connections until the unfinished bytes of all are below the limit.
 void inbox_limit(Net *net);

@@ -14,9 +14,9 @@ typedef struct DatagramsOps {
   /// the packet if it must wait in the backlog.
   bool (*send)(Datagrams *datagrams, const void *packet, uint32_t size, uint64_t key,
                uint32_t tag);
-  /// Called after the connection has sent its part of this flush.
+  /// Sends the waiting datagrams, after the connection has sent its part of this flush.
   void (*flush)(Datagrams *datagrams);
-  /// Called when the connection closes. Datagrams beside a stream end now.
+  /// Ends datagrams beside a stream, because the connection closes.
   void (*leave)(Datagrams *datagrams);
   void (*figures)(const Datagrams *datagrams, UdpFigures *figures);
 } DatagramsOps;

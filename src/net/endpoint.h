@@ -102,9 +102,11 @@ typedef struct NetPart NetPart;
 typedef struct NetPartOps {
   /// Gives a remote the data that all connections share.
   void (*share)(const NetPart *part, Remote *remote);
-  /// Called after the output of the iteration has left. Returns whether work is left.
+  /// Ends the part's iteration, after the output has left. Returns whether work is
+  /// left.
   bool (*end_iteration)(NetPart *part);
-  /// Called when the Net accepts no more connections and has closed all of them.
+  /// Stops the part, after the Net has stopped accepting connections and has closed all
+  /// of them.
   void (*stop)(NetPart *part);
   /// Ends everything that `stop` has left; the loop closes next.
   void (*end)(NetPart *part);

@@ -126,8 +126,8 @@ typedef struct NetEvents {
   /// once for each connection and flush.
   void (*drops)(void *data, void *conn_data, uint32_t tag, uint32_t dropped,
                 uint32_t queued);
-  /// May be NULL. If set, it replaces `close` for a connection that the other side has
-  /// ended. The id stays valid until net_end, and no more input is passed up.
+  /// Reports that the other side has ended the connection, instead of `close`. The id
+  /// stays valid until net_end, and no more input is passed up. May be NULL.
   void (*ending)(void *data, void *conn_data, Code code);
   /// Reports that the other side has ended the connection: CODE_CLOSED after an orderly
   /// end, otherwise CODE_RESET. The connection's id is stale.

@@ -27,10 +27,10 @@ typedef enum InputEnd {
 typedef struct Protocol Protocol;
 struct Protocol {
   TransportName name;  // 0: that of the connection's transport
-  /// The connection begins to use this protocol. conn->in contains bytes that arrived
+  /// Begins to use this protocol for a connection. conn->in contains bytes that arrived
   /// before.
   void (*open)(Conn *conn);
-  /// TLS alone: the handshake is done.
+  /// Reports that the TLS handshake is complete. Never called without TLS.
   void (*ready)(Conn *conn);
   /// Handles bytes that have arrived; keeps those that it cannot pass up now.
   void (*input)(Conn *conn, const uint8_t *bytes, size_t size);
@@ -50,7 +50,7 @@ struct Protocol {
   /// Converts the messages from `start` to the end of `bytes`, if any, into the
   /// protocol's form.
   void (*wrap)(Conn *conn, Buf *bytes, size_t start);
-  /// All output of the open connection has left.
+  /// Reports that all output of the open connection has left.
   void (*drained)(Conn *conn);
   InputEnd (*input_end)(Conn *conn);
   /// Stores the reason of the close, in words, for the last words of the connection.
@@ -59,7 +59,7 @@ struct Protocol {
   /// Writes the last words of a closing connection. Returns whether some of them must
   /// still leave; in that case it is called again.
   bool (*finish)(Conn *conn);
-  /// The connection closes. This is the last call with a valid id.
+  /// Reports that the connection closes. This is the last call with a valid id.
   void (*leave)(Conn *conn);
   void (*free)(Conn *conn);
 };

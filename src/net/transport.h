@@ -37,19 +37,20 @@ typedef struct TransportKind {
 
 /// Reports to the user of a transport.
 typedef struct TransportUser {
-  /// Only TLS: the handshake is complete.
+  /// Reports that the TLS handshake is complete. Never called without TLS.
   void (*ready)(void *user);
   void (*read)(void *user, const uint8_t *bytes, size_t size);
-  /// The read buffer was full. The rest waits for the next read_start, so that a
-  /// connection with much input does not delay the others.
+  /// Reports that the read buffer was full. The rest of the input waits for the next
+  /// read_start, so that a connection with much input does not delay the others.
   void (*used_share)(void *user);
-  /// No more input follows. `status`: UV_EOF, UV_ECONNABORTED for an end without the
-  /// notice that TLS requires, or the error that ended the connection. An error may
-  /// follow an end.
+  /// Reports that no more input follows. `status`: UV_EOF, UV_ECONNABORTED for an end
+  /// without the notice that TLS requires, or the error that ended the connection. An
+  /// error may follow an end.
   void (*read_end)(void *user, int status);
-  /// The bytes of `write` or `shutdown` are written or, after an error, never will be.
+  /// Reports that the bytes of `write` or `shutdown` are written or, after an error,
+  /// never will be.
   void (*written)(void *user, int status);
-  /// No reference to the transport is left.
+  /// Reports that no reference to the transport is left.
   void (*closed)(void *user);
 } TransportUser;
 

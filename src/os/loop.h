@@ -50,9 +50,9 @@ void loop_run(Loop *loop);
 /// Returns whether anything keeps the loop running.
 bool loop_poll(Loop *loop, int timeout_ms);
 
-/// For host programs that wait in a loop of their own. loop_fd returns a descriptor
-/// that is readable when the loop has work. loop_timeout_ms returns the milliseconds
-/// after which the host must call loop_poll in any case (-1: no limit).
+/// Connect the loop to the loop of a host program. loop_fd returns a descriptor that is
+/// readable when the loop has work. loop_timeout_ms returns the milliseconds after
+/// which the host must call loop_poll in any case (-1: no limit).
 int loop_fd(const Loop *loop);
 int loop_timeout_ms(const Loop *loop);
 

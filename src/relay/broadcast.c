@@ -48,7 +48,8 @@ static void write_group(Relay *relay, const Audience *audience, GroupId group,
   net_group_write(relay->net, group, out, audience->except, audience->except_count);
 }
 
-// Most rooms have one group, because their members have one form.
+// Sends to each group of an audience. Most rooms have one group, because their members
+// have one form.
 void audience_send(Relay *relay, const Audience *audience, const Outgoing *outgoing) {
   const GroupId *groups = audience->room ? audience->room->groups : relay->all;
   uint8_t head[SESSION_HEAD_SIZE];

@@ -187,7 +187,7 @@ void channel_open(Relay *relay, Peer *peer, const Packet *packet) {
     return;
   }
   if (!check_open(relay, peer, name, packet)) return;
-  // Without a game, every peer may serve.
+  // Asks the script. Without a game, every peer may serve.
   if (relay->is_scripted)
     relay_emit(relay, &(Event){.type = EVENT_CHANNEL_OPEN,
                                .flags = packet->flags,
@@ -219,7 +219,7 @@ void channel_close(Relay *relay, Peer *peer, const Packet *packet) {
   }
   channel->peer = 0;
   relay->channels.changes++;
-  // Answers that the script expects from this peer will not arrive.
+  // Notifies the script that the answers it expects from this peer will not arrive.
   if (relay->is_scripted)
     relay_emit(
         relay,

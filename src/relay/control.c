@@ -5,7 +5,8 @@
 
 const Packet NO_REQUEST = {.priority = PRIORITY_NORMAL};
 
-// The script keeps the tools that the clients of plugin channels offer to LLMs.
+// Passes TOOL_ADD and TOOL_REMOVE to the script, which keeps the tools that the clients
+// of plugin channels offer to LLMs.
 static void on_tool(Relay *relay, Peer *peer, const Packet *packet) {
   if (!relay->is_scripted) {
     session_error(relay->session, peer, packet, CODE_UNSUPPORTED,

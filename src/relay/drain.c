@@ -66,8 +66,9 @@ static void end(Relay *relay, Peer *peer, Code reason) {
     session_forget(relay->session, peer);
 }
 
-// In a drain, the script or a queued packet has ended the peer, so the peer's queued
-// events are obsolete. A bot ends at once, even if events of it wait.
+// Ends the peer at once, or behind its queued events. In a drain, the script or a
+// queued packet has ended the peer, so its queued events are obsolete. A bot ends at
+// once, even if events of it wait.
 void drain_disconnect(void *data, Peer *peer, Code reason) {
   Relay *relay = data;
   if (relay->is_draining || peer->is_bot || peer->relay.queued == 0)

@@ -52,7 +52,8 @@ static void capture(Relay *relay, const Event *event) {
   captured_count(relay, peer, event, 1);
 }
 
-// Also captures events that commands cause outside of drains.
+// Queues or captures an event. Also captures events that commands cause outside of
+// drains.
 void relay_emit(Relay *relay, const Event *event) {
   Event **receiver = &relay->captured.receiver;
   if (*receiver) {  // neither copied nor counted, because this event does not wait

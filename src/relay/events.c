@@ -13,8 +13,8 @@ void events_deinit(Events *events) {
   events->at = 0;
 }
 
-// Reuses the memory of taken events only when it is half of the queue, so that on
-// average each byte moves at most once.
+// Appends an event. Reuses the memory of taken events only when it is half of the
+// queue, so that on average each byte moves at most once.
 void events_push(Events *events, const Event *event) {
   if (events->at > 0 && events->at >= events->bytes.size / 2) {
     buf_consume(&events->bytes, events->at);

@@ -254,7 +254,7 @@ static void do_close(Relay *relay, const Command *command) {
     session_kick(relay->session, peer, (Code)command->code, command->body.bytes);
 }
 
-// Skips the change if relay_accept has already given the peer this name.
+// Renames the peer, unless relay_accept has already given it this name.
 static void do_rename(Relay *relay, const Command *command) {
   Peer *peer = session_find(relay->session, command->id);
   name_release(relay, command);
@@ -331,7 +331,7 @@ static void do_room_create(Relay *relay, const Command *command) {
   room_begin(relay, room);
 }
 
-// The room may be deleted, or its on_create may be running.
+// Changes settings of a room. The room may be deleted, or its on_create may be running.
 static void do_room_set(Relay *relay, const Command *command) {
   RoomSettings settings;
   Room *room = relay_room(relay, command->id);

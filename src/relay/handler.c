@@ -236,8 +236,8 @@ int relay_command(Relay *relay, const Command *command) {
   return err;
 }
 
-// Assumes that a peer is in the room if it is a member, if the handler may admit it, or
-// if an earlier command makes it join.
+// Checks the forms of the receivers. Assumes that a peer is in the room if it is a
+// member, if the handler may admit it, or if an earlier command makes it join.
 bool relay_needs_json(const Relay *relay, Target target, uint32_t id,
                       uint32_t joining) {
   if (!session_has_json(relay->session)) return false;

@@ -53,8 +53,8 @@ void settings_add(RoomSettings *settings, const RoomSettings *more) {
   settings->given |= more->given;
 }
 
-// A kind's HOOK_ROOM_CREATE means that the kind has on_create, which programs do not
-// have.
+// Sets the room's kind, with the hooks of the program except HOOK_ROOM_CREATE. In a
+// kind, that bit means that the kind has on_create, which programs do not have.
 void kind_apply(const Relay *relay, Room *room) {
   room->kind = script_kind(relay, room);
   kind_override(&room->kind, &room->own);

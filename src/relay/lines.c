@@ -7,7 +7,8 @@
 #include "relay/internal.h"
 #include "relay/notify.h"
 
-// Searches the peer's own rooms, because a deleted room has lost its name.
+// Handles /leave. Searches the peer's own rooms, because a deleted room has lost its
+// name.
 static void on_leave(Relay *relay, Peer *peer, Text name) {
   for (uint32_t i = peer->relay.room_count; i-- > 0;) {
     Room *room = relay_room(relay, peer->relay.rooms[i].room);

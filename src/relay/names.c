@@ -95,7 +95,8 @@ void name_request(Relay *relay, Peer *peer, Text name) {
     name_set(relay, peer, name);
 }
 
-// Checks again, because another peer may have got the name meanwhile.
+// Gives the peer its new name. Checks the name again, because another peer may have got
+// it meanwhile.
 void relay_allow_name(Relay *relay, const Event *event) {
   Peer *peer = session_find(relay->session, event->peer);
   if (peer && peer_has_session(peer) && may_have(relay, peer, event->data))

@@ -18,7 +18,8 @@ enum {
 };
 
 Outgoing notice_of(const Relay *relay, ControlType type) {
-  // The priority keeps the order with the room's broadcasts.
+  // Gives the notice the usual priority of broadcasts, so that a peer gets both in the
+  // order in which they were sent.
   return session_control(type, PRIORITY_NORMAL, &relay->scratch);
 }
 
@@ -252,7 +253,8 @@ void notify_query(Relay *relay, Peer *peer, Text json, const Packet *request) {
   query_deinit(&query);
 }
 
-// A text peer gets one line about its own new name, not one for each room.
+// Notifies the members of a room that a peer has a new name. A text peer gets one line
+// about its own new name, not one for each room.
 static void notify_room_name(Relay *relay, const Room *room, const Peer *peer,
                              Text name) {
   control_peer_renamed(fresh(relay), room->id, peer->id, name);

@@ -63,7 +63,8 @@ static void requeue_joins(Relay *relay, Room *room) {
   events_deinit(&room->waiting_joins);
 }
 
-// Peers may wait to join the room if its creator waits within a transaction.
+// Frees a reserved room and its name. Queues the joins that wait for the room again:
+// peers may wait to join it if its creator waits within a transaction.
 void room_unreserve(Relay *relay, Room *room) {
   assert(room->state == ROOM_RESERVED);
   names_remove(&relay->room_names, room->name, room->name_size);
@@ -145,8 +146,8 @@ void relay_drop_room(Relay *relay, uint32_t id) {
   relay_release_room(relay, id);
 }
 
-// Checks the state, because a handler between two commands of the creator may have
-// deleted the room.
+// Begins the creation of a room. Keeps ROOM_DROPPED, because a handler between two
+// commands of the creator may have deleted the room.
 void room_begin(Relay *relay, Room *room) {
   assert(room->state <= ROOM_CREATING || room->state == ROOM_DROPPED);
   if (room->state == ROOM_RESERVED) room->state = ROOM_CREATING;

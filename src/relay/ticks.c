@@ -14,7 +14,7 @@ static uint32_t clamp_u32(uint64_t value) {
   return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
-// Skips whole intervals when the tick is late.
+// Queues a tick. If the tick is late, skips the whole intervals that have passed.
 static void on_tick(void *data, uint64_t now_ms) {
   Ticker *ticker = data;
   uint64_t now_us = now_ms * 1000;

@@ -75,8 +75,8 @@ static int on_panic(lua_State *L) {
   abort();
 }
 
-// The `require` of the Lua half: loads each module of the bundle once. Upvalues: host,
-// loaded.
+// Implements the `require` of the Lua half: loads each module of the bundle once.
+// Upvalues: host, loaded.
 static int require_host(lua_State *L) {
   const Host *host = lua_touserdata(L, lua_upvalueindex(1));
   const char *name = luaL_checkstring(L, 1);

@@ -181,8 +181,8 @@ void script_serve_mcp(Script *script);
 /// Returns whether a game has been loaded.
 bool script_is_loaded(const Script *script);
 
-/// Call these before the first event of a drain, with the time of net_clock_us, and
-/// after its last one.
+/// Begin and end a drain. script_begin_drain comes before its first event, with the
+/// time of net_clock_us, script_end_drain after its last one.
 void script_begin_drain(Script *script, uint64_t now_us);
 void script_end_drain(Script *script);
 

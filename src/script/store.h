@@ -40,7 +40,7 @@ const char *host_store_open(Host *host, const char *place);
 /// of it is lost.
 bool host_store_close(Host *host);
 
-/// In a simulation: ends the store, and returns its documents, for
+/// Ends the store in a simulation, and returns its documents, for
 /// ScriptOptions.backend. If `is_crash` is true, writes that are not committed are
 /// lost.
 Backend *host_store_take(Host *host, bool is_crash);

@@ -20,7 +20,7 @@ typedef struct Tool {
   int code;
 } Tool;
 
-// A package.loaders entry; its upvalue is the Tool.
+// Searches the bundle, as an entry of package.loaders. Its upvalue is the Tool.
 static int search(lua_State *L) {
   const Tool *tool = lua_touserdata(L, lua_upvalueindex(1));
   if (!library_load(L, luaL_checkstring(L, 1), tool->lua_path))

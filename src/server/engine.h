@@ -18,7 +18,7 @@ typedef enum EngineState {
 /// Reports of the engine to its owner. Each function may be NULL. `data` is the field
 /// of the options.
 typedef struct EngineEvents {
-  /// `config` has taken effect.
+  /// Reports that `config` has taken effect.
   void (*configured)(void *data, const Config *config);
   /// See ScriptEvents.
   void (*reloaded)(void *data, const ScriptOutcome *outcome);
@@ -27,7 +27,7 @@ typedef struct EngineEvents {
   /// Handles an event of the relay that the program wants. The owner may call
   /// script_handle for the event, because the engine does not call it.
   void (*event)(void *data, const Event *event);
-  /// All peers have been notified of the stop; net stops now.
+  /// Reports that all peers have been notified of the stop; net stops now.
   void (*leaving)(void *data);
 } EngineEvents;
 

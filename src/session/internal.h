@@ -235,7 +235,7 @@ uint64_t deadline_of_silence(const Session *session, const Peer *peer);
 
 // --- keepalive.c ---
 
-/// TimerCallback for Session.on_deadline.
+/// Implements Session.on_deadline.
 void keepalive_on_deadline(void *data, uint64_t now_ms);
 
 /// Counts a packet or line of `bytes` bytes. `transport` is UDP for a datagram beside

@@ -49,7 +49,7 @@ NetSent session_received(const SessionStats *stats) {
   return all;
 }
 
-// The texts share one block, because most of them are short.
+// Sets the peer's texts. They share one block, because most of them are short.
 void peer_set_texts(Peer *peer, Text name, const char *address, Text token) {
   const Text texts[] = {name, text_from(address), token};
   char *block = mem_zalloc(name.size + texts[1].size + token.size + 3), *at = block;

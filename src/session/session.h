@@ -98,34 +98,37 @@ typedef struct KeptSession {
 
 /// The reports of the session to the relay. `data` is the argument of session_new.
 typedef struct SessionEvents {
-  /// May be NULL; passes on NetEvents.accept.
+  /// Decides as NetEvents.accept does. May be NULL.
   bool (*accept)(void *data, const char *address, uint16_t port);
-  /// A peer wants to connect (PEER_CONNECTING). The relay answers with session_accept
-  /// or session_reject, at once or later. The peer's packets wait until then.
+  /// Reports that a peer wants to connect (PEER_CONNECTING). The relay answers with
+  /// session_accept or session_reject, at once or later. The peer's packets wait until
+  /// then.
   void (*connect)(void *data, Peer *peer);
-  /// A connected peer has sent a packet other than HELLO, PING, PONG, ACK and BYE.
+  /// Reports that a connected peer has sent a packet other than HELLO, PING, PONG, ACK
+  /// and BYE.
   void (*packet)(void *data, Peer *peer, const Packet *packet);
-  /// A connected text peer has sent a line.
+  /// Reports that a connected text peer has sent a line.
   void (*line)(void *data, Peer *peer, const char *text, size_t size);
-  /// A client wants to sign in: before HELLO (PEER_HANDSHAKE), or as a connected peer.
-  /// The answer is session_answer_sign_in, at once or later.
+  /// Reports that a client wants to sign in: before HELLO (PEER_HANDSHAKE), or as a
+  /// connected peer. The relay answers with session_answer_sign_in, at once or later.
   void (*sign_in)(void *data, Peer *peer, const Packet *request, Text json);
   /// Passes on NetEvents.drops.
   void (*drops)(void *data, Peer *peer, uint32_t tag, uint32_t dropped,
                 uint32_t queued);
-  /// A connected or suspended peer has ended (PEER_CLOSED). The relay calls
-  /// session_forget when it does not need the peer any more. No event reports the end
-  /// of a peer that was never accepted.
+  /// Reports that a connected or suspended peer has ended (PEER_CLOSED). The relay
+  /// calls session_forget when it does not need the peer any more. No event reports the
+  /// end of a peer that was never accepted.
   void (*disconnect)(void *data, Peer *peer, Code reason);
-  /// A connected peer has lost its connection (PEER_SUSPENDED). `resume` or
-  /// `disconnect` follows.
+  /// Reports that a connected peer has lost its connection (PEER_SUSPENDED). `resume`
+  /// or `disconnect` follows.
   void (*suspend)(void *data, Peer *peer, Code reason);
-  /// A suspended peer is connected again (PEER_CONNECTED). Its new connection has got
-  /// WELCOME. Packets sent during this call precede the RELIABLE packets that are sent
-  /// again.
+  /// Reports that a suspended peer is connected again (PEER_CONNECTED). Its new
+  /// connection has got WELCOME. Packets sent during this call precede the RELIABLE
+  /// packets that are sent again.
   void (*resume)(void *data, Peer *peer, const Resumption *resumption);
-  /// A session begins or is resumed; its WELCOME follows this call. The callee may
-  /// store session_kept, and hold the connection until it is stored. May be NULL.
+  /// Reports that a session begins or is resumed; its WELCOME follows this call. The
+  /// callee may store session_kept, and hold the connection until it is stored. May be
+  /// NULL.
   void (*keep)(void *data, Peer *peer);
 } SessionEvents;
 

@@ -19,7 +19,7 @@ typedef struct MemoryBoards {
 
 void memory_boards_deinit(MemoryBoards *boards);
 
-/// See BackendOps.define_board.
+/// Implements BackendOps.define_board.
 StoreCode memory_boards_define(MemoryBoards *boards, uint32_t index, const Board *rules,
                                StoreFault *fault);
 
@@ -27,5 +27,5 @@ StoreCode memory_boards_define(MemoryBoards *boards, uint32_t index, const Board
 StoreCode memory_boards_apply(MemoryBoards *boards, Changes *changes,
                               const StoreStep *step, StoreFault *fault);
 
-/// See BackendOps.read_board.
+/// Implements BackendOps.read_board.
 void memory_boards_read(const MemoryBoards *boards, const BoardQuery *query, Buf *out);

@@ -227,8 +227,8 @@ static bool set_up_session(Pg *link, StoreFault *fault) {
   return send_settings(link, fault);
 }
 
-// Half of the pause is random, so that the servers of a cluster do not all return at
-// the same time.
+// Ends the connection and computes the pause. Half of the pause is random, so that the
+// servers of a cluster do not all return at the same time.
 void pg_fail(Pg *link, const StoreFault *fault) {
   if (link->connection != NULL) pg_lose(link, fault);
   link->backoff_ms = link->backoff_ms == 0 ? BACKOFF_MS : 2 * link->backoff_ms;

@@ -67,25 +67,24 @@ typedef struct StoreStats {
 /// thread.
 Store *store_open(Loop *loop, const StoreOptions *options, StoreFault *fault);
 
-/// Without a thread: carries out the posted requests, commits if that is due, and
-/// reports the answers. Returns the time of the next commit, at which it must be called
-/// again, or UINT64_MAX.
+/// Carries out the posted requests of a store without a thread, commits if that is due,
+/// and reports the answers. Returns the time of the next commit, at which it must be
+/// called again, or UINT64_MAX.
 uint64_t store_serve(Store *store, uint64_t now_ms);
 
-/// Without a thread: frees the store, and returns the back end, for
-/// StoreOptions.backend. No answers follow. If `is_crash` is true, writes that are not
-/// committed are lost.
+/// Frees a store without a thread, and returns the back end, for StoreOptions.backend.
+/// No answers follow. If `is_crash` is true, writes that are not committed are lost.
 Backend *store_take_backend(Store *store, bool is_crash);
 
-/// Without a thread: returns the back end.
+/// Returns the back end of a store without a thread.
 Backend *store_backend(const Store *store);
 
 /// Commits everything that was posted, without answers, and ends the thread. Waits at
 /// most STORE_STOP_MS. Returns whether everything is committed. NULL is allowed.
 bool store_close(Store *store);
 
-/// The next three functions end within the call. They are only allowed at the start,
-/// before the first store_post. This one defines a collection; see BackendOps.
+/// Defines a collection; see BackendOps. Like the next two functions, it ends within
+/// the call, and is only allowed at the start, before the first store_post.
 StoreCode store_define_now(Store *store, uint32_t index,
                            const StoreCollection *collection, StoreFault *fault);
 

@@ -8,7 +8,7 @@
 
 static bool is_lines(const Conn *conn) { return conn->in.framing == FRAMING_LINES; }
 
-// Both readers pass up whole packets or lines, and return the number of bytes used.
+// Pass up whole packets or lines, and return the number of bytes used.
 static size_t read_packets(Conn *conn, const uint8_t *bytes, size_t size) {
   Net *net = conn->net;
   size_t done = 0;

@@ -248,8 +248,8 @@ static void accept_for_remote(Listener *listener) {
 
 // --- Listening ---
 
-// If events.accept has no time left, leaves the connection to libuv. libuv then stops
-// listening until tcp_accept_waiting takes the connection.
+// Accepts a connection. If events.accept has no time left, leaves it to libuv, which
+// then stops listening until tcp_accept_waiting takes it.
 static void accept_next(Listener *listener) {
   const Net *net = listener->net;
   listener->is_waiting = !net_may_accept(net);

@@ -68,8 +68,8 @@ bool udp_stream_in_fits(const UdpStreamIn *in, uint32_t offset, uint16_t size);
 void udp_stream_in_keep(UdpStreamIn *in, uint32_t offset, const uint8_t *bytes,
                         uint16_t size);
 
-/// If the piece contains the next byte, advances past the piece and returns the number
-/// of its new bytes, which are at its end. Otherwise returns 0.
+/// Advances past a piece that contains the next byte, and returns the number of the
+/// piece's new bytes, which are at its end. Returns 0 for any other piece.
 uint16_t udp_stream_in_pass(UdpStreamIn *in, uint32_t offset, uint16_t size);
 
 /// Returns the next kept bytes in order, contiguous in memory; valid until more bytes

@@ -38,9 +38,10 @@ typedef struct HttpRoute {
   /// Answers the request, whose body is in Http.text. If the answer follows later,
   /// stores the state of the request in Http.job or in the layer above.
   void (*handle)(Conn *conn, const HttpRequest *request);
-  /// All sent pieces of the answer have left. NULL: no further pieces exist.
+  /// Reports that all sent pieces of the answer have left. NULL: no further pieces
+  /// exist.
   void (*drained)(Conn *conn);
-  /// The connection closes before the answer is complete. May be NULL.
+  /// Reports that the connection closes before the answer is complete. May be NULL.
   void (*gone)(Conn *conn);
 } HttpRoute;
 
