@@ -30,7 +30,7 @@ static inline Packet control(ControlType type) {
   return (Packet){.type = (uint16_t)type, .priority = PRIORITY_NORMAL};
 }
 
-/// Sends the same packet as a REQUEST.
+/// Returns the same packet as a REQUEST.
 static inline Packet asking(Packet packet, uint16_t ref) {
   packet.flags |= PACKET_REQUEST;
   packet.ref = ref;

@@ -90,7 +90,7 @@ void net_free(Net *net) {
 
 uint64_t net_now_ms(const Net *net) { return net->now_us / 1000; }
 uint64_t net_clock_us(const Net *net) { return net->now_us; }
-// False, so that the classes of events apply.
+// Returns false, because the classes of events do not apply to a simulated net.
 bool net_is_simulated(const Net *net) { return net == NULL; }
 uint64_t net_unix_us(const Net *net) { return 1700000000000000 + net->now_us; }
 
@@ -312,7 +312,7 @@ static void take(Net *net, ConnId id, const Packet *packet, const void *bytes,
   pump(net, conn);
 }
 
-// As in net, the waiting input is passed up in a later iteration.
+// Ends the throttling. As in net, a later iteration passes the waiting input up.
 void net_unthrottle(Net *net, ConnId id) {
   FakeConn *conn = find(net, id);
   if (conn) conn->is_throttled = false;
@@ -341,7 +341,7 @@ NetSent net_queued(const Net *net, ConnId conn) {
   return (NetSent){0};
 }
 
-// As in net, the session counts these sent bytes when the connection ends.
+// Returns the sent bytes. As in net, the session counts them when the connection ends.
 NetSent net_sent(const Net *net, ConnId id) {
   const FakeConn *conn = find((Net *)net, id);
   return conn ? conn->total : (NetSent){0};

@@ -55,7 +55,7 @@ uint32_t fake_max_payload(Net *net, ConnId conn);
 /// Returns the number of groups that the connection is in.
 uint32_t fake_group_count(Net *net, ConnId conn);
 
-/// Number of open groups; number of writes to groups so far.
+/// Returns the number of open groups, or of writes to groups so far.
 uint32_t fake_groups(Net *net);
 uint64_t fake_group_writes(Net *net);
 

@@ -30,7 +30,7 @@ static inline Ticket read_welcome(Net *net, ConnId conn) {
   return ticket;
 }
 
-/// HELLO with the token, and no name.
+/// Sends a HELLO with the token and without a name.
 static inline void say_resume(Net *net, ConnId conn, const Ticket *ticket,
                               uint32_t received) {
   Buf hello = {0};

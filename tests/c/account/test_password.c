@@ -101,8 +101,8 @@ static int compare_times(const void *a, const void *b) {
   return *left < *right ? -1 : *left > *right;
 }
 
-// Without a loop, the passwords are compared on this thread. Its processor time does not
-// depend on other programs.
+// Without a loop, this thread compares the passwords. The test measures the processor
+// time of this thread, because other programs do not change it.
 static void test_an_unknown_name_takes_as_long_as_a_known_one(void **state) {
   (void)state;
   enum { SAMPLES = 150, MEMORY = 19 << 20, PASSES = 2, PERCENT = 5 };

@@ -120,9 +120,10 @@ static void names_hold_no_control_characters(void **state) {
   assert_false(is_name("a\xc2\x9f"));
 }
 
-// Returns whether a name may have the character in the middle, between "a" and "b".
+// Place of a character in a name.
 typedef enum Place { BEGINNING, MIDDLE, END } Place;
 
+// Returns whether a name may have the character at that place, before or after letters.
 static bool is_name_with(uint32_t code, Place place) {
   char text[8];
   size_t size = 0;
@@ -146,15 +147,15 @@ static void expect_anywhere(uint32_t code, bool is_good) {
   }
 }
 
-// Category Cc, all 65.
+// Tests all 65 characters of the Unicode category Cc.
 static void names_hold_none_of_the_control_characters(void **state) {
   (void)state;
   for (uint32_t code = 0; code < 0x20; code++) expect_anywhere(code, false);
   for (uint32_t code = 0x7f; code < 0xa0; code++) expect_anywhere(code, false);
 }
 
-// Categories Cf, Zl and Zp: the first and last character of each run, and the
-// best-known ones.
+// Tests characters of the Unicode categories Cf, Zl and Zp: the first and last character
+// of each run, and the best-known ones.
 static void names_hold_no_invisible_characters(void **state) {
   (void)state;
   static const uint32_t codes[] = {
@@ -175,7 +176,7 @@ static void names_hold_no_invisible_characters(void **state) {
     expect_anywhere(codes[i], false);
 }
 
-// Category Zs, all 17.
+// Tests all 17 characters of the Unicode category Zs.
 static void names_hold_spaces_but_not_at_their_ends(void **state) {
   (void)state;
   static const uint32_t codes[] = {0x20,   0xa0,   0x1680, 0x2000, 0x2001, 0x2002,

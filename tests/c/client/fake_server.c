@@ -119,7 +119,8 @@ static uint64_t value_of(const Packet *packet, size_t size) {
   return value;
 }
 
-// The client sends its own pings and ACKs at any time.
+// Returns whether the packet is an ACK or a ping, which a client sends at any time.
+// Answers the ping.
 static bool is_background(FakePeer *peer, const Packet *packet) {
   if (packet->channel != CHANNEL_CONTROL) return false;
   if (packet->type == CONTROL_ACK) return true;

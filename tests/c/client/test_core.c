@@ -266,7 +266,7 @@ static void packets_come_in_single_bytes(void **state) {
 
 static size_t allocated(void) { return mallinfo2().uordblks; }
 
-// A client in a room with three others.
+// Measures the memory of clients that are each in a room with three others.
 static void idle_clients_are_small(void **state) {
   (void)state;
   enum { COUNT = 1000, MOST = 4096 };

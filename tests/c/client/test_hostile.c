@@ -34,8 +34,7 @@ static int send_much(void) {
   return perigee_send_packet(server.client, 3000, 1, MUCH, sizeof MUCH, 0);
 }
 
-// A server that acknowledges packets without reading them, and sends more and more
-// pings.
+// The server acknowledges packets without reading them, and sends more and more pings.
 static void what_nobody_reads_does_not_grow(void **state) {
   (void)state;
   enum { LIMIT = 16 << 20, PINGS = 1000 };

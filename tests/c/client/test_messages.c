@@ -45,7 +45,7 @@ static void hears_messages(void **state) {
   FakePeer *peer = fake_connect_in_room(&server, NULL, 3, &room);
   Packet header = {.channel = CHANNEL_MESSAGE};
   fake_packet(peer, header, "dt", (uint64_t)ROOM, TEXT);
-  // A room that the client has left.
+  // The client is not in this room, so it ignores the message.
   fake_packet(peer, header, "dt", (uint64_t)99, "[\"x\",1]");
   header.type = 7;
   fake_packet(peer, header, "dt", (uint64_t)0, "bytes");

@@ -1,4 +1,4 @@
-// The simulated net beside the real one: clients observe the same. Then features of the
+// The simulated net: clients observe the same as on the real net. Features of the
 // simulation alone: the clock, the order of input, windows, and the source of random
 // numbers.
 #include <errno.h>
@@ -6,7 +6,7 @@
 
 #include "stage.h"
 
-// --- The same on both ---
+// --- Equal on the simulated and the real net ---
 
 static void connect_clients(Stage *stage, uint32_t count) {
   while (stage->client_count < count) {
@@ -204,7 +204,7 @@ static void packets_are_the_same(void **state) {
   compare(header_over_the_limit, FRAMING_PACKETS);
 }
 
-// --- Its own ---
+// --- Features of the simulation alone ---
 
 static void expect_transcript(Stage *stage, const char *expected) {
   buf_u8(&stage->transcript, 0);

@@ -16,7 +16,7 @@ static const NetLimits LARGE_PACKETS = {
 static bool has_ended[CONNS_MAX];
 static Code codes[CONNS_MAX];
 
-// The data of a connection is its place in `has_ended`.
+// Records the fault and closes the connection, whose data is its place in `has_ended`.
 static void end_at_fault(void *data, void *conn_data, Code code, const char *text) {
   World *world = data;
   bool *place = conn_data;

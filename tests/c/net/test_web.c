@@ -111,7 +111,7 @@ static void refused_visitor_is_told_in_his_language(void **state) {
   world_close(&world);
 }
 
-// A file that is larger than all buffers of the system.
+// Makes a folder with a file that is larger than all buffers of the system.
 static char *make_folder(void) {
   static char folder[] = "/tmp/perigee-web-XXXXXX";
   strcpy(folder + sizeof folder - 7, "XXXXXX");

@@ -46,7 +46,7 @@ static uint32_t index_of(const Conn *conn) {
   return CONNS_MAX - 1;
 }
 
-// The lines of this test begin with their priority.
+// Returns the first character of the next line, which is its priority; 0: no next line.
 static char first_of_next(const uint8_t *line, const uint8_t *end) {
   const uint8_t *next = memchr(line, '\n', (size_t)(end - line));
   return next && next + 1 < end ? (char)next[1] : 0;
@@ -148,7 +148,7 @@ static void say(World *world, int fd, SSL *ssl, const void *bytes, size_t size) 
   for (int i = 0; i < 20; i++) turn(world);
 }
 
-// A first packet, which identifies the connection.
+// Sends a first packet, which identifies the connection.
 static void introduce(World *world, int fd, SSL *ssl, Kind kind) {
   static const char UPGRADE[] =
       "GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: "
@@ -209,7 +209,8 @@ static void drain_all(World *world) {
   for (uint32_t i = 0; i < world->count; i++) drain_one(world, i);
 }
 
-// Direct messages and messages of three groups, with and without exceptions.
+// Writes a random message to one connection or to one of three groups, with or without
+// an exception.
 static void send_mix(World *world, const GroupId *groups, uint32_t *random) {
   char text[16];
   Out out = line_of(random, text);

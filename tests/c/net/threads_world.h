@@ -25,7 +25,7 @@ typedef struct Peer {
   ConnId id;
   uint32_t lines, next, closed, faults, drops;
   uint32_t hold_at, close_at,
-      answer_at;  // numbers of lines after which this happens; 0: never
+      answer_at;  // numbers of received lines that cause the action; 0: never
 } Peer;
 
 typedef struct World {
@@ -163,7 +163,7 @@ static inline void say(const World *world, const Peer *peer, const char *text) {
   assert_int_equal(send(socket_of(world, peer), text, (size_t)size, 0), size);
 }
 
-// Returns the numbers from `first` on, each in a line.
+// Sends `count` numbers from `first` on, each in a line.
 static inline void count_off(const World *world, const Peer *peer, uint32_t first,
                              uint32_t count) {
   char lines[8192];

@@ -40,7 +40,7 @@ static inline void loop_world_init(LoopWorld *world) {
   assert_non_null(mkdtemp(world->folder));
 }
 
-/// Everything that was opened on the loop must be closed by now.
+/// Frees the loop and removes the folder; all handles on the loop must be closed by now.
 static inline void loop_world_deinit(LoopWorld *world) {
   loop_deinit(world->loop);
   char command[PATH_SIZE];
@@ -66,8 +66,8 @@ static inline void loop_world_turn_once(LoopWorld *world) {
   timers_stop(&loop->timers, &wake);
 }
 
-// Returns the deadline of a wait. The environment variable is also set for specs: the
-// seconds that a slow build may need.
+// Returns the deadline of a wait. For slow builds, PERIGEE_TEST_DEADLINE contains the
+// seconds of a wait; the specs also read it.
 static inline uint64_t loop_world_deadline_us(void) {
   const char *seconds = getenv("PERIGEE_TEST_DEADLINE");
   return uv_hrtime() / 1000 +

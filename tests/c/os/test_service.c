@@ -134,7 +134,8 @@ static int take_socket(const World *world, int type, uint16_t port) {
   return service_take_socket(world->loop.loop, type, (struct sockaddr *)&address);
 }
 
-// Takes the place of descriptors that the process already has.
+// The test opens its sockets at fixed descriptors, and restores at the end the
+// descriptors that the process had there.
 static void sockets_are_taken_by_port_and_type(void **state) {
   (void)state;
   World world = {0};

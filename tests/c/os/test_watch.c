@@ -41,7 +41,8 @@ static int tear_down(void **state) {
 
 // --- Steps; paths are below the world's folder ---
 
-// Each call writes to a place of its own, so that one expression may have several.
+// Returns the path of a file. The next seven calls do not overwrite the result, so one
+// expression may have several calls.
 static const char *at(const char *name) {
   static char paths[8][PATH_SIZE];
   static unsigned next;
@@ -328,9 +329,8 @@ static void test_a_symlinked_folder_is_exchanged(void **state) {
   expect_nothing();
 }
 
-// Changes files as an update of a configuration volume does: game.lua ->
-// ..data/game.lua, ..data
-// -> 1.
+// Changes files as an update of a configuration volume does: game.lua is a link to
+// ..data/game.lua, and ..data is a link to 1, later to 2.
 static void test_a_symlink_through_a_symlink(void **state) {
   (void)state;
   folder("1");

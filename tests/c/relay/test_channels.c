@@ -7,7 +7,7 @@ static void ask_open(World *world, Client client, const char *name, uint16_t ref
   say(world->net, client.conn, ref ? asking(packet, ref) : packet, &payload);
 }
 
-// A script, if any, lets each peer serve the channel that it asks for.
+// Plays a script that lets each peer serve the channel that the peer requests.
 static void let_serve(World *world) {
   Event event;
   begin(world);

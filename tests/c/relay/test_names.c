@@ -6,7 +6,7 @@ static void unique(World *world, UniqueNames among) {
   session_set_limits(world->session, &world->session_limits);
 }
 
-// PEER_RENAMED; room 0: about the peer itself
+// Expects PEER_RENAMED; `room` is 0 if the notification is about the client itself.
 static void expect_renamed(World *world, Client client, uint32_t room, uint32_t peer,
                            const char *name) {
   const Sent *sent = expect_control(world->net, client.conn, CONTROL_PEER_RENAMED);

@@ -20,7 +20,7 @@ static uint32_t reserve(World *world, const char *name) {
   return room;
 }
 
-// A drain in which only an outcome comes.
+// Expects a drain in which only an outcome comes.
 static void expect_outcome(World *world, EventType type, uint32_t token, Code code) {
   begin(world);
   Event event = next(world, type);

@@ -7,7 +7,7 @@ enum { NUMBER = 7 };
 
 static const uint64_t HASHES[] = {0x0123456789abcdef, 0xfedcba9876543210};
 
-// A connected client whose HELLO carries a protocol hash.
+// Returns a connected client whose HELLO carried a protocol hash.
 static Client enter_with(World *world, const char *name, uint64_t hash) {
   Client client = {.conn = fake_open(world->net, FRAMING_PACKETS, "192.0.2.1")};
   Buf hello = hello_of(name, "");

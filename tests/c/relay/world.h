@@ -236,7 +236,7 @@ static inline void broadcast(World *world, Client client, uint32_t room,
   say(world->net, client.conn, control(CONTROL_BROADCAST), &payload);
 }
 
-/// Sends a message on channel 2.
+/// Returns the header of a message on channel 2.
 static inline Packet message_packet(void) {
   return (Packet){.channel = CHANNEL_MESSAGE, .priority = PRIORITY_NORMAL};
 }
@@ -271,7 +271,7 @@ static inline void overlook(World *world, Client client) {
   skip_all(world->net, client.conn);
 }
 
-// Two clients and a text peer join "lobby" and read all notices about that.
+// Makes two clients and a text peer join "lobby", and skips the notifications.
 static inline void fill_lobby(World *world, Client ann, Client bob, Client guest) {
   join(world, ann, "lobby");
   join(world, bob, "lobby");

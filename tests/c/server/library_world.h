@@ -103,8 +103,8 @@ static inline perigee_server_handlers all_handlers(void) {
                                    .on_result = on_tell};
 }
 
-/// Settings of a server on this machine alone. `pairs`: further keys and values, NULL at the
-/// end.
+/// Returns the settings of a server on this machine alone. `pairs` has further keys and
+/// values, with NULL at the end.
 static inline perigee_server_config *settings(const char *const *pairs) {
   static const char *const OWN[] = {"host", "127.0.0.1", "port",  "0", "udp_ports",
                                     "0",    "admin",     "false", NULL};
@@ -143,7 +143,7 @@ static inline PerigeeClient *new_client(uint16_t port, const char *name,
   return client;
 }
 
-/// A server with all handlers, in poll mode, and a client that begins to connect.
+/// Starts a server with all handlers, in poll mode, and a client that begins to connect.
 static inline void world_init(World *world, const char *const *pairs) {
   perigee_server_handlers handlers = all_handlers();
   *world = (World){.verdict = PERIGEE_ACCEPT, .accept = PERIGEE_ACCEPT};

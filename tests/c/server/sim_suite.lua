@@ -67,7 +67,7 @@ local function texts(lines, level)
   return table.concat(list, "\n")
 end
 
--- A text peer in duel:1.
+-- Returns a text peer that has joined duel:1.
 local function join(id)
   local client = sim.connect(id, "lines", "10.0.0.1")
   sim.iterate(id, sim.now(id))
@@ -253,7 +253,7 @@ function suite.wrong_use_is_an_error()
   expect_error("no simulated server", sim.close, id)
 end
 
--- Stays open: the end of the tool frees it.
+-- The server stays open; the end of the tool frees it.
 function suite.servers_may_be_forgotten()
   local id = open()
   join(id)

@@ -243,7 +243,7 @@ static int count_descriptors(void) {
   return count;
 }
 
-// scripts/soak starts does it 10,000 times.
+// `scripts/soak starts` makes this test start and stop 10,000 servers.
 static void starts_and_stops_leave_nothing(void **state) {
   (void)state;
   const char *wanted = getenv("PERIGEE_TEST_STARTS");

@@ -36,7 +36,7 @@ static inline ConnId come_back(World *world, Ticket *ticket, uint32_t received) 
   return conn;
 }
 
-// The token resumes no session, so a new session begins.
+// Expects that the token resumes no session, so that a new session begins.
 static inline void expect_stranger(World *world, const Ticket *ticket) {
   ConnId conn = open_tcp(world);
   Buf hello = hello_of("eve", "");

@@ -1,7 +1,7 @@
 // Development mode: notifications for pages, which no other client gets.
 #include "world.h"
 
-// A connected peer whose connection is a WebSocket.
+// Connects a peer by a WebSocket; returns its connection.
 static ConnId join_page(World *world) {
   world->answer = ANSWER_LATER;
   ConnId conn = open_tcp(world);

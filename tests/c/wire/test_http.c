@@ -110,7 +110,7 @@ static void what_is_ambiguous_is_refused(void **state) {
       "GET / HTTP/1.1\rHost: a\r\n\r\n",
       "GET / HTTP/1.1\r\nHost: a\rX: b\r\n\r\n",
       "\r\nGET / HTTP/1.1\r\n" HOST "\r\n",
-      // lines that go on
+      // folded lines
       GET(" folded: b\r\n"),
       GET("X: a\r\n b\r\n"),
       GET("X: a\r\n\tb\r\n"),

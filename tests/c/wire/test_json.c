@@ -1,4 +1,4 @@
-// JSON text: what is a value, and the pieces of one.
+// JSON text: valid values, and the pieces of a value.
 #include "wire/json.h"
 #include "wire/message.h"
 

@@ -17,7 +17,7 @@ enum { MAX_BYTES = 1 << 20 };
 
 static size_t total;
 
-// A packet that contains its number.
+// Pushes a packet that contains its number; returns whether the stream accepts it.
 static bool push(Reliable *stream, uint32_t number) {
   Blob *blob = blob_new(sizeof number, &total);
   memcpy(blob->bytes, &number, sizeof number);

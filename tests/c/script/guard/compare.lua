@@ -51,7 +51,7 @@ local function fail(name, arguments, theirs, mine)
   error(("%s%s\n  LuaJIT: %s\n  ours:   %s"):format(name, show(arguments), theirs, mine), 0)
 end
 
--- `make` returns new arguments for each side.
+-- Returns a function that compares one call on both sides; `make` returns new arguments for each side.
 local function compare(name, make)
   local stock, own = callers(name)
   return function()
@@ -109,7 +109,7 @@ end
 
 local ODD = { 0, -1, 1, 2, 3, -3, 100, -100, 1.5, "2", " 3 ", "x", 2 ^ 31 - 1, -2 ^ 31, true, {} }
 
--- An optional argument, which is absent most of the time.
+-- Sometimes adds an optional argument.
 local function add_odd(arguments)
   if random(3) == 1 then
     arguments.count = arguments.count + 1
@@ -284,7 +284,7 @@ local function move_arguments()
   return with_list(make_list(9), arguments)
 end
 
--- Numbers or strings without equal ones, because the order of equal ones is not defined.
+-- Returns arguments of table.sort. No two elements are equal, because the order of equal ones is not defined.
 local function sort_arguments()
   local list, seen = {}, {}
   local kind = random(3)
@@ -329,7 +329,7 @@ local COMPARISONS = {
   { 1, compare("table.maxn", remove_arguments) },
 }
 
--- Returns every class letter and every byte.
+-- Compares every class letter with every byte.
 local function compare_classes()
   for letter = 0, 255 do
     for _, form in ipairs { "%%%s", "[%%%s]", "[^%%%s]", "[%s-\200]" } do

@@ -12,12 +12,13 @@ local NOTES_MAX = 2000
 -- The JIT compiles sooner than usual, because each program runs only for a moment.
 jit.opt.start("hotloop=3", "hotexit=2")
 
--- Errors have no places, because compiled code decides whether `error` finds one.
+-- Returns a value as text. Removes the places of errors, because `error` does not always find one in compiled
+-- code.
 local function describe(value)
   return type(value) == "table" and "table" or (tostring(value):gsub("^%S+:%d+: ", ""))
 end
 
--- The text that a program has traced in all rounds, and the end of each round.
+-- Runs a program in all rounds; returns the text that it has traced, with the end of each round.
 local function trace(text)
   local notes = {}
   local function note(...)

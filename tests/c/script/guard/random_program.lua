@@ -9,7 +9,7 @@ local STATEMENTS = 4 -- most statements in a block
 local Writer = {}
 Writer.__index = Writer
 
--- Does not use math.random, because its numbers may differ between versions.
+-- Returns a random number from 1 to `count`. Does not use math.random, whose numbers depend on the version.
 function Writer:pick(count)
   self.state = (self.state * 16807) % 2147483647
   return self.state % count + 1

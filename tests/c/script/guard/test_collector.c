@@ -1,4 +1,4 @@
-// Whether LuaJIT's collector is seen at work, in interpreted and in compiled code.
+// Detects LuaJIT's collector while it works, in interpreted and in compiled code.
 #include "script/guard/collector.h"
 
 #include <lauxlib.h>

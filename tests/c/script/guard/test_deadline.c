@@ -76,7 +76,7 @@ static bool is_over(void) {
   return has_failed;
 }
 
-// A call that has slept for twice its time after its first quarter.
+// Begins a call. After a quarter of its time, the call sleeps for twice its time.
 static void begin_and_sleep(void) {
   begin(ALLOWED_US);
   usleep(ALLOWED_US / 4);

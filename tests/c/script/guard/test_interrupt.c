@@ -156,7 +156,8 @@ static void only_one_state_of_a_process_is_compiled(void **data) {
   lua_close(other);
 }
 
-// Its signal could come at any time, to any thread.
+// The profiler takes no samples, because its signal could come at any time, to any
+// thread.
 static void the_profiler_takes_no_samples(void **data) {
   (void)data;
   struct itimerval timer;

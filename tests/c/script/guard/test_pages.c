@@ -51,7 +51,7 @@ static size_t heap(const World *world) {
   return (size_t)lua_gc(world->L, LUA_GCCOUNT, 0) << 10;
 }
 
-// Resident bytes of this process.
+// Returns the resident bytes of this process.
 static size_t resident(void) {
   long all, pages;
   FILE *file = fopen("/proc/self/statm", "r");

@@ -52,7 +52,8 @@ static void test_refused(void **state) {
   assert_int_equal(mem_live(), 0);
 }
 
-// A file with a chain that takes more than half a minute without a deadline.
+// Parses a file with a chain, which takes more than half a minute without a deadline.
+// Expects an error that contains `want`; returns the microseconds that it took.
 static uint64_t time_chain(const atomic_bool *is_unwanted, const char *want) {
   static const char HEAD[] = "local x\n\nlocal y = x ";
   Buf code = {0}, text = {0};

@@ -19,7 +19,7 @@ static PatternResult search(Pattern *pattern, const char *text, const char *subj
   return pattern_search(pattern, pattern->subject);
 }
 
-// `expected`: the match; NULL: there is none.
+// Expects the first match in `subject` to be `expected`; NULL: no match.
 static void check(const char *text, const char *subject, const char *expected) {
   Pattern pattern;
   PatternResult result = search(&pattern, text, subject);

@@ -125,7 +125,8 @@ static void expect_judged(const Datagram *datagram, UdpDoor door,
   assert_int_equal(judge(datagram, door, &fault), expected);
 }
 
-// The answer has the whole text of the rule, even if the request was short.
+// Expects a refusal. Its answer has the whole text of the rule, even if the request was
+// short.
 static void expect_rejected(const Datagram *datagram, UdpDoor door, Code expected,
                             const char *rule) {
   UdpFault fault;

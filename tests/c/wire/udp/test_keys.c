@@ -13,7 +13,7 @@
 
 static const uint64_t SECOND = 1000000;
 
-// 32 bytes that count up from `first`.
+// Returns 32 bytes that count up from `first`.
 static const uint8_t *bytes_from(uint8_t first) {
   static uint8_t bytes[8][32];
   uint8_t *out = bytes[first / 32];
@@ -94,7 +94,7 @@ static void points_of_small_order_give_no_secret(void **state) {
   assert_false(udp_shared_secret(bytes_from(0), point, shared));
 }
 
-// Decrypts a copy.
+// Decrypts a copy; returns whether that succeeds.
 static bool opens(const uint8_t *key, uint64_t number, const uint8_t *head,
                   size_t head_size, const uint8_t sealed[7 + UDP_TAG_SIZE]) {
   uint8_t bytes[7 + UDP_TAG_SIZE];

@@ -1,4 +1,4 @@
-// Which LATEST packets are out of date.
+// LATEST packets: later packets with the same key make earlier ones outdated.
 #include "wire/udp/latest.h"
 
 #include <setjmp.h>

@@ -185,7 +185,8 @@ static void after_a_sleep_it_is_soon_as_before(void **state) {
   world_end(&w);
 }
 
-// Datagrams without contents are long enough for a PATH_CHALLENGE from another address.
+// Checks that each probe is long enough to be answered with a PATH_CHALLENGE if it comes
+// from another address.
 static bool expect_long_enough(World *w, int end, const uint8_t *bytes, size_t size) {
   uint8_t out[UDP_DATAGRAM_MAX];
   (void)bytes;
@@ -227,7 +228,7 @@ static void a_probe_of_a_plain_link_is_too(void **state) {
   world_end(&w);
 }
 
-// End 1 does not trust the other side yet, so it keeps little.
+// Returns a world whose end 1 does not trust the other side yet, so it keeps little.
 static World world_of_stranger(void) {
   World w = world();
   UdpLinkParams params = world_params(1);

@@ -99,7 +99,7 @@ static void what_comes_very_late_is_acknowledged(void **state) {
   world_end(&world);
 }
 
-// A game at 20 Hz in packets, and a stream beside it.
+// Sends a game's packets at 20 Hz. In some runs, a stream is sent at the same time.
 static void packets_are_in_time_over_a_wild_line(void **state) {
   (void)state;
   static Delays delays;
@@ -175,7 +175,7 @@ static void a_line_with_losses_is_full_too(void **state) {
   }
 }
 
-// Packets of ten times the line's rate, and a stream.
+// Sends packets at ten times the line's rate, and a stream at the same time.
 static void a_flood_does_not_break_a_narrow_line(void **state) {
   (void)state;
   static Delays delays;

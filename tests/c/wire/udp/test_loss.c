@@ -1,4 +1,4 @@
-// When a datagram counts as lost, and when the link probes.
+// The detection of losses: when a datagram counts as lost, and when the link probes.
 #include "wire/udp/loss.h"
 
 #include <setjmp.h>
@@ -14,7 +14,7 @@ static const uint64_t MS = 1000;
 
 enum { RTT_MS = 100 };
 
-// One datagram each 10 ms, from number 0 at 1 s.
+// Returns datagram `number`. Number 0 is sent at 1 s, and one datagram each 10 ms.
 static UdpSent sent_at(uint64_t number) {
   return (UdpSent){.sent_us = (1000 + 10 * number) * MS, .size = 100};
 }
