@@ -112,13 +112,13 @@ typedef enum perigee_server_event_type {
 /// An event. Fields that it does not set are 0 or empty texts.
 typedef struct perigee_server_event {
   int type;   // perigee_server_event_type
-  int code;   // for RESULT a perigee_server_code, otherwise a code of docs/protocol.md
+  int code;   // a perigee_server_code for RESULT, otherwise a code of docs/protocol.md
   int level;  // level of LOG: 0 debug, 1 info, 2 warn, 3 error
   uint32_t peer, room;  // numbers
   uint32_t request;     // number that the function of the request has returned
   uint32_t channel;     // channel of a packet
-  uint32_t number;  // for a message its number in the schema, or 0 if `data` is JSON
-                    // text; for a packet its type
+  uint32_t number;  // message: its number in the schema, or 0 if `data` is JSON text;
+                    // packet: its type
   uint32_t dropped, queued;  // numbers of messages: dropped since the last such event,
                              // and waiting now
   uint32_t lost, resent;  // number of messages that the peer missed; number of packets
@@ -175,7 +175,7 @@ typedef struct perigee_server_handlers {
   perigee_server_event_handler *on_log;  // may be called by any thread of the library
   perigee_server_event_handler *on_stopped;  // the last call
   perigee_server_event_handler *on_result;
-  perigee_server_verdict_handler *on_accept;  // before the first byte, for ban lists
+  perigee_server_verdict_handler *on_accept;  // called before any input, for ban lists
 } perigee_server_handlers;
 
 // --- Running -------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ PERIGEE_SERVER_API int perigee_server_poll(perigee_server *server, int timeout_m
 PERIGEE_SERVER_API int perigee_server_fd(const perigee_server *server);
 PERIGEE_SERVER_API int perigee_server_timeout_ms(const perigee_server *server);
 
-/// With "thread": take the next event. The host frees it with
+/// Take the next event of a server with "thread". The host frees it with
 /// perigee_server_event_free. perigee_server_wait waits at most `timeout_ms` (negative:
 /// without end); perigee_server_next does not wait. Only one thread at a time may call
 /// them. They return 1 and set `*event`, or 0 if no event has arrived. After the last

@@ -122,7 +122,7 @@ static void start_some(Passwords *passwords) {
     PasswordWork *work = pop(passwords);
     passwords->running++;
     if (worker_start(passwords->loop, run, on_end, work)) continue;
-    // Without a thread, the password counts as wrong.
+    // Counts the password as wrong, because no thread can check it.
     passwords->running--;
     work->hash[0] = '\0';
     report(work);

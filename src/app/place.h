@@ -9,7 +9,7 @@
 
 typedef struct PlaceName {
   char *text;   // owned
-  bool is_low;  // of a board: whether the lowest score ranks first
+  bool is_low;  // whether the lowest score of a board ranks first
 } PlaceName;
 
 typedef struct PlaceNames {

@@ -28,7 +28,7 @@ int sorted_compare(const SortedNode *node, const char *name, size_t size) {
   return node->size < size ? -1 : node->size > size;
 }
 
-// For each level, sets ahead[level] to the link to the first node of the level that is
+// Sets ahead[level], for each level, to the link to the first node of the level that is
 // not before the name.
 static void find(Sorted *sorted, const char *name, size_t size,
                  SortedNode **ahead[SORTED_LEVELS]) {

@@ -22,7 +22,7 @@ int address_resolve(const char *host, uint16_t port, int type, SocketAddress *ad
 }
 
 uint16_t address_port(const SocketAddress *address) {
-  return ntohs(address->v4.sin_port);  // at the same place for both families
+  return ntohs(address->v4.sin_port);  // both families have the port at this place
 }
 
 void address_text(const SocketAddress *address, char text[ADDRESS_SIZE]) {

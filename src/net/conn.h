@@ -29,7 +29,7 @@ typedef enum Stop {
   STOP_OWNER = 8,      // first bit for further reasons of the owner
 } Stop;
 
-/// How a connection ended, if the layer above has not closed it. A greater value
+/// The way a connection ended, if the layer above has not closed it. A greater value
 /// replaces a smaller one, but END_SLOW stays until it is reported.
 typedef enum End {
   END_NONE,

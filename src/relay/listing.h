@@ -32,7 +32,7 @@ typedef struct RoomQuery {
   uint32_t filter_count;
   uint32_t limit;  // rooms that the query may still return
   uint32_t work;   // work so far, in visited rooms
-  bool is_open;    // only rooms that a client may join without a password
+  bool is_open;    // list only rooms that a client may join without a password
 } RoomQuery;
 
 /// Parses the JSON of a query. Returns NULL, or an error text. The caller frees the

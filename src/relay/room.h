@@ -20,7 +20,7 @@ typedef enum RoomState {
   ROOM_GONE,     // empty and deleted; readable until ROOM_DELETE has been handled
 } RoomState;
 
-/// Whether a batch decides when the room opens.
+/// The part of a batch in the decision when a room opens. ROOM_FREE: none.
 typedef enum RoomHold {
   ROOM_FREE,
   ROOM_HELD,   // on_create has not ended

@@ -15,8 +15,8 @@ enum {
   COSTLY_MS = 1000,  // time that a source spends in the second class after it took too
                      // much time
   LOOK_SOURCES = 8,  // sources tried in search of an event that may be handled now
-  // After a handler that took many slices, at most this many iterations skip the second
-  // class. A new connection needs three iterations: to be accepted, read and answered.
+  // Number of iterations that may skip the second class after a handler that took many
+  // slices. A new connection needs three iterations: to be accepted, read and answered.
   SKIPS_MAX = 3,
 };
 

@@ -5,7 +5,7 @@
 
 enum {
   LOAD_WAIT_US = 10000000
-};  // more than PARSE_US, so that the parser stops by itself before
+};  // longer than PARSE_US, so that the parser first stops by itself
 
 // Returns the file with its path at `at` and its text at the next index. The result is
 // valid while path and text are on the stack.

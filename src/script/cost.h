@@ -46,7 +46,7 @@ typedef struct Costs {
   bool was_slow;       // whether a call since `logged_us` was slow
 } Costs;
 
-/// Whether to log the slowest handlers now.
+/// The decision about logging the slowest handlers now.
 typedef enum CostsDue {
   COSTS_NOT_DUE,
   COSTS_DUE,       // a minute has passed

@@ -10,7 +10,7 @@
 #include "wire/json.h"
 
 enum {
-  DEPTH_MAX = JSON_DEPTH_MAX - 1,  // because a line of an export contains the document
+  DEPTH_MAX = JSON_DEPTH_MAX - 1,  // leaves one level to the line of an export
   DEEP_SHOWN = 4,                  // steps of a path that is too deep to be shown whole
   STACK_NEEDED = 8,
   DIGITS_MIN = 15  // significant digits of the first attempt to write a number

@@ -18,7 +18,7 @@ enum {
 
 typedef enum Tag {
   TAG_END,  // end of a table's entries
-  TAG_NIL,  // only as root
+  TAG_NIL,  // nil, which only the root can be
   TAG_FALSE,
   TAG_TRUE,
   TAG_INTEGER,  // followed by a zigzag varint

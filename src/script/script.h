@@ -124,7 +124,8 @@ typedef struct ScriptOptions {
   ScriptRead *read;      // reads a file; NULL: from the disk
   ScriptEnv *env;        // reads an environment variable; NULL: of the process
   void *data;            // argument of read and env; not owned
-  // In a simulation, whether pairs visits keys in random orders instead of a fixed one.
+  // Whether pairs visits keys in random orders instead of a fixed one; only in a
+  // simulation.
   bool is_shuffled;
   Backend
       *backend;  // in a simulation, the documents of an earlier process; owned by the

@@ -271,7 +271,7 @@ static void put_queues(Page *page, const char *part) {
     json_read_text(json_find(queue, "name"), &name);
     const MetricLabel labels[] = {
         {"queue", {(const char *)name.data, (uint32_t)name.size}}, {0}};
-    if (value.size > 0 && value.bytes[0] != 'n')  // not null
+    if (value.size > 0 && value.bytes[0] != 'n')  // the value is not null
       exposition_put(&page->exposition, labels, strtod(value.bytes, NULL));
   }
   buf_deinit(&name);

@@ -2,7 +2,7 @@
 
 #include "session/internal.h"
 
-enum { LATE_MS = 1000 };  // if a timer is later than this, the process was stopped
+enum { LATE_MS = 1000 };  // a later timer means that the process was stopped
 
 static void on_silence(Session *session, Peer *peer) {
   if (peer->state == PEER_HANDSHAKE && peer->framing == FRAMING_PACKETS) {

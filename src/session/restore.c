@@ -53,7 +53,8 @@ Peer *session_restore(Session *session, const KeptSession *kept, uint64_t away_m
   peer->framing = FRAMING_PACKETS;
   peer->transport = (uint8_t)read_transport(kept->transport);
   peer->protocol_hash = kept->protocol_hash;
-  // If the game's messages have changed, the client returns with the new hash.
+  // Replaces the hash if the game's messages have changed, because the client returns
+  // with the new hash.
   if (!handshake_knows(session, kept->protocol_hash))
     peer->protocol_hash = session->hash_count > 0 ? session->hashes[0] : 0;
   memcpy(peer->session, kept->session, UUID_SIZE);

@@ -41,7 +41,7 @@ typedef struct SessionLimits {
   uint16_t tick_rate;          // ticks a second that WELCOME reports
   UniqueNames unique_names;
   bool has_accounts;              // whether clients can sign in
-  bool allows_insecure_accounts;  // also without TLS
+  bool allows_insecure_accounts;  // whether clients can sign in without TLS, too
   bool has_no_text_commands;      // text peers get no greeting, and all their lines are
                                   // messages
 } SessionLimits;

@@ -70,8 +70,8 @@ void pg_double(PgParams *params, double number);
 /// Adds a text, whose type PostgreSQL infers. NULL: an SQL NULL.
 void pg_c_text(PgParams *params, const char *text);
 
-/// These functions send a statement without waiting; pg_sync returns their failures.
-/// `params` may be NULL.
+/// Send a statement without waiting; pg_sync returns their failures. `params` may be
+/// NULL.
 void pg_prepare(Pg *link, const char *name, const char *sql);
 void pg_run_prepared(Pg *link, const char *name, const PgParams *params);
 void pg_run(Pg *link, const char *sql, const PgParams *params);

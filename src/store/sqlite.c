@@ -12,9 +12,9 @@
 #include "store/found.h"
 
 enum {
-  // Wait for a lock of another program; afterwards the store tries again.
+  // Time to wait for a lock of another program. After that time, the store tries again.
   BUSY_MS = 250,
-  SCORES_MAX = 1 << 14,  // more than STORE_WRITES_MAX
+  SCORES_MAX = 1 << 14,  // sequences for one version; more than STORE_WRITES_MAX
 };
 
 static const char *const FILE_SQL[FILE_STATEMENTS] = {

@@ -100,14 +100,15 @@ StoreCode sqlite_file_open(SqliteFile *file, const char *path, BackendUse use,
   *file = (SqliteFile){.lock = -1};
   bool is_served = use == BACKEND_SERVE;
   int flags = is_served ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-                        // Even readers of a WAL need write access.
+                        // A reader also opens the file for writing, because a WAL
+                        // requires that.
                         : SQLITE_OPEN_READWRITE;
   if (is_served && make_folder(path, fault)) return fault->code;
   if (!is_served && access(path, F_OK) != 0)
     return store_fault(fault, STORE_UNAVAILABLE, "cannot open %s: %s", path,
                        strerror(errno));
-  // Only the owner may read it: it has hashes of passwords, and the key of tokens.
-  // SQLite gives the files beside it the same mode.
+  // Creates the file so that only its owner may read it: it has hashes of passwords,
+  // and the key of tokens. SQLite gives the files beside it the same mode.
   int made = is_served ? open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
   if (made >= 0) close(made);
   int result = sqlite3_open_v2(path, &file->db, flags | SQLITE_OPEN_NOMUTEX, NULL);

@@ -66,8 +66,8 @@ typedef struct Hello {
   uint32_t reliable_received;
 } Hello;
 
-/// Whether WELCOME continues a session. A client takes a value that it does not know as
-/// WELCOME_NEW.
+/// The session to which WELCOME belongs: a new or a continued one. A client treats a
+/// value that it does not know as WELCOME_NEW.
 typedef enum WelcomeResumed {
   WELCOME_NEW,
   WELCOME_RESUMED,

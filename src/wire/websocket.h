@@ -32,7 +32,7 @@ typedef enum WsCode {
   WS_CODE_PROTOCOL = 1002,
   WS_CODE_UNSUPPORTED = 1003,  // the kind of message is not supported
   WS_CODE_NONE = 1005,         // a close frame without a code
-  WS_CODE_BAD_TEXT = 1007,     // not UTF-8
+  WS_CODE_BAD_TEXT = 1007,     // a text is not UTF-8
   WS_CODE_TOO_LARGE = 1009,
   WS_CODE_INTERNAL = 1011,
   WS_CODE_TRY_LATER = 1013,

@@ -38,7 +38,7 @@ struct Outbuf {
 typedef struct Source {
   Outbuf *outbufs[PRIORITY_COUNT];  // pending messages by priority; NULL: none
   uint8_t pending;                  // mask of the priorities that have an outbuf
-  bool is_dirty;                    // it is in net->dirty_groups or net->dirty_conns
+  bool is_dirty;                    // listed in net->dirty_groups or net->dirty_conns
 } Source;
 
 /// Messages [from, to) that a member does not get. Messages are numbered from the start

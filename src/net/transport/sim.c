@@ -30,7 +30,7 @@ typedef struct Pipe {
   uint8_t framing;  // Framing
   uint8_t ending;   // SimEnding of the server's side
   uint8_t over;     // SimEnding of the client's side
-  bool is_new;      // not accepted yet
+  bool is_new;      // the server has not accepted the client yet
   bool is_queued;
   bool is_first;  // used while the queue is being ordered
   char address[ADDRESS_SIZE];

@@ -1,5 +1,6 @@
-// For hosts with several addresses: finds the address that a datagram was sent to, and
-// sends the answer from that address. Clients ignore answers from other addresses.
+// Finds the address that a datagram was sent to, and sends the answer from that
+// address, because a host may have several addresses. Clients ignore answers from other
+// addresses.
 #define _GNU_SOURCE  // in6_pktinfo
 #include <assert.h>
 #include <string.h>

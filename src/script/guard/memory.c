@@ -98,8 +98,8 @@ static void warn(Host *host, uint64_t now_us) {
            log_num("limit_mib", (int64_t)(limit >> 20)));
 }
 
-// After full cycles of the collector, computes the heap size at which the next full
-// cycles begin.
+// Computes the heap size at which the next full cycles of the collector begin. Called
+// after full cycles.
 static void plan(Host *host) {
   Memory *memory = &host->memory;
   size_t limit = host->deadline.limits.memory, live = memory->bytes;

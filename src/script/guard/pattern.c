@@ -462,8 +462,8 @@ PatternResult pattern_match(Pattern *pattern, const char *at) {
 
 // --- Searching ---
 
-// If each match begins with a byte of one unit, reads that unit and returns true, so
-// that the search can skip other bytes.
+// Reads the unit whose bytes begin each match, and returns true, so that the search can
+// skip other bytes. Returns false if no such unit exists.
 static bool read_lead(Pattern *pattern, Unit *unit) {
   const char *at = pattern->text;
   if (at < pattern->text_end && *at == '(') at++;

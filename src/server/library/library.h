@@ -223,7 +223,7 @@ void orders_end(Orders *orders);
 /// Carries out all orders that need not wait.
 void orders_run(perigee_server *self);
 
-/// If orders wait, schedules an event that carries them out.
+/// Schedules an event that carries out the waiting orders, if any wait.
 void orders_schedule(perigee_server *self);
 
 /// Implements ServerOptions.reloaded: reports the outcome of an ORDER_RELOAD.

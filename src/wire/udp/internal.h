@@ -67,8 +67,8 @@ int udp_ack_receive(UdpLink *link, uint16_t ack, uint64_t bits, uint64_t now_us)
 /// Finds the lost datagrams.
 void udp_ack_detect(UdpLink *link, uint64_t now_us);
 
-/// If too many datagrams are on their way, makes room by treating the oldest one as
-/// lost.
+/// Makes room by treating the oldest datagram as lost, if too many datagrams are on
+/// their way.
 void udp_ack_make_room(UdpLink *link);
 
 /// link.c

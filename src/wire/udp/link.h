@@ -53,7 +53,7 @@ enum {
 
 typedef struct UdpLink UdpLink;
 
-/// Which packet a full queue drops. The owner learns of drops, and may end the
+/// The packet that a full queue drops. The owner learns of drops, and may end the
 /// connection instead.
 typedef enum UdpOverflow { UDP_DROP_NEWEST, UDP_DROP_OLDEST } UdpOverflow;
 

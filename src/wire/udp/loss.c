@@ -1,7 +1,7 @@
-// There are two differences from RFC 8985. First, the expected round trip of a datagram
-// is never shorter than the smoothed one, because on players' lines round trips vary,
-// while datagrams rarely change their order. Second, the window for reordering narrows
-// step by step, not at once.
+// This file differs from RFC 8985 in two ways. First, the expected round trip of a
+// datagram is never shorter than the smoothed one, because on players' lines round
+// trips vary, while datagrams rarely change their order. Second, the window for
+// reordering narrows step by step, not at once.
 #include "wire/udp/loss.h"
 
 #include "base/least.h"

@@ -7,7 +7,7 @@ static bool is_allowed_origin(const Conn *conn, const HttpRequest *request) {
   const Text *origin = http_field(request, "origin");
   const Text *host = http_field(request, "host");
   const char *list = web_of(conn->net)->origins;
-  if (!origin) return true;  // not a browser, so no foreign page is involved
+  if (!origin) return true;  // the client is no browser, so it shows no foreign page
   if (host && http_is_same_origin(*origin, *host)) return true;
   return http_is_listed_origin(*origin, list);
 }
