@@ -131,8 +131,8 @@ void client_push_text(PerigeeClient *client, const PerigeeEvent *event,
   events_add(&client->events, event, &(EventParts){.text = {text, size}});
 }
 
-// Joins the rooms again that the program had joined in the old session, if the option
-// `rejoin` is set. Leaves all other rooms.
+// For a new session: if the option `rejoins` is set, joins the rooms that the program
+// joined in the old session. Leaves all other rooms.
 static void change_rooms(PerigeeClient *client) {
   Rooms *rooms = &client->rooms;
   for (uint32_t i = rooms->count; i-- > 0;) {
@@ -162,7 +162,8 @@ uint32_t client_drop_stream(PerigeeClient *client, const char *why) {
 
 void client_lose_session(PerigeeClient *client) {
   PerigeeEvent event = {.type = PERIGEE_LOST};
-  // The next session also joins the rooms that this session was still joining again.
+  // Keeps the rooms that this session was still joining again, so that the next session
+  // joins them.
   for (Request *request = client->requests.first; request; request = request->next) {
     if (request->kind == REQUEST_JOIN) request->room = 0;
   }

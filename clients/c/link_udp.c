@@ -55,8 +55,8 @@ static void end(PerigeeClient *client, int code) {
 void link_udp_deinit(PerigeeClient *client) {
   const Link *link = &client->link;
   bool is_over = client->state >= PERIGEE_STATE_CLOSING;
-  // Without TCP, PERIGEE_CONNECTION_CLOSED ends the session. With any other code, the
-  // server keeps the session for the next connection.
+  // Without TCP, PERIGEE_CONNECTION_CLOSED tells the server to end the session. After any
+  // other code, the server keeps the session for the next connection.
   int code = is_over || !link_is_alone(client) ? PERIGEE_CONNECTION_CLOSED
                                                : PERIGEE_CONNECTION_RESET;
   if (link->is_dead && link->code == PERIGEE_PROTOCOL) code = PERIGEE_PROTOCOL;
@@ -185,7 +185,7 @@ bool link_udp_has_stream(const PerigeeClient *client) {
 
 bool link_udp_take(PerigeeClient *client, const Packet *header) {
   Datagrams *datagrams = client->datagrams;
-  // Without TCP, a packet waits until datagrams get through.
+  // Without TCP, uses datagrams even while none get through: no other way exists.
   bool passes = link_udp_is_on(client) &&
                 (link_is_alone(client) || datagrams_pass(datagrams, client->now_us));
   bool is_taken = passes && datagrams_send(datagrams, header, client->scratch.data,

@@ -64,7 +64,7 @@ static bool is_ready(const PerigeeFd *fd) { return fd->wants_read || fd->wants_w
 
 // Drives the clients that are ready or due; no other client has events. Moves clients
 // with events to the front, and sets `ready` to their number. Returns the first
-// descriptor of `others`. For most clients of many, touches only the driver.
+// descriptor of `others`. Reads only the driver of a client that is neither ready nor due.
 static const PerigeeFd *drive_all(const Wait *wait, size_t *ready) {
   const PerigeeFd *fd = wait->fds;
   uint64_t now_us = os_clock_us();

@@ -265,7 +265,8 @@ export const fixed = Object.freeze({
 
 // Seats -----------------------------------------------------------------------------------------
 
-// The seat gives a reloaded page its slot again. It belongs to the tab, because another tab is another player.
+// Returns the key of a room's seat in sessionStorage. The seat gives a reloaded page its slot again. Each tab
+// has its own seat, because another tab is another player.
 function seatKey(room) {
   return "perigee.seat." + room.name;
 }

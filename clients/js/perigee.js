@@ -497,7 +497,7 @@ function openWebSocket({ url }, options, { opened, received, ended }) {
 }
 
 async function openSocket({ kind, host, port }, options, { opened, received, ended }) {
-  // The name is in a variable, so that bundlers do not resolve it.
+  // Keeps the module's name in a variable, because bundlers would resolve a literal name.
   const name = kind === "tls" ? "node:tls" : "node:net";
   const module = await import(/* webpackIgnore: true */ /* @vite-ignore */ name);
   const socket = module.connect({ servername: isNaN(host[0]) ? host : undefined, ...options.tls, host, port });

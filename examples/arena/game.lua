@@ -21,7 +21,7 @@ local game = {
   rooms = { arena = arena },
 }
 
--- The connection of a player is lost, and may come back. Until then, nobody can hurt its fighter.
+-- Protects the fighter of a player whose connection is lost, until the player comes back.
 function game.on_suspend(peer)
   for _, room in ipairs(peer:rooms()) do
     if room.kind == "arena" then arena.suspend(room, peer) end

@@ -11,7 +11,7 @@ perigee.state.map = perigee.state.map or ("."):rep(WIDTH * HEIGHT)
 
 local editor = assert(perigee.channel "editor")
 
--- PAINT: x, y and a tile, a byte each. MAP: a request for the whole map.
+-- Handles PAINT (x, y and a tile, a byte each) and MAP (a request for the whole map).
 editor:on_packet(function(peer, type, bytes)
   if type == MAP then
     return perigee.state.map
@@ -26,7 +26,7 @@ editor:on_packet(function(peer, type, bytes)
   return "painted"
 end)
 
--- Clients request the channel's number, which does not change while the server runs.
+-- Returns the channel's number to a client. The number does not change while the server runs.
 function game.on_message.editor()
   return editor.id
 end

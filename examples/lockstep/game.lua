@@ -21,7 +21,7 @@ function islands.on_message.pause(room)
   if match.paused then match:resume() else match:pause() end
 end
 
--- A page whose state differs gets the state of the others.
+-- Gives a page whose state differs the state of the others.
 function islands.on_desync(room, report)
   print(report.text)
   if report.tie then return end

@@ -54,7 +54,7 @@ local function draw_arena(match)
   end
 end
 
--- `note`: text over the picture, or nil.
+-- Draws the match. `note` is a text over the picture, or nil.
 function picture.draw(match, note)
   love.graphics.clear(0.04, 0.05, 0.08)
   if match.map then

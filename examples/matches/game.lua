@@ -42,7 +42,7 @@ end
 
 match.on_message = {}
 
--- /send hit
+-- Counts a hit: /send hit
 function match.on_message.hit(room, peer)
   local state = room.state
   if state.phase ~= "playing" then return end

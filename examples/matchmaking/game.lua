@@ -10,7 +10,7 @@ local patience = 6
 perigee.matchmaker("draw", {
   room = "draw", players = { 2, 4 }, teams = 2, patience = patience, penalty = 10,
   match = { rating = { within = 150, grow = 50, max = 2000 } },
-  -- The page asks to enter. The rating comes from the store, so nobody chooses it.
+  -- Handles a page's request to enter. The rating comes from the store, so no page can choose its rating.
   on_enter = function(peer)
     return { rating = skills.of_party(peer) }
   end,
@@ -25,7 +25,7 @@ function game.on_message.name(peer, name)
   return math.floor(skills.of(peer.name).rating + 0.5)
 end
 
--- A request: plays against bots at once.
+-- Handles a request: begins a match against bots at once.
 function game.on_message.practice(peer)
   for _, room in ipairs(peer:rooms()) do
     if room.kind == "draw" then error(perigee.fault "Playing") end

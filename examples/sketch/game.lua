@@ -34,15 +34,15 @@ local function new_code()
   end))
 end
 
--- A request: the player has chosen a name.
+-- Handles a request: sets the name that the player has chosen.
 function game.on_message.name(peer, name)
   local ok, problem, code = peer:set_name(name)
   if not ok then error(perigee.fault(code, problem)) end
   return name
 end
 
--- A request: opens a table, seats its host there, and answers with the table's code. A table with a password
--- appears in no list.
+-- Handles a request: opens a table, seats its host there, and answers with the table's code. A table with a
+-- password appears in no list.
 function game.on_message.open(peer, what)
   if peer:rooms()[1] then error(perigee.fault "AlreadySeated") end
   local code = new_code()
@@ -54,8 +54,9 @@ function game.on_message.open(peer, what)
   return code
 end
 
--- A request: seats a player who is back, for example because the page was loaded again. The game itself joins
--- the player to the room, because clients cannot join a locked room, and need its password.
+-- Handles a request: seats a player who is back, for example because the page was loaded again. The game
+-- itself joins the player, because a client cannot join a locked room, and needs the password of a private
+-- room.
 function game.on_message.back(peer, code)
   local room = perigee.rooms.get("sketch:" .. code)
   if not room or not players.owned_by(room, peer.token) then return false end
@@ -63,12 +64,12 @@ function game.on_message.back(peer, code)
   return true
 end
 
--- A request: the best matches of all time, and the most points of this week.
+-- Handles a request: returns the best matches of all time, and the most points of this week.
 function game.on_message.top()
   return boards.top()
 end
 
--- The connection is lost, and the session waits: the others see that the player is away.
+-- Shows the others that a player is away, because its connection is lost while its session waits.
 function game.on_suspend(peer)
   for _, room in ipairs(peer:rooms()) do members.suspend(room, peer) end
 end

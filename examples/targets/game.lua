@@ -13,7 +13,7 @@ function game.on_connect(peer)
   peer:join "lobby"
 end
 
--- Names only serve to find one another here, so everybody may choose one at any time, with /name.
+-- Allows everybody to choose a name at any time, with /name. Names only serve to find one another here.
 function game.on_rename() end
 
 -- Returns the members of the lobby that have one of these names.
@@ -28,24 +28,24 @@ end
 
 game.on_message = {}
 
--- /send one {"to": "bob", "text": "psst"}
+-- Sends a text to one peer: /send one {"to": "bob", "text": "psst"}
 function game.on_message.one(peer, value)
   local other = named({ value.to })[1]
   if not other then return peer:send("nobody", value.to) end
   perigee.send(perigee.to.one(other), "note", { from = peer.name, text = value.text })
 end
 
--- /send all "hello"
+-- Sends a text to all peers: /send all "hello"
 function game.on_message.all(peer, text)
   perigee.send(perigee.to.all, "note", { from = peer.name, text = text })
 end
 
--- /send others "hello"
+-- Sends a text to all other peers: /send others "hello"
 function game.on_message.others(peer, text)
   perigee.send(perigee.to.all_except(peer), "note", { from = peer.name, text = text })
 end
 
--- /send group {"to": ["ann", "bob"], "text": "hello"}
+-- Sends a text to a group of peers: /send group {"to": ["ann", "bob"], "text": "hello"}
 function game.on_message.group(peer, value)
   perigee.send(perigee.to.group(named(value.to)), "note", { from = peer.name, text = value.text })
 end

@@ -10,12 +10,12 @@ local weekly = perigee.leaderboard("weekly", { keep = "sum", resets = "monday 00
 
 local boards = {}
 
--- A player begins to play: stores the name and the time.
+-- Stores the name of a player who begins to play, with the time.
 function boards.remember(name)
   players:put(name, { seen = os.time() })
 end
 
--- The round is over. Bots do not rank.
+-- Submits the scores of a round that is over. Bots do not rank.
 function boards.keep(fighters)
   for _, fighter in ipairs(fighters) do
     if not fighter.is_bot and fighter.score > 0 then

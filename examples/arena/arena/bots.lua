@@ -28,7 +28,7 @@ local function free_name(room)
   return "Bot"
 end
 
--- Ids of bots are negative, so that no peer has the same id.
+-- Adds a bot with a negative id, because peer ids are positive.
 local function add(room)
   room.state.bot_id = room.state.bot_id - 1
   return fighters.add(room, room.state.bot_id, free_name(room), {

@@ -36,7 +36,7 @@ local function is_taken(room, key, value)
   return false
 end
 
--- "ann", "ann 2", ...
+-- Returns "ann", or "ann 2" and so on if the name is taken.
 local function free_name(room, name)
   local free, count = name, 1
   while is_taken(room, "name", free) do
@@ -133,7 +133,7 @@ local function dash(fighter, now)
   fighter.vy = fighter.move_y / length * rules.dash_speed
 end
 
--- `input` comes from arena/input.lua or from a bot.
+-- Applies an input, which comes from arena/input.lua or from a bot, to a fighter.
 function fighters.steer(fighter, input)
   local now = perigee.now()
   fighters.advance(fighter)

@@ -19,7 +19,7 @@ function effects.rapid(fighter, now) fighter.rapid_until = now + rules.power_sec
 
 function effects.triple(fighter, now) fighter.triple_until = now + rules.power_seconds end
 
--- An item without a kind has been taken.
+-- Returns the items of a new match. They have no kind until they appear.
 function items.new()
   local list = {}
   for i, place in ipairs(map.items) do

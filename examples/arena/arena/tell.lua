@@ -10,12 +10,12 @@ local tell = {}
 local RELIABLE = { reliable = true }
 local round, floor = world.round, math.floor
 
--- The clock of the match, in milliseconds, as pages know it.
+-- Returns a time in milliseconds of the match's clock, which pages use.
 local function clock(room, at)
   return floor(((at or perigee.now()) - room.state.started_at) * 1000 + 0.5)
 end
 
--- schema.perigee describes these fields.
+-- Returns the fields of a fighter that schema.perigee describes.
 local function row(fighter, now)
   return {
     id = fighter.id, x = round(fighter.x), y = round(fighter.y),
@@ -43,7 +43,7 @@ local function bullet_row(room, bullet)
   }
 end
 
--- Pages move a bullet by themselves until a message ends it.
+-- Reports a new bullet, which pages move by themselves until a message ends it.
 function tell.shot(room, bullet)
   room:broadcast("shot", bullet_row(room, bullet), { except = room.state.readers })
 end

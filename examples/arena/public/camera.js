@@ -60,7 +60,7 @@ export class Camera {
     return half * 2 > size ? size / 2 : Math.max(half, Math.min(size - half, at))
   }
 
-  // From here on, drawing uses units of the arena.
+  // Makes the following drawing use units of the arena.
   apply(context) {
     const scale = this.scale * this.density
     const shake = this.shakes * this.shakes * 14
@@ -71,7 +71,7 @@ export class Camera {
       (this.height / 2 - (this.y + dy) * this.scale) * this.density)
   }
 
-  // From here on, drawing uses pixels of the page.
+  // Makes the following drawing use pixels of the page.
   applyScreen(context) {
     context.setTransform(this.density, 0, 0, this.density, 0, 0)
   }

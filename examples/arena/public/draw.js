@@ -37,7 +37,7 @@ function tiles(context, map, camera) {
   }
 }
 
-// One side has cool and the other warm colours, so that players know where they are.
+// Tints one side with cool and the other with warm colours, so that players know where they are.
 function tint(context, map) {
   const paint = context.createLinearGradient(0, 0, map.width, 0)
   paint.addColorStop(0, PALETTE.west)
@@ -48,7 +48,7 @@ function tint(context, map) {
   context.fillRect(0, 0, map.width, map.height)
 }
 
-// Lines on the ground, as on a playing field.
+// Draws lines on the ground, as on a playing field.
 function marks(context, map) {
   const x = map.width / 2, y = map.height / 2
   context.strokeStyle = PALETTE.line
@@ -208,7 +208,7 @@ function flash(context, fighter, radius) {
   disc(context, 0, 0, radius + 1)
 }
 
-// People have eyes, bots have a visor.
+// Draws the eyes of a person, or the visor of a bot.
 function face(context, fighter, radius) {
   context.save()
   context.rotate(fighter.aim)

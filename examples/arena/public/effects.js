@@ -68,7 +68,7 @@ export class Effects {
     this.list = this.list.filter(effect => effect.age < effect.life)
   }
 
-  // Effects that lie under the fighters.
+  // Draws the effects that lie under the fighters.
   drawBelow(context) {
     for (const effect of this.list) if (effect.kind === "ghost") this.#ghost(context, effect)
     context.globalAlpha = 1

@@ -203,8 +203,8 @@ function send(keys, now) {
   })
 }
 
-// The player sees and hears its own shot and dash at once, but the server decides whether they
-// count.
+// Shows and plays the player's own shot and dash at once, although only the server decides whether
+// they count.
 function act(keys, me, now) {
   const { rules } = match
   if (keys.dash && (now < player.dashAt || !(keys.x || keys.y))) keys.dash = false

@@ -178,7 +178,7 @@ export class Match {
     return this.fighters.get(this.you)
   }
 
-  // In the order of the scoreboard.
+  // Returns the fighters in the order of the scoreboard.
   ranking() {
     return [...this.fighters.values()].sort((a, b) =>
       b.score - a.score || a.deaths - b.deaths || a.name.localeCompare(b.name))

@@ -37,7 +37,7 @@ export class Prediction {
     if (Math.hypot(this.off.x, this.off.y) > JUMP) this.off = { x: 0, y: 0 }
   }
 
-  // The fighter has a new place, and did not walk there.
+  // Moves the fighter to a new place without showing the way.
   jump() {
     this.base = null
     this.off = { x: 0, y: 0 }

@@ -88,7 +88,7 @@ export class Sound {
     if (this.#isOn(where)) this.#tone(this.#place(where), { type: "triangle", from: 320, to: 110, seconds: 0.09, loud: 0.3 })
   }
 
-  // A hit of the player's own bullet: a small bright tick, equally loud everywhere.
+  // Plays the hit of the player's own bullet: a small bright tick, equally loud everywhere.
   mark() {
     if (this.#isOn()) this.#tone(this.#place(), { type: "sine", from: 1250, to: 1500, seconds: 0.05, loud: 0.16 })
   }

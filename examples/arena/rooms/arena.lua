@@ -28,8 +28,8 @@ end
 
 -- --- People ---
 
--- A member only watches at first, so that a page has something to show while its player chooses a name. Text
--- peers get chat and results, but no positions.
+-- Adds a member as a watcher at first, so that a page has something to show while its player chooses a name.
+-- Text peers get chat and results, but no positions.
 function arena.on_join(room, peer)
   if peer.transport == "text" then
     table.insert(room.state.readers, peer)
@@ -45,7 +45,7 @@ function arena.on_leave(room, peer)
   fighters.remove(room, peer.id)
 end
 
--- game.lua calls this when a connection is lost and the session waits.
+-- Handles the loss of a connection whose session waits; game.lua calls this.
 function arena.suspend(room, peer)
   local fighter = fighters.find(room, peer.id)
   if not fighter then return end
@@ -82,12 +82,12 @@ function arena.on_message.input(room, peer, value)
   if not room.state.is_over then bullets.fire(room, fighter) end
 end
 
--- A request: the whole state as it is now.
+-- Handles a request: returns the whole state as it is now.
 function arena.on_message.state(room, peer)
   return tell.state(room, peer)
 end
 
--- A request: the best rounds of all time, and the kills of this week.
+-- Handles a request: returns the best rounds of all time, and the kills of this week.
 function arena.on_message.top()
   return boards.top()
 end
@@ -99,7 +99,7 @@ function arena.on_message.chat(room, peer, text)
   tell.chat(room, fighters.find(room, peer.id) or peer, text)
 end
 
--- A line from somebody with nc.
+-- Handles a line from a text peer (nc) as chat.
 arena.on_message.text = arena.on_message.chat
 
 -- --- Time ---
@@ -119,7 +119,7 @@ end
 
 -- --- Changes of this code ---
 
--- Somebody saved these files while people play: sends the new numbers and walls to the pages.
+-- Sends the new numbers and walls to the pages, after somebody has saved these files while people play.
 function arena.on_upgrade(room)
   items.upgrade(room)
   bots.fill(room)

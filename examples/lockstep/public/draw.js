@@ -135,7 +135,7 @@ export class View {
   }
 }
 
-/** Draws a coast that is not quite round. An island always has the same one. */
+/** Draws a coast that is not quite round. The shape depends only on `seed`, so an island always looks the same. */
 function blob(c, seed, radius) {
   c.beginPath();
   for (let i = 0; i <= 24; i++) {

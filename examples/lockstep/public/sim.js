@@ -111,7 +111,7 @@ function seatBots(world) {
   }
 }
 
-/** How many of a player's units are on their way to an island. */
+/** Returns how many of a player's units are on their way to an island. */
 function comingTo(world, to, slot) {
   let sum = 0;
   for (const fleet of world.fleets) if (fleet.to === to && fleet.owner === slot) sum += fleet.count;
@@ -125,7 +125,7 @@ function gather(world, slot) {
   if (own.length > 1) carryOut(world, slot, order(own[1].at, own[0].at, 2));
 }
 
-/** A bot attacks near, large and weak islands first, with as few units as are needed. */
+/** Lets a bot attack near, large and weak islands first, with as few units as are needed. */
 function think(world, slot) {
   let best = null;
   world.islands.forEach((a, from) => {

@@ -87,7 +87,7 @@ function draw.over(room)
   end
 end
 
--- A player taps. The way of the message does not count against the player.
+-- Handles a player's tap. Subtracts the time that the message travelled from the player's time.
 function draw.on_message.tap(room, peer)
   local state = room.state
   if peer.state.time or state.phase ~= "go" and state.phase ~= "steady" then return end

@@ -14,7 +14,7 @@ local function choose(hint, tried)
   return fitting[math.random(#fitting)]
 end
 
--- The bot gets the same messages as pages.
+-- Handles a message to the bot, which gets the same messages as pages.
 function guesser.on_message(bot, name, value)
   if name == "table" then
     if value.phase ~= "drawing" then bot.state.tried = {} end

@@ -26,7 +26,7 @@ local function entries(board)
   return list
 end
 
--- Waits for the store.
+-- Returns the best entries of both boards. Waits for the store.
 function boards.top()
   return { best = entries(best), weekly = entries(weekly) }
 end

@@ -22,7 +22,7 @@ local function sit(room, peer)
   end
   local player = players.seat(room, peer)
   if not player then return false end
-  -- The player also draws in this round.
+  -- Makes the player draw in this round, too.
   if not player.is_bot then table.insert(room.state.queue, player.id) end
   tell.news(room, "%s plays.", player.name)
   return true
@@ -45,7 +45,7 @@ function members.join(room, peer, options)
   tell.table(room)
 end
 
--- A watcher wants to play.
+-- Gives a watcher who wants to play a seat.
 function members.play(room, peer)
   if players.of(room, peer) then return end
   if not sit(room, peer) then error(perigee.fault "NoSeatFree") end
@@ -55,7 +55,7 @@ function members.play(room, peer)
   tell.table(room)
 end
 
--- Runs when a player has left for good, and when one has been away for long.
+-- Elects a host and checks the turn, after a player has left for good or has been away for long.
 function members.check(room)
   elect(room)
   turns.check(room)
@@ -66,7 +66,7 @@ local function remove(room, player)
   members.check(room)
 end
 
--- The seat of a player waits for some time.
+-- Handles a leave. Keeps the seat of a player for some time; removes a bot at once.
 function members.leave(room, peer)
   room.state.watchers[peer.id] = nil
   local player = players.of(room, peer)
@@ -82,7 +82,8 @@ function members.free_seat(room, id)
   remove(room, players.find(room, "id", id))
 end
 
--- The player leaves for good: its seat is free at once. A page that is only closed does not call this.
+-- Removes a player who leaves for good, so that its seat is free at once. A page that is only closed does not
+-- call this.
 function members.quit(room, peer)
   local player = players.of(room, peer)
   peer:leave(room)
@@ -91,7 +92,7 @@ function members.quit(room, peer)
   remove(room, player)
 end
 
--- The connection is lost, and the session waits.
+-- Marks a player as away, because its connection is lost while its session waits.
 function members.suspend(room, peer)
   local player = players.of(room, peer)
   if not player then return end

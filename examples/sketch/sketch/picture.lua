@@ -3,7 +3,7 @@ local rules = require "sketch.rules"
 
 local picture = {}
 
--- `number` counts the pieces of lines that pages have got, and never decreases.
+-- Returns an empty picture. Its `number` counts the pieces of lines that pages have got, and never decreases.
 function picture.new(number)
   return { number = number or 0, count = 0, lines = {} }
 end

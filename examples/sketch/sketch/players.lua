@@ -62,7 +62,8 @@ local function free_name(room, name)
   return free
 end
 
--- The host is always a person. If the host stays away, the person who joined next becomes host.
+-- Makes the person who joined next the host, if the host stays away. Bots never become host. Returns the new
+-- host, or nil.
 function players.elect(room)
   local state = room.state
   local host = players.find(room, "id", state.host)

@@ -87,7 +87,7 @@ function turns.next(room)
   show(room)
 end
 
--- Starts the drawing. The drawer calls this, or the timer if the drawer has not chosen.
+-- Starts the drawing. The drawer's choice of a word calls this, or the timer if the drawer has not chosen.
 function turns.choose(room, number)
   local state = room.state
   state.word = state.choices[number]
@@ -107,7 +107,7 @@ local function gain(player, points)
   player.score, player.gained = player.score + points, player.gained + points
 end
 
--- A player has guessed the word: an earlier guess gives more points to both.
+-- Gives points to a player who has guessed the word, and to the drawer; an earlier guess gives more points.
 function turns.score(room, player)
   local state = room.state
   local left = math.max(0, state.ends_at - perigee.now()) / state.seconds

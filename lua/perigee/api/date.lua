@@ -159,7 +159,7 @@ local function read_i32(text, at)
   return number >= 2 ^ 31 and number - 2 ^ 32 or number
 end
 
--- A number is exact, because the times in zone files are far below 2^53.
+-- Reads 64 bits as a number, which is exact because the times in zone files are far below 2^53.
 local function read_i64(text, at)
   return read_i32(text, at) * 2 ^ 32 + read_u32(text, at + 4)
 end

@@ -137,7 +137,7 @@ end
 class.define(queue_class, methods, getters)
 
 
---- Declares a queue. Only at the top level.
+--- Declares a queue. Works only at the top level of a game.
 ---@param name string
 ---@param options perigee.MatchmakerOptions
 ---@return perigee.Matchmaker

@@ -26,18 +26,18 @@ local function check(what, value)
   end
 end
 
--- The paper's g: how much less a result says if the opponent's rating is uncertain.
+-- Returns the paper's g: the weight of a result, which is smaller if the opponent's rating is less certain.
 local function weight(phi)
   return 1 / sqrt(1 + 3 * phi * phi / (pi * pi))
 end
 
--- The paper's E: the expected score.
+-- Returns the paper's E: the expected score.
 local function expected(mu, opponent_mu, opponent_phi)
   return 1 / (1 + exp(-weight(opponent_phi) * (mu - opponent_mu)))
 end
 
--- Step 5: the new volatility, by the Illinois algorithm. `v` is the variance of the rating by these results,
--- and `delta` the improvement that they suggest.
+-- Returns the new volatility (step 5), by the Illinois algorithm. `v` is the variance of the rating by these
+-- results, and `delta` the improvement that the results suggest.
 local function next_volatility(sigma, phi, v, delta)
   local a = log(sigma * sigma)
   local function f(x)

@@ -142,7 +142,7 @@ local function written(options, id, done, problem, code)
   return nil, problem, code
 end
 
--- Passes on the results of a core function that writes JSON; an error if JSON cannot express the value.
+-- Passes on the results of a core function that writes JSON. Raises an error if JSON cannot express a value.
 local function expressed(result, problem, code)
   if code == "TooLarge" then
     problem = "a document has at most 1 MiB of JSON"
@@ -259,7 +259,7 @@ function methods:put(id, value, options)
   store.check_may_write "put"
   store.check_key(id)
   local own = self._options
-  if options == nil and not live.transaction then -- in one step, as most writes are such
+  if options == nil and not live.transaction then -- the common case, in one step
     return written(own, id, expressed(core.store_put(own.index, id, value, own.schema)))
   end
   local json, problem, code = expressed(core.store_json(value))

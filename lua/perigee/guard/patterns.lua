@@ -229,8 +229,8 @@ for _, name in ipairs { "Carg", "Cc", "Cp", "R", "S", "V" } do
 end
 
 
--- A counter counts as a capture, which lpeg refuses here. Therefore a pattern that looks back must have no
--- repetition, not even in a predicate, and no grammar.
+-- Replaces lpeg.B. The pattern must have no repetition, not even in a predicate, and no grammar, because
+-- their counters count as captures, which lpeg.B refuses.
 function guarded.B(pattern)
   return call("B", lpeg.B, to_pattern(pattern))
 end

@@ -27,7 +27,8 @@ local function pick(from, names)
   return picked
 end
 
--- Copied before sandbox.close empties the global table, because environments are made later.
+-- Copies of the allowed globals, for environments. They are made before sandbox.close empties the global
+-- table.
 local base = pick(globals, allowed.base)
 local libraries = {}
 for name, names in next, allowed.libraries do

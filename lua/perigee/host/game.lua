@@ -12,7 +12,7 @@ local ran = core.ran() -- the running handler, see host/init.lua
 local on = {}
 
 
--- An event without a path is a step of a reload.
+-- Loads the first version of the game at `path`. With an empty path, does the next loading step of a reload.
 function on.load(_, _, path)
   if path == "" then
     reload.load()

@@ -84,7 +84,7 @@ function cycles.notify_queued(ticket, position)
 end
 
 
---- Lets others run after each so many steps.
+--- Lets other tasks run after every STEPS steps.
 ---@param step integer
 function cycles.pause_after(step)
   if step % STEPS == 0 then

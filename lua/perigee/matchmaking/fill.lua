@@ -61,7 +61,7 @@ function fill.is_open(match)
 end
 
 
---- Offers the free places of a match, or no longer does so.
+--- Offers the free places of a match to the queue; withdraws the offer if the match takes no more players.
 ---@param match perigee.SeatedMatch
 function fill.offer(match)
   local queue = match.queue

@@ -1,4 +1,4 @@
---- Tells which tickets fit together in a match, by numbers, lists and roles (matcher.lua).
+--- Decides which tickets fit together in a match, by numbers, lists and roles (matcher.lua).
 
 local floor = math.floor
 
@@ -16,7 +16,7 @@ function fits.is_older(a, b)
 end
 
 
---- Returns by how much the values of others may differ from those of a ticket.
+--- Returns the largest difference that a ticket now accepts between its own value and another ticket's.
 function fits.reach_of(rule, ticket, now)
   return math.min(rule.max, rule.within + rule.grow * floor(math.max(0, now - ticket.entered) + ROUNDING))
 end
@@ -32,7 +32,7 @@ function fits.has_waited(rules, ticket, now)
 end
 
 
---- Returns when a search for a ticket that found nothing may find something.
+--- Returns the time from which a search for a ticket may find a match, after a search that found none.
 function fits.next_due(rules, ticket, now)
   local due = math.huge
   if not fits.has_waited(rules, ticket, now) then

@@ -90,8 +90,8 @@ local function insert_sorted(list, ticket, comes_before)
   return place, 0
 end
 
--- Removes the tickets that are gone, once they are half of the list. Returns the number of those that it has
--- left, and the new place of the ticket at `cursor`.
+-- Removes the `gone` tickets that are marked as gone, once they are half of the list. Returns the number of
+-- gone tickets that remain in the list, and the new place of the ticket at `cursor`.
 local function compact(list, gone, cursor)
   if gone * 2 < #list then
     return gone, cursor
@@ -299,7 +299,7 @@ function matcher:remove(id)
 end
 
 
---- Offers a running match to the tickets that wait, or no longer does so.
+--- Offers a running match to the waiting tickets; withdraws the offer if `open` is nil.
 ---@param id integer
 ---@param open perigee.OpenMatch?
 function matcher:set_open(id, open)

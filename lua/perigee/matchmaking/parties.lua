@@ -83,7 +83,7 @@ local function notify_changed(party)
   end
 end
 
--- Changes the members of a party; if the running handler fails, they are as before.
+-- Sets the members of a party; restores the previous members if the running handler fails.
 local function set_members(party, members)
   local is_member = {}
   for _, peer in ipairs(members) do
@@ -118,7 +118,7 @@ local function new_code()
   return code
 end
 
--- A ticket of the party is for its members as they were.
+-- Cancels the party's ticket, because its members change and a ticket is valid only for unchanged members.
 local function cancel_ticket(party)
   for _, peer in ipairs(party.members) do
     local ticket = tickets.of(peer)
@@ -254,7 +254,7 @@ function parties.promote(party, peer)
 end
 
 
---- Returns whether a peer may join a room: those of parties are for their members.
+--- Returns whether a peer may join a room. Only members of a party may join the party's room.
 ---@param peer integer
 ---@param room integer
 ---@return boolean

@@ -86,7 +86,7 @@ local function players_of(found, peers, roles)
   return players
 end
 
--- Returns why peers cannot enter: a sentence and a code.
+-- Returns the reason why peers cannot enter, as a sentence and a code; nil if they can.
 local function refusal(found, peers)
   local most = found.max / found.teams
   if #peers == 0 then
@@ -109,7 +109,7 @@ local function refusal(found, peers)
 end
 
 
---- Gives a ticket what the present rules of its queue ask for. Returns false if its properties lack that.
+--- Adapts a ticket to the present rules of its queue. Returns false if these rules do not accept the ticket.
 ---@param ticket perigee.QueueTicket
 ---@return boolean
 function queues.adapt(ticket)
@@ -141,7 +141,7 @@ local function insert(ticket)
 end
 
 
---- Makes peers wait for a match together. If the running handler fails, they do not.
+--- Puts peers into a queue with one ticket. If the running handler fails, removes the ticket.
 ---@param queue perigee.Queue
 ---@param peers perigee.Peer[]
 ---@param properties table

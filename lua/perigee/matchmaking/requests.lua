@@ -12,7 +12,7 @@ local tickets = require "perigee.matchmaking.tickets"
 
 local PARTY_SIZE = 8
 
--- A client may make so many requests at once, and so many more in each second.
+-- Limits of a client's requests: BURST requests at once, and RATE more in each second.
 local BURST, RATE = 20, 5
 
 local debts = setmetatable({}, { __mode = "k" }) -- number of requests, and time of the last one, by peer
@@ -33,7 +33,8 @@ end
 
 -- The matchmaker -------------------------------------------------------------------------------
 
--- Returns the peers who enter with a peer, and their party. The leader alone brings it in.
+-- Returns the peers that enter a queue together with this peer, and their party. Raises a fault if the peer
+-- is in a party but is not its leader.
 local function group_of(peer)
   local party = parties.of(peer.id)
   if not party then

@@ -138,7 +138,7 @@ local function is_match(search)
   return true
 end
 
--- Keeps the match so far if it is the largest one.
+-- Stores the match so far if it is the largest one that the search has found.
 local function note(search)
   if search.total > search.best_total and is_match(search) then
     local tickets, teams = {}, {}
@@ -199,8 +199,8 @@ local function bound(list, name, limit, is_greater)
   return low
 end
 
--- Adds the tickets of a list that fit the search, until there are `most`. Those that may not meet some others
--- do not count.
+-- Adds the tickets of a list that fit the search, until it has added `most`. Tickets that may not meet some
+-- other tickets do not count towards `most`.
 local function add_fitting(search, list, first, last, most, found)
   local read, count = 0, 0
   for i = first, last do

@@ -13,9 +13,9 @@ local RELIABLE = { reliable = true }
 ---@field properties table as the script gave them
 ---@field party perigee.PartyEntry? the party that its players are
 ---@field rules perigee.QueueRules the rules that `values` are for
----@field match table? the match that was found for it: without `seats`, it is not certain yet. nil: it waits
----@field is_cancelled boolean? it ended while on_match ran
----@field knows_match boolean? its players have been notified of the match
+---@field match table? match of the ticket; without `seats`, not certain yet; nil: the ticket waits
+---@field is_cancelled boolean? the ticket was cancelled while on_match ran
+---@field knows_match boolean? the players have been notified of the match
 ---@field team integer? number of its team in the match
 ---@field reported integer? position that its players know
 ---@field object perigee.Ticket?
@@ -26,7 +26,7 @@ local of_peer = {} ---@type table<integer, perigee.QueueTicket>
 local penalties = {} ---@type table<string, number> times at which they end, by key of a player
 
 
---- Returns what identifies a player: the account, otherwise the peer.
+--- Returns the key of a player: the id of its account; without an account, a text with its peer id.
 ---@param peer perigee.Peer
 ---@return string
 function tickets.key_of(peer)
@@ -65,7 +65,7 @@ function tickets.of(peer)
 end
 
 
---- Notes that the players of a ticket have it.
+--- Records the ticket for each of its players.
 ---@param ticket perigee.QueueTicket
 function tickets.give(ticket)
   for _, player in ipairs(ticket.players) do
@@ -74,7 +74,7 @@ function tickets.give(ticket)
 end
 
 
---- Notes that one player no longer has a ticket.
+--- Forgets the ticket of one player.
 ---@param ticket perigee.QueueTicket
 ---@param peer integer
 function tickets.forget_player(ticket, peer)
@@ -84,7 +84,7 @@ function tickets.forget_player(ticket, peer)
 end
 
 
---- Notes that the players of a ticket no longer have it.
+--- Forgets the ticket of each of its players.
 ---@param ticket perigee.QueueTicket
 function tickets.forget(ticket)
   for _, player in ipairs(ticket.players) do
