@@ -1,5 +1,5 @@
-// Child processes inherit the variables of the environment, so those for sockets and the
-// watchdog name the process that they are meant for.
+// Child processes inherit the variables of the environment. Therefore the variables for
+// sockets and the watchdog come with the id of the process that they are meant for.
 #define _GNU_SOURCE
 #include "os/service.h"
 

@@ -55,8 +55,8 @@ static void disarm(void) {
   lua_sethook(limit.L, NULL, 0, 0);
 }
 
-// Returns whether the main coroutine is still in limit_call. Errors also leave
-// limit_call.
+// Returns whether the main coroutine is still in limit_call. It may have left
+// limit_call by an error.
 static bool is_in_call(lua_State *L) {
   lua_Debug frame;
   for (int level = 0; lua_getstack(L, level, &frame); level++) {

@@ -183,7 +183,8 @@ static bool on_iteration(void *data, uint64_t now_us) {
   engine_drain(engine, now_us);
   switch (engine->state) {
     case ENGINE_STOPPING:
-      // on_stop has not run, or some of its commands have not been carried out.
+      // Continues while on_stop has not run, or while some of its commands have not
+      // been carried out.
       if (relay_has_urgent(engine->relay) && has_time_to_stop(engine)) return true;
       flush_at_once(engine);
       engine->state = ENGINE_LEAVING;

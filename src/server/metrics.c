@@ -1,5 +1,5 @@
-// Writes the metrics of a server. Nothing here runs while nobody reads them, except that
-// the room kinds and handlers seen so far keep their labels.
+// Writes the metrics of a server when a client requests them. Between requests, it only
+// keeps the labels of the room kinds and handlers seen so far.
 #include "server/metrics.h"
 
 #include <stdio.h>

@@ -275,8 +275,8 @@ void throttle_resume(Session *session, Peer *peer);
 void send_control(Session *session, Peer *peer, ControlType type, const Packet *request,
                   const Buf *payload);
 
-/// Writes a control packet like send_control, but in the order of outgoing packets that
-/// the priority `place` has.
+/// Writes a control packet like send_control, but at the place of priority `place`
+/// among the outgoing packets.
 void send_control_at(Session *session, Peer *peer, ControlType type, Priority place,
                      const Packet *request, const Buf *payload);
 

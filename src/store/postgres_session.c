@@ -60,7 +60,8 @@ StoreCode postgres_sync(Backend *backend, StoreFault *fault) {
   if (code == STORE_OK) return STORE_OK;
   if (link->connection == NULL) code = fault->code = STORE_BUSY;
   if (!backend->is_open) return code;
-  // An earlier unit of the transaction may be the one that has failed.
+  // Repeats the units, because an earlier unit of the transaction may be the one that
+  // has failed.
   bool is_vague = code != STORE_BUSY && code != STORE_CONFLICT && backend->units > 1;
   if (is_vague) code = fault->code = STORE_AGAIN;
   backend->is_broken = true;
@@ -161,7 +162,7 @@ StoreCode postgres_commit(Backend *backend, StoreFault *fault) {
     memcpy(backend->unsettled_writer, backend->writer, WRITER_SIZE);
     backend->unsettled_number = backend->number;
     code = fault->code = STORE_UNKNOWN;
-    // The writer's row is missing, so a new connection becomes another writer.
+    // Connects again as another writer, because the row of this writer is missing.
   } else if (code == STORE_CONFLICT) {
     pg_lose(link, fault);
     code = fault->code = STORE_BUSY;

@@ -333,7 +333,8 @@ static void serve_read(Writer *writer, Request *request) {
     writer->is_damaged = true;
     log_error("store_damaged", log_str("reason", fault->text));
   }
-  // SQLite reads while writes fail.
+  // Takes a read as proof that a shared back end works again. A read of SQLite proves
+  // nothing, because SQLite can still read while writes fail.
   if (code == STORE_OK && writer->retry_ms != 0 && !writer->is_open &&
       writer->options.ops->is_shared)
     note_success(writer);

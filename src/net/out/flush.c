@@ -122,8 +122,8 @@ static Run take_fitting(Run *run, size_t room) {
 }
 
 // Splits the messages into WebSocket messages of at most WRITE_CHUNK_BYTES (or one
-// larger packet), because overflow cannot drop any of a WebSocket message whose first
-// bytes are written.
+// larger packet), because overflow cannot drop a WebSocket message after its first
+// bytes were written.
 static void writer_add(Writer *writer, const Run *run) {
   Run rest = *run;
   while (writer->conn->protocol->write &&
