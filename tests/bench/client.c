@@ -210,7 +210,7 @@ static ssize_t client_receive(const Client *client, uint8_t *to) {
   return plain == 0 ? -1 : 0;
 }
 
-// Returns the end of the last packet that is whole.
+// Reads the whole packets; returns the end of the last one.
 static const uint8_t *read_packets(Load *load, Client *client, const uint8_t *at,
                                    const uint8_t *end) {
   while (end - at >= WIRE_HEADER) {
@@ -223,7 +223,8 @@ static const uint8_t *read_packets(Load *load, Client *client, const uint8_t *at
   return at;
 }
 
-// Does the same for messages, which must contain whole packets.
+// Reads WebSocket messages, each of which must contain whole packets. Returns the end of
+// the last whole message.
 static const uint8_t *read_messages(Load *load, Client *client, const uint8_t *at,
                                     const uint8_t *end) {
   if (client->is_asking) {

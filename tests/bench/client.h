@@ -22,9 +22,9 @@ typedef struct Client {
   uint32_t room;                      // room; 0: none
   uint32_t index;                     // index among the load's clients
   uint32_t expected[PUBLISHERS_MAX];  // number of the next broadcast of each publisher
-  bool is_asking;                     // WebSocket: its answer has not come yet
-  Bytes in;                           // beginning of a packet
-  Secure *secure;                     // TLS; NULL: none
+  bool is_asking;  // whether the answer to the WebSocket request is due
+  Bytes in;        // beginning of a packet
+  Secure *secure;  // TLS; NULL: none
 } Client;
 
 struct Load {

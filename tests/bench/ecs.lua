@@ -23,7 +23,7 @@ local function now()
   return tonumber(clock.seconds) + tonumber(clock.nanoseconds) / 1e9
 end
 
--- The host's modules, without a server.
+-- Returns the API of perigee.world, which works without a server.
 local function new_world()
   require("tests.lua.fake_core").new()
   local declared, live = require "perigee.world.declared", require "perigee.host.live"
@@ -49,7 +49,7 @@ local function fill(world, has_velocity)
   return positions, velocities
 end
 
--- A case: two ways to do the same work.
+-- Returns a case, which makes two functions that do the same work.
 local function moving(has_velocity)
   return function(world)
     local positions, velocities = fill(world, has_velocity)

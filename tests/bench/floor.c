@@ -44,7 +44,8 @@ static void unmask(uint8_t *data, size_t size, const uint8_t mask[WS_MASK]) {
   for (; i < size; i++) data[i] ^= mask[i % WS_MASK];
 }
 
-// Does the same for messages, which contain whole packets.
+// Handles the whole WebSocket messages, each of which must contain whole packets.
+// Returns the end of the last one, or NULL if the connection must end.
 static uint8_t *read_messages(Floor *floor, Conn *conn, uint8_t *at, uint8_t *end) {
   uint64_t length;
   size_t header;

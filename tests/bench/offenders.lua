@@ -14,7 +14,7 @@ local function connect(name)
   return assert(client.connect(ADDRESS, { name = name }))
 end
 
--- Delays of the ticks beyond their interval, in milliseconds.
+-- Records how late each tick is, in milliseconds beyond its interval; returns the sorted list.
 local function watch(c, rooms)
   local late, last = {}, {}
   local started = uv.hrtime() / 1e6

@@ -16,7 +16,8 @@ local VALUES = 64 -- values that are encoded in turn
 local STRETCH = 1024 -- messages from the middle of a match that are measured
 local SECONDS = 0.05 -- approximate duration of a measurement
 
--- A player's state as it is, with four floats and a number; the same in hundredths; a line of talk.
+-- Messages for this measurement: a player's state with four floats and a number, the same state in
+-- hundredths, and a line of chat.
 local OWN = [[
   message player { position: f32[3], rotation: f32, animation_id: u16 }
   message player_steps {
@@ -25,7 +26,7 @@ local OWN = [[
   message chat { id: uvarint, name: string(24), text: string(200) }
 ]]
 
--- The other messages are those of a game.
+-- Adds the messages of the arena.
 local file = assert(io.open "examples/arena/schema.perigee")
 local found = schema.parse(file:read "*a" .. OWN, "schema")
 file:close()
@@ -180,8 +181,8 @@ local function single(name, form)
   return size_of(texts), values, encode, texts, decode
 end
 
--- Does the same for a recorded match, in which each value comes with its message's name. Uses a part of the
--- match only, because the whole match would fill the caches with data that is not measured.
+-- Returns the same for a recorded match, in which each value comes with its message's name. Measures only a
+-- part of the match, because the rest would fill the caches with data that is not measured.
 local function match(path, form)
   local lines, values, bodies, encoders, decoders, size = {}, {}, {}, {}, {}, 0
   for line in io.lines(path) do lines[#lines + 1] = line end

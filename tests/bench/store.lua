@@ -10,7 +10,7 @@ local wait = require "tests.e2e.wait"
 local PUTS, SLEEPS, COLD_GETS, DOCUMENTS = 100000, 200000, 50000, 1000000
 local FILLED = 20000 -- documents that one request fills in
 local TICK_SECONDS, TICK_MS, PHASES = 2, 10, 3
-local ATTEMPTS, TRIES = 1000, 5 -- sign-ins a second; of a connection
+local ATTEMPTS, TRIES = 1000, 5 -- sign-ins a second, and sign-ins of one connection
 local SAVE_SECONDS = 10 -- a multiple of save_interval
 
 local function seconds_now()
@@ -23,7 +23,7 @@ local function percentile(values, part)
   return sorted[math.max(1, math.ceil(#sorted * part))]
 end
 
--- Processor time of all threads of a server, in microseconds.
+-- Returns the processor time of all threads of a server, in microseconds.
 local function cpu_us(host)
   local sum = 0
   local scan = assert(uv.fs_scandir(("/proc/%d/task"):format(host.pid)))
@@ -39,7 +39,8 @@ end
 
 local WRONG = '{"do":"sign_in","name":"player%d","password":"wrong password"}'
 
--- Addresses and names are new ones, because the server counts failures of both.
+-- Signs in with wrong passwords. Each connection has a new address, and each sign-in a new name, because the
+-- server counts failures of both.
 local function flood(port, seconds)
   local Client = require "tests.e2e.client"
   local answers, started, tries = {}, seconds_now(), 0
@@ -82,7 +83,7 @@ local function start(folder, game, resume)
   }
 end
 
--- Microseconds of processor time for each of `count` calls.
+-- Returns the microseconds of processor time for each of `count` calls.
 function Bench:cost(name, value, count)
   local before = cpu_us(self.host)
   local answer = self.asker:ask(0, name, value)
@@ -98,8 +99,9 @@ function Bench:bare(...)
   return assert(us, "bench_store_bare fails")
 end
 
--- Adds the times from when a tick is due until a client has its broadcast, in milliseconds. The tick that
--- comes earliest is on time. The server leaves out ticks that are late by more than their interval.
+-- Appends to `times` the milliseconds from when each tick is due until a client has its broadcast. Counts the
+-- earliest tick as being on time. Allows for ticks that the server skips, because they are late by more than
+-- their interval.
 function Bench:take_ticks(times)
   local late, due, earliest = {}, nil, math.huge
   local room = self.watcher:join "arena"
@@ -117,7 +119,8 @@ function Bench:take_ticks(times)
   for _, time in ipairs(late) do times[#times + 1] = time - earliest + (self.tick_ms or 0) end
 end
 
--- The 99th percentiles without and with a load, in short phases, because then other programs disturb both.
+-- Returns the 99th percentiles of the ticks without and with a load. Alternates between them in short phases,
+-- so that other programs disturb both.
 function Bench:compare_ticks(begin, finish)
   local without, with = {}, {}
   for _ = 1, PHASES do
@@ -135,7 +138,7 @@ end
 
 -- Figures ------------------------------------------------------------------------------------------
 
--- Each returns both sides of a ratio.
+-- The functions that measure figures, by name. Each returns both sides of a ratio.
 local FIGURES = {}
 
 function FIGURES.put(bench)
@@ -170,8 +173,8 @@ function FIGURES.flood(bench)
   end)
 end
 
--- Processor time of 1,000 durable rooms in percent of a core, and the time from their server's end until it
--- accepts again.
+-- Returns the processor time of 1,000 durable rooms in percent of a core, and the time from a crash of their
+-- server until it accepts again.
 local function measure_durable(folder)
   local host = start(folder, "durable", true)
   wait.pass(SAVE_SECONDS / 2)

@@ -10,7 +10,7 @@
 
 #include "program.h"
 
-// As in games/store/game.lua.
+// The same values as in games/store/game.lua.
 enum {
   GROUP = 200,
   PLAYERS = 10000,

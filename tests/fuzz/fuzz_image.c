@@ -13,7 +13,7 @@ enum { AT_SAME = 1, OBJECTS = 4 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-// Objects are texts, except that every fourth one is gone.
+// Finds the object of a text, which is the text itself. A part of the objects is gone.
 static int find_object(lua_State *L) {
   lua_settop(L, 1);
   if (lua_objlen(L, 1) % OBJECTS == 0) lua_pushnil(L);

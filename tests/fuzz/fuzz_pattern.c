@@ -50,7 +50,7 @@ static PatternResult check(const char *text, size_t text_size, const char *subje
   return result;
 }
 
-// A copy of exactly its size, for ASan.
+// Returns a copy in memory of exactly its size, for ASan.
 static char *copy(const uint8_t *bytes, size_t size) {
   char *out = malloc(size > 0 ? size : 1);
   if (size > 0) memcpy(out, bytes, size);

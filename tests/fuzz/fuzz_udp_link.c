@@ -147,7 +147,7 @@ static void tamper(const World *world, uint32_t index, uint8_t how) {
     case 2:
       changed.end = !changed.end;
       break;
-    default:  // the number of another
+    default:  // the number of another datagram
       changed.bytes[3] = (uint8_t)(changed.bytes[3] + 1 + how / 4);
   }
   refuse(world, changed.end, changed.bytes, changed.size);
@@ -255,13 +255,13 @@ static void step(World *world, uint8_t what, uint8_t how) {
     case 6:
       if (world->count > 0) deliver(world, any, STAYS);
       break;
-    case 7:  // lost
+    case 7:  // the network loses datagrams
       if (world->count > 0) world->count -= how % world->count;
       break;
     case 8:
       hold(world, end, how & 1);
       break;
-    case 9:  // a machine that was asleep
+    case 9:  // like after a sleep of the machine
       world->now_us += UINT64_C(1) << how % 38;
       break;
     case 10:

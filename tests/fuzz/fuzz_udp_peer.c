@@ -114,7 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       send(link, what);
     else if (what % 16 == 1)
       act(link, reader_u8(&input), now_us);
-    else if (what == 253)  // a machine that was asleep
+    else if (what == 253)  // like after a sleep of the machine
       now_us += UINT64_C(1) << reader_u8(&input) % 38;
     else if (what % 4 == 1)
       now_us += (uint64_t)what * what * 20;

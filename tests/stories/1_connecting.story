@@ -1,4 +1,4 @@
-# Handshakes, refusals, and what the server says of itself.
+# Handshakes, refusals, and the fields of WELCOME.
 
 = HELLO says who comes, and WELCOME who that is
 call  connect name=ann token=secret

@@ -1,13 +1,13 @@
 # Rooms and their members; names.
 
-# A client that has been let in; fields of WELCOME may follow.
+# Connects a client; fields of WELCOME may follow.
 define open
   call  connect
   gets  HELLO
   sends WELCOME $
   sees  connected
 
-# The same in room 5, "arena", with bob and cleo.
+# Connects a client, which joins room 5, "arena", with bob and cleo.
 define open_room
   open  $
   call  join arena

@@ -1,4 +1,4 @@
-# Messages in JSON, questions both ways, relay, packets and errors.
+# Messages in JSON, questions in both directions, relayed bytes, packets and errors.
 
 = Messages to the game and about a room
 open_room

@@ -1,6 +1,6 @@
 # Plugin channels that a client serves.
 
-# A client that serves channel 1000, "ai".
+# Connects a client, which serves channel 1000, "ai".
 define serving
   open  $
   call  serve ai

@@ -1,4 +1,4 @@
-# Sessions that outlive their connections: what is sent again, and what is brought up to date.
+# Sessions that outlive their connections: packets that are sent again, and rooms that are brought up to date.
 
 # The connection breaks, and the client comes back with its token. Some systems report the last bytes and a
 # reset as an end.
@@ -81,7 +81,7 @@ gets  MESSAGE a reliable as=asked
 call  join arena
 gets  JOIN arena reliable as=joining
 resumed received=2
-# The answer to JOIN was lost; the list of rooms after a resume stands for it.
+# The answer to JOIN was lost. The list of rooms after a resume replaces it.
 sends JOINED members={"9":"bob"}
 sends ACK 2
 sends MESSAGE a 1 answer=asked

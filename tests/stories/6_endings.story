@@ -253,7 +253,7 @@ sees  closed
 call  send a
 sees  failed call=send code=ConnectionClosed
 
-# What a server must not send. Each ends the connection, and there is no reconnect.
+# The server sends a packet that breaks the protocol. The client ends, and does not reconnect.
 define breaks
   open  token=3
   sends $

@@ -1,5 +1,5 @@
-# A later version of the protocol: longer payloads, other values, other types. Clients pass over what they
-# do not know.
+# A later version of the protocol: longer payloads, other values, other types. Clients ignore fields and types
+# that they do not know.
 
 = A longer WELCOME
 open  extra=0x0102030405

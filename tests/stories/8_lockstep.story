@@ -1,13 +1,13 @@
-# Matches: how they begin, inputs and turns, what is missing, states and hashes, and how they end. Turns have an
-# interval of 50 s where a story names no other: no INPUT is sent again meanwhile.
+# Matches: beginnings, inputs and turns, missing turns, states and hashes, and ends. Turns have an interval of
+# 50 s unless a story names another one, so that no INPUT is sent again by itself.
 
-# A client in room 5 that has asked to take part.
+# Connects a client in room 5, which requests to take part.
 define entering
   open_room token=3
   call  enter arena
   gets  ENTER 5 version=1 flags_=2 seat=0 match=0 turn=0 request reliable
 
-# The same in match 77, slot 0: inputs for two turns ahead have been sent.
+# The client enters match 77 in slot 0, and sends inputs for two turns ahead.
 define playing
   entering
   sends START $

@@ -1,4 +1,4 @@
-# Signing in, and what ends that.
+# Signing in, links of names, and signing out.
 
 define signed_in
   sends SIGNED_IN {"token":"T1","account":{"id":"a1","name":"ada","guest":false},"expires":9}

@@ -24,7 +24,7 @@ class App {
     this.replies = [];
   }
 
-  /** An application with `only` shows no other events. */
+  /** Prints an event. An application with `only` prints the named events alone. */
   sees(event, fields = {}) {
     if (this.only && !this.only.includes(event)) return;
     process.stdout.write(JSON.stringify({ app: this.number, event, ...fields }) + "\n");
@@ -141,7 +141,7 @@ class App {
     channel.on("closed", ({ codeName: code }) => this.sees("channel_closed", { name, code }));
     this.sees("channel_opened", { call: "serve", channel: channel.id, name });
   }
-  // Tools answer with their arguments.
+  // Offers a tool that answers with its arguments.
   async tool({ name, value }) {
     await this.channels.get(name).tool(JSON.parse(value), (given) => {
       if (given.fails) throw new Error(given.fails);

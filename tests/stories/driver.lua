@@ -35,7 +35,7 @@ local function parsed(text)
 end
 
 
---- Returns names by id in the form of JSON.
+--- Returns names by id, with texts as keys for JSON.
 local function names_of(members)
   local names = setmetatable({}, { __index = nil })
   for id, name in pairs(members) do names[tostring(id)] = name end
@@ -43,7 +43,7 @@ local function names_of(members)
 end
 
 
---- An application with the option `only` reports the named events alone.
+--- Prints an event. An application with the option `only` prints the named events alone.
 function App:sees(event, fields)
   if self.only and not self.only:find("," .. event .. ",", 1, true) then return end
   fields = fields or {}
@@ -134,9 +134,9 @@ SEEN = {
 SEEN.peer_left = SEEN.peer_joined
 
 
---- Shows events that come before `connect` has returned after the outcome of `connect`.
+--- Prints an event. Keeps events that come before `connect` has returned, because its outcome comes first.
 function App:take(event)
-  -- The end follows.
+  -- The event of the end follows.
   if event.type == "closing" or event.type == "rejected" then return end
   if not self.client and event.type ~= "reconnecting" then return table.insert(self.early, event) end
   if not SEEN[event.type] then return self:sees(event.type) end
@@ -302,7 +302,7 @@ function App:answer_packet(fields)
 end
 
 
--- Tools answer with their arguments.
+-- Offers a tool that answers with its arguments.
 function App:tool(fields)
   local ok, message, code = self.channels[fields.name]:tool(parsed(fields.value), function(arguments)
     return arguments.fails == nil and arguments or nil, arguments.fails
@@ -337,7 +337,8 @@ function App:send_to(fields)
 end
 
 
---- The state after a turn is "state N", its hash a thousand times N, and it has one part.
+--- Enters the match of a room. After turn N, the state is "state N" and the hash is 1000 * N; the state has
+--- one part.
 function App:enter(fields)
   local room, turn = fields.room, 0
   local function begins(how, match, state)

@@ -146,8 +146,8 @@ static const char *const EVENTS[] = {
     [PERIGEE_SIGNED_IN] = "signed_in",
 };
 
-// A client that was never accepted has not connected. The other clients report an error
-// then.
+// Returns whether the event ends a client that was never accepted. The drivers of other
+// clients print an error then.
 static bool is_refusal(const App *app, const PerigeeEvent *event) {
   return event->type == PERIGEE_CLOSED && perigee_peer_id(app->client) == 0;
 }
@@ -179,7 +179,8 @@ static void print_rooms(const PerigeeEvent *event) {
 
 // --- Lockstep ---
 
-// The state after a turn is "state N", its hash a thousand times N, and it has one part.
+// Prints how a match begins, with its state. After turn N, the state is "state N" and
+// the hash is 1000 * N; the state has one part.
 static void print_match(const App *app, const PerigeeEvent *event) {
   static const char *const STARTS[] = {"fresh", "snapshot", "goes on"};
   PerigeeMatch match;
@@ -244,7 +245,7 @@ static bool play(const App *app, const PerigeeEvent *event) {
   return true;
 }
 
-// An error of the game has a code and a value of its own.
+// Prints the code of a failure. An error of the game has its own code, and a value.
 static void print_failure(const PerigeeEvent *event) {
   if (event->code != PERIGEE_FAULT) {
     print_code(event->code);

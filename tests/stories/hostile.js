@@ -69,7 +69,7 @@ const FLOODS = {
   "waits": (i) => lockstep("WAITING", { turn: i, slots: [1, 2, 3] }),
   "ends of matches": (i) => Buffer.concat([lockstep("START", { start: i }), lockstep("END", {})]),
 };
-/** The ends of floods that do not simply go on. */
+/** Expected ends of floods, by name. The test does not check the ends of other floods. */
 const ENDS = { "rooms": "Protocol" };
 const IS_LONG = process.argv.includes("--long");
 const BATCH = 512, BATCHES = IS_LONG ? 400 : 12; // packets in a batch, and batches in a flood
@@ -91,7 +91,7 @@ async function flood(connection, make, batches = BATCHES) {
   }
 }
 
-/** Does the same without reading, until 24 MB have been sent. */
+/** Floods a connection without reading, until 24 MB have been sent. */
 async function floodUnread(connection, make) {
   const bytes = Buffer.concat(Array.from({ length: 2 * BATCH }, (_, i) => make(i)));
   connection.socket.pause();
@@ -197,12 +197,12 @@ const ATTACKS = {
   "reliable packets, and reads nothing": { run: (connection) => floodUnread(connection, FLOODS["reliable packets"]) },
 };
 for (const [name, make] of Object.entries(FLOODS)) {
-  // Each of these is answered by many inputs.
+  // START has fewer batches, because a client answers each START with many inputs.
   const batches = /START/.test(make) ? BATCHES / 4 : BATCHES;
   ATTACKS["floods: " + name] = { ends: ENDS[name], run: (connection) => flood(connection, make, batches) };
 }
 
-/** A value of /proc/PID/status in MB. */
+/** Returns a value of /proc/PID/status in MB. */
 function memoryOf({ pid }, field) {
   return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]) / 1024;
 }

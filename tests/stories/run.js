@@ -76,7 +76,7 @@ export class Driver {
     (seen.event === "made" ? made : events)?.push(seen);
   }
 
-  /** An application: { call(name, fields), events, free() }; `call` waits until the call has been made. */
+  /** Makes an application: { call(name, fields), events, free() }; `call` waits until the call has been made. */
   app() {
     const app = ++this.#count;
     const events = new Queue(), made = new Queue();
@@ -236,7 +236,7 @@ function compare(wanted, got) {
   if (problem) throw new Error(problem);
 }
 
-/** Outcomes by story: { result: "passes", "differs" or "FAILS", differs: why }. */
+/** Returns outcomes by story: { result: "passes", "differs" or "FAILS", differs: why }, failures and seconds. */
 async function tellAll(client, stories) {
   let driver = await Driver.start(client);
   const outcomes = new Map();
@@ -257,7 +257,7 @@ async function tellAll(client, stories) {
   };
   const begun = performance.now();
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  // Because time passes for all applications of a driver.
+  // Stories that let time pass come last, one by one, because time passes for all applications of a driver.
   waiting.push(...stories.filter((story) => story.letsTimePass));
   await worker();
   const code = await driver.end();

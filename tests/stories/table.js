@@ -8,7 +8,7 @@
 //   sees  joined call=join room=arena      the application sees this next: the outcome of the call, or an event
 //   also  resumed                          the same, before or after the `sees` above it
 //   quiet                                  a ping and its answer, and nothing else
-//   server cuts                            what the server does besides: see run.js
+//   server cuts                            the server does something else: run.js has the list
 //   time  5                                five seconds pass at once; what comes in them is seen by the next step
 //   differs js: the reason                 this client does something else; its own steps begin with its name:
 //   js: sees left room=arena               a step for these clients alone ("c lua: ..."; "-js: ...": for all others)

@@ -80,7 +80,7 @@ const counted = (count) => ({
   write: (text) => { const bytes = bytesOf(text); return Buffer.concat([count.write(bytes.length), bytes]); },
   read: (r) => r.take(count.read(r)).toString(),
 });
-/** If all bytes are equal, a story writes them as one number. */
+/** Describes a field of `size` bytes. A story writes them as one number if all bytes are equal. */
 const filled = (size) => ({
   write: (value) => (typeof value === "number" ? Buffer.alloc(size, value) : bytesOf(value)),
   read: (r) => { const bytes = r.take(size); return bytes.every((byte) => byte === bytes[0]) ? bytes[0] : bytes.toString("hex"); },

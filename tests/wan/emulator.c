@@ -11,7 +11,8 @@
 // - the line sends `rate` kbit/s (0: no limit), and at most `queue` bytes wait for it;
 // - then a packet is lost, or sent once or twice;
 // - it arrives after `delay`, plus a deviation of at most `jitter`. The deviation
-//   changes slowly, so they keep their order; a share of `reorder` gets a random one.
+//   changes slowly, so packets keep their order. A share `reorder` of the packets gets a
+//   random deviation.
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>

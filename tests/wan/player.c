@@ -4,8 +4,8 @@
 //
 // Presses a key every fourth turn or so, at random times within a turn, and writes the
 // hash of its state after each turn to FILE. SEAT ("-": none) is the seat of an earlier
-// player. In turn FLIP, a bit of the state flips. tests/wan/player.mjs is the same in
-// JavaScript.
+// player. In turn FLIP, a bit of the state flips. tests/wan/player.mjs is the same player
+// in JavaScript.
 //
 // Prints `match HOW SLOT TURN SEAT` at each beginning of a match, `pace SPEED`,
 // `resumed`, `lost` and `ended`, and figures (name=value) after turn TURNS.
@@ -108,8 +108,8 @@ static void begin(const PerigeeEvent *event) {
   tell("match %d %d %" PRIu32 " %s", event->number, me.match.slot, me.turn, seat);
 }
 
-// Waits from half a turn to seven and a half turns before the next key, four on
-// average. Begins after the client has measured the round trip.
+// Presses a key when it is due, once the client has measured the round trip. The next
+// key follows after half a turn to seven and a half turns, four on average.
 static void press(void) {
   uint64_t now = now_us();
   if (me.turn < WARM_TURNS || now < me.next_press_us || me.pressed == PRESSES_MAX)

@@ -1,4 +1,4 @@
-// The player of tests/wan/player.c by the JavaScript client, over WebSocket: node player.mjs ADDRESS ws NAME TURNS FILE
+// Plays like tests/wan/player.c, with the JavaScript client: node player.mjs ADDRESS ws NAME TURNS FILE
 import { closeSync, openSync, writeSync } from "node:fs";
 import { connect } from "../../clients/js/perigee.js";
 import { WebSocket } from "../../clients/js/test/websocket.js";
@@ -16,7 +16,7 @@ function mix(bytes) {
 
 const u32 = (value) => new Uint8Array(Uint32Array.of(value).buffer);
 
-/** The same as the bytes of the entry on the wire. */
+/** Returns the bytes that the entry has on the wire. */
 function bytesOf({ kind, id, name: who, data }) {
   return kind === "joined" ? Buffer.concat([u32(id), Buffer.from(who)]) : data;
 }

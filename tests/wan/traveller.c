@@ -72,7 +72,7 @@ static void take_relay(const PerigeeEvent *event) {
   if (now >= start_us + WARM_US && now < end_us) tally->bytes += event->size;
 }
 
-// Returns whether the client has joined its room.
+// Takes all events; returns whether the client has joined its room.
 static bool take_events(PerigeeClient *client) {
   static const char *const LOST[] = {"disconnected", "a new session", "closed"};
   bool has_joined = false;

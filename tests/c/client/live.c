@@ -205,8 +205,8 @@ static void works_in_a_loop_of_ones_own(void **state) {
   }
 }
 
-// Each client is in a thread of its own. This works because the library has no shared
-// state.
+// Runs one client in its own thread. Threads do not disturb each other, because the
+// library has no shared state.
 static void *ask_and_leave(void *name) {
   PerigeeOptions options = options_of(name);
   PerigeeClient *client = perigee_connect(live.address, &options, NULL);

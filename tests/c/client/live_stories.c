@@ -37,7 +37,7 @@ static void a_server_that_ends_and_comes_back(void **state) {
   expect_answer(ann, perigee_ask(ann, room, "where", NULL, 0), "\"lobby\"");
 }
 
-// The server is killed, and has the room and the session again.
+// The spec kills and restarts the server, which then has the room and the session again.
 static void a_session_that_survives_the_server(void **state) {
   (void)state;
   PerigeeClient *ann = open_client("ann");
@@ -119,7 +119,7 @@ static void what_is_reliable_arrives_once_and_in_order(void **state) {
   assert_string_equal(wanted, (const char *)event->data);
   assert_int_equal(argument, exchange.received);
   assert_int_equal(0, exchange.wrong);
-  // By UDP, the proxy loses datagrams and cuts nothing.
+  // By UDP, the proxy drops datagrams, and the connection lasts.
   assert_true(exchange.resumed > 0 || live.transport == PERIGEE_UDP);
 }
 

@@ -114,7 +114,7 @@ local function results_have_a_most()
   assert(#string.format("%.3s%.3s", huge, huge) == 6)
 end
 
--- Checks that far indexes are exact. In LuaJIT's own functions, they wrap at 2^32, and differ in compiled code.
+-- Checks that far indexes are exact. LuaJIT's own functions wrap them at 2^32, and differ in compiled code.
 local function far_indexes()
   assert(select("#", string.find("a", "", 2 ^ 53)) == 2 and string.find("a", "", 2 ^ 53) == 2)
   assert(string.find("a", "a", -2 ^ 53) == 1 and string.find("a", "a", 0 / 0) == 1)
