@@ -53,8 +53,8 @@ void net_sim_reset(Net *net, SimId id);
 /// Sets the number of unread bytes beyond which the server's writes would block.
 void net_sim_window(Net *net, SimId id, size_t bytes);
 
-/// Makes the next iteration read these clients' input first, in this order. By default,
-/// the order is that of sending.
+/// Makes the next iteration read the input of these clients first, in this order.
+/// Without this call, the server reads clients in the order in which they have sent.
 void net_sim_order(Net *net, const SimId *ids, size_t count);
 
 /// Sets the clock to `now_ms`, unless that time has passed, and iterates until nothing

@@ -1,7 +1,8 @@
-// The service manager (systemd) that has started this process: reports to it what the
-// server does, and takes the sockets that it has opened. Without a service manager, and
-// on the loop of a host program, these functions do nothing. The protocols are those of
-// sd_notify(3) and sd_listen_fds(3); no library is needed.
+// Functions for the service manager (systemd) that has started this process. They
+// report the state of the server to the service manager, and take the sockets that the
+// service manager has opened. They do nothing without a service manager, and on the
+// loop of a host program. The protocols are those of sd_notify(3) and sd_listen_fds(3);
+// no library is needed.
 #pragma once
 
 #include <sys/socket.h>

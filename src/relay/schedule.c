@@ -63,7 +63,7 @@ static Source *source_of_peer(Relay *relay, Peer *peer) {
   return peer->relay.source ? peer->relay.source : take_place(relay, peer);
 }
 
-// Returns whether the event is one of a peer that has not connected yet.
+// Returns whether the event belongs to a peer that has not connected yet.
 static bool event_is_newcomers(const Event *event, const Peer *peer) {
   return event->type == EVENT_CONNECT ||
          (event->type == EVENT_SIGN_IN && peer && !peer_has_session(peer));

@@ -48,7 +48,8 @@ static int core_password_hash(lua_State *L) {
   return 1;
 }
 
-// password_check(token, password, hash): compares them; see passwords_check
+// password_check(token, password, hash): compares a password with a hash; see
+// passwords_check
 static int core_password_check(lua_State *L) {
   Text password = password_at(L, 2);
   lua_pushboolean(L, passwords_check(passwords_of(core_host(L)), core_id(L, 1),

@@ -246,7 +246,8 @@ void host_deinit(Host *host) {
   if (host->L != NULL) {
     deadline_deinit(host);
     pages_stop(&host->memory.pages, host->memory.allocate, host->memory.arena);
-    // Restores LuaJIT's allocator, which frees its arena as a whole only in this case.
+    // Restores LuaJIT's own allocator, because LuaJIT then frees the whole arena at
+    // once.
     lua_setallocf(host->L, host->memory.allocate, host->memory.arena);
     lua_close(host->L);
   }

@@ -11,7 +11,7 @@
 
 enum { FILE_NAME_SIZE = 128, PATH_SIZE = 4096 };
 
-// A module's text. `owned` contains it if it comes from a folder.
+// A module's text. `owned` contains the text if it comes from a folder.
 typedef struct Source {
   const char *text;
   size_t size;

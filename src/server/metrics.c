@@ -183,7 +183,8 @@ static void put_rooms(Page *page, const char *part) {
   mem_free(counts);
 }
 
-// Writes refused connections, or those that ended otherwise.
+// Writes the numbers of refused connections by code, or of connections that ended
+// otherwise.
 static void put_ends(Page *page, const char *part) {
   const SessionStats *session = &page->session;
   bool is_of_refused = strcmp(part, "refused") == 0;

@@ -184,7 +184,7 @@ bool token_resumes(const Session *session, const Peer *peer,
 bool token_is_newest(const Session *session, const Peer *peer,
                      const uint8_t token[UUID_SIZE]);
 
-/// Returns whether a token is one of an earlier process that may resume the session.
+/// Returns whether the token was made by an earlier process and may resume the session.
 bool token_restores(const Peer *peer, const uint8_t token[UUID_SIZE]);
 
 /// Makes a token, for which token_restores is true, the only one of an earlier process.

@@ -16,7 +16,8 @@ enum {
   STORE_FOUND_MAX = 8 << 20  // limit of the bytes of a find or of perigee.store.sql
 };
 
-/// The order of the types is that of documents.
+/// Types of values, in the order in which a field with values of several types sorts
+/// documents.
 typedef enum StoreValueType {
   STORE_NUMBER,
   STORE_TEXT,

@@ -29,7 +29,8 @@ static void run(SqlThread *thread, Request *request) {
         (Text){(const char *)request->value.data, (uint32_t)request->value.size};
 }
 
-// Runs one statement a call, so that its answer does not wait for the others.
+// Runs one statement in each call, so that its answer does not wait for other
+// statements.
 static uint64_t serve(void *data, RequestList *requests, RequestList *ended,
                       uint64_t now_ms, uint64_t end_ms) {
   (void)end_ms;

@@ -73,7 +73,7 @@ static void on_read(void *data, RequestList *ended) {
   for (Request *request; (request = request_pop(ended)) != NULL;) answer(data, request);
 }
 
-// Passes a statement to its thread, because all earlier writes are on disk now.
+// Passes a statement to its thread, now that all earlier writes are on disk.
 static void read_sql(Store *store, Request *request) {
   const BackendOps *ops = writer_ops(store->writer);
   StoreFault *fault = &request->answer.fault;

@@ -36,7 +36,7 @@ typedef struct TlsFiles {
   Buf cert, key;
 } TlsFiles;
 
-/// Reads both files. If it cannot read one, stores the reason in `problem` and returns
+/// Reads both files. If one is unreadable, stores the reason in `problem` and returns
 /// false.
 bool tls_files_read(TlsFiles *files, TlsProblem *problem);
 
