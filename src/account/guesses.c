@@ -84,8 +84,8 @@ uint32_t guesses_left(Guesses *guesses, Text name, Text address, uint64_t now_ms
   return (uint32_t)least(left, left_of(guesses, 'n', name, now_ms, wait_s));
 }
 
-// Counts a failure of a name or address. If that has no entry yet, its entry replaces
-// the one of the bucket whose last failure is the oldest.
+// Counts a failure of a name or address. If the name or address has no entry yet, its
+// entry replaces the entry of the bucket whose last failure is the oldest.
 static void fail(Guesses *guesses, char kind, Text text, uint64_t now_ms) {
   uint64_t hash;
   Entry *bucket = bucket_of(guesses, kind, text, &hash), *entry = bucket;

@@ -60,8 +60,8 @@ StoreCode postgres_sync(Backend *backend, StoreFault *fault) {
   if (code == STORE_OK) return STORE_OK;
   if (link->connection == NULL) code = fault->code = STORE_BUSY;
   if (!backend->is_open) return code;
-  // Repeats the units, because an earlier unit of the transaction may be the one that
-  // has failed.
+  // Makes the store repeat the units, because an earlier unit of the transaction may be
+  // the one that has failed.
   bool is_vague = code != STORE_BUSY && code != STORE_CONFLICT && backend->units > 1;
   if (is_vague) code = fault->code = STORE_AGAIN;
   backend->is_broken = true;
@@ -162,7 +162,8 @@ StoreCode postgres_commit(Backend *backend, StoreFault *fault) {
     memcpy(backend->unsettled_writer, backend->writer, WRITER_SIZE);
     backend->unsettled_number = backend->number;
     code = fault->code = STORE_UNKNOWN;
-    // Connects again as another writer, because the row of this writer is missing.
+    // Ends the connection, so that the next one becomes another writer, because the row
+    // of this writer is missing.
   } else if (code == STORE_CONFLICT) {
     pg_lose(link, fault);
     code = fault->code = STORE_BUSY;

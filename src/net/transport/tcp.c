@@ -322,8 +322,8 @@ void net_unlisten(Net *net) {
 
 // --- The end of the loop ---
 
-// Destroys the connection of a handle. Looks for handles, because closing connections
-// have no id.
+// Destroys the connection of a handle. The search visits handles, because closing
+// connections have no id.
 static void destroy(uv_handle_t *handle, void *data) {
   (void)data;
   if (handle->type == UV_TCP && !uv_is_closing(handle))
