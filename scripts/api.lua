@@ -131,7 +131,8 @@ local function add_class(page, name, doc)
   page[#page + 1] = LEFT_OUT[name] and LEFT_OUT[name] .. "\n"
 end
 
--- After a failure, the second result is a message. Describes that result of a success, if it has one.
+-- Describes the second result of a success, or returns nil if a success has none. After a failure, the second
+-- result is a message.
 local function second_of(value)
   if not value or value.name == "message" or value.name == "problem" then return nil end
   return {

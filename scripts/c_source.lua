@@ -65,7 +65,7 @@ function Reader:begin_declaration()
 end
 
 
--- Outside of functions, the name before the first parenthesis is that of a function.
+-- Takes a token outside of functions, where the name before the first parenthesis is that of a function.
 function Reader:take_outside(token, is_word, next_char)
   self.first_line = self.first_line or self.line
   if is_word then

@@ -224,7 +224,7 @@ local branches = find_lines(function(file) return level(file.source) == 1 end, f
 end)
 ledger.note("core_branches", #branches, branches)
 
--- Only net.c and files in the header's own folder may include the header of a table.
+-- Returns whether a file may include the header of a table: only net.c and files in the header's folder may.
 local function may_include(file, folder)
   return file.source == "src/net/net.c" or file.path:sub(1, #folder) == folder
 end

@@ -61,13 +61,13 @@ static int query_rooms(lua_State *L) {
 
 // --- Messages ---
 
-// send(room, name, json, flags)
+// send(room, name, json, flags): sends a message as JSON
 static int send(lua_State *L) {
   return core_result(L, perigee_send(core_client(L, 1), number32(L, 2), core_name(L, 3),
                                      luaL_checkstring(L, 4), flags_at(L, 5)));
 }
 
-// send_bytes(room, number, bytes, flags)
+// send_bytes(room, number, bytes, flags): sends a message in binary form
 static int send_bytes(lua_State *L) {
   size_t size;
   const char *bytes = luaL_checklstring(L, 4, &size);
@@ -91,14 +91,14 @@ static int ask_bytes(lua_State *L) {
                            size, core_milliseconds(L, 5)));
 }
 
-// answer(question, name, json)
+// answer(question, name, json): answers a request with JSON
 static int answer(lua_State *L) {
   PerigeeQuestion question = question_at(L, 2);
   return core_result(L, perigee_answer(core_client(L, 1), &question, core_name(L, 3),
                                        luaL_checkstring(L, 4)));
 }
 
-// answer_bytes(question, bytes)
+// answer_bytes(question, bytes): answers a request with a value in binary form
 static int answer_bytes(lua_State *L) {
   size_t size;
   PerigeeQuestion question = question_at(L, 2);
@@ -107,7 +107,7 @@ static int answer_bytes(lua_State *L) {
                      perigee_answer_bytes(core_client(L, 1), &question, bytes, size));
 }
 
-// relay(room, bytes, flags)
+// relay(room, bytes, flags): sends bytes to the other members, or to all for room 0
 static int relay(lua_State *L) {
   size_t size;
   const char *bytes = luaL_checklstring(L, 3, &size);
@@ -117,7 +117,7 @@ static int relay(lua_State *L) {
 
 // --- Packets and channels ---
 
-// send_packet(channel, number, bytes, flags)
+// send_packet(channel, number, bytes, flags): sends a packet on a channel
 static int send_packet(lua_State *L) {
   size_t size;
   const char *bytes = luaL_checklstring(L, 4, &size);
@@ -141,12 +141,12 @@ static int open_channel(lua_State *L) {
                                              core_milliseconds(L, 3)));
 }
 
-// close_channel(channel)
+// close_channel(channel): stops serving the channel
 static int close_channel(lua_State *L) {
   return core_result(L, perigee_close_channel(core_client(L, 1), number16(L, 2)));
 }
 
-// send_to(channel, peer, number, bytes, flags)
+// send_to(channel, peer, number, bytes, flags): sends a packet to one peer
 static int send_to(lua_State *L) {
   size_t size;
   const char *bytes = luaL_checklstring(L, 5, &size);

@@ -3,7 +3,7 @@
 
 static uint32_t room_at(lua_State *L) { return core_number(L, 2, UINT32_MAX); }
 
-// lockstep_enter(room, flags, seat or nil)
+// lockstep_enter(room, flags, seat or nil): takes part in the match of a room
 static int enter(lua_State *L) {
   size_t size = PERIGEE_SEAT_SIZE;
   const char *seat = luaL_optlstring(L, 4, NULL, &size);
@@ -13,7 +13,7 @@ static int enter(lua_State *L) {
                                 core_number(L, 3, UINT32_MAX), (const uint8_t *)seat));
 }
 
-// lockstep_exit(room)
+// lockstep_exit(room): leaves the match
 static int leave(lua_State *L) {
   return core_result(L, perigee_lockstep_exit(core_client(L, 1), room_at(L)));
 }
@@ -44,7 +44,7 @@ static int match(lua_State *L) {
   return 1;
 }
 
-// lockstep_input(room, bytes)
+// lockstep_input(room, bytes): sends an input
 static int input(lua_State *L) {
   size_t size;
   const char *bytes = luaL_checklstring(L, 3, &size);
@@ -52,14 +52,14 @@ static int input(lua_State *L) {
       L, perigee_lockstep_input(core_client(L, 1), room_at(L), bytes, size));
 }
 
-// lockstep_done(room, turn, hash)
+// lockstep_done(room, turn, hash): reports that the game has simulated a turn
 static int done(lua_State *L) {
   return core_result(L, perigee_lockstep_done(core_client(L, 1), room_at(L),
                                               core_number(L, 3, UINT32_MAX),
                                               core_number(L, 4, UINT32_MAX)));
 }
 
-// lockstep_snapshot(room, request, bytes)
+// lockstep_snapshot(room, request, bytes): answers a request for a snapshot
 static int snapshot(lua_State *L) {
   size_t size;
   const char *bytes = luaL_checklstring(L, 4, &size);
@@ -68,7 +68,7 @@ static int snapshot(lua_State *L) {
                                    core_number(L, 3, UINT32_MAX), bytes, size));
 }
 
-// lockstep_tree(room, turn, json)
+// lockstep_tree(room, turn, json): sends the tree of hashes of a turn
 static int tree(lua_State *L) {
   return core_result(L, perigee_lockstep_tree(core_client(L, 1), room_at(L),
                                               core_number(L, 3, UINT32_MAX),

@@ -172,7 +172,8 @@ local ANNOTATIONS = {
   openWorldHint = "boolean",
 }
 
--- Many LLM clients refuse the whole list of tools if a single annotation has the wrong type.
+-- Raises an error for a wrong annotation, because many LLM clients refuse the whole list of tools if a single
+-- annotation has the wrong type.
 local function check_annotations(given)
   for key, value in next, given.annotations or {} do
     if type(key) ~= "string" then

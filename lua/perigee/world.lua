@@ -17,7 +17,7 @@ local singletons = {} ---@type table<string, table>
 
 local World = {}
 
-local world -- the one object
+local world -- the object perigee.world
 
 local function check_self(self, method)
   if self ~= world then

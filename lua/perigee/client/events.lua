@@ -132,7 +132,8 @@ function events.peer_left(_, event)
 end
 
 
--- A list of members does not contain this client itself, so an event without a room renames this client.
+-- Handles a new name of a member. An event without a room renames this client itself, because lists of
+-- members do not contain it.
 function events.peer_renamed(self, event)
   set_member(event.room, event.id, event.name)
   if not event.room then self:_learn() end

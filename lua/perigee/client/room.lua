@@ -12,7 +12,7 @@ local describe = require "perigee.util.describe"
 local Room = { joined = false }
 
 
--- The first use of `members` makes the table, because many programs never use it.
+-- Makes the table `members` at its first use, because many programs never use it.
 function Room.__index(self, key)
   if key ~= "members" then return Room[key] end
   local core = self.client._core

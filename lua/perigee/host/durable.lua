@@ -126,7 +126,7 @@ local function room_document(room, kept, before)
   return json, nil, { hash = hash, rest = rest }
 end
 
--- Stores when an object must be saved next.
+-- Stores the time at which an object must be saved next.
 local function keep(object, record)
   local interval = core.keep_settings() * HASTE
   local before = saved[object]
@@ -330,8 +330,8 @@ function durable.forget_peer(object)
 end
 
 
--- Saves the rooms of a session that were never saved. So a client that got the answer to its join is still
--- a member after a crash.
+-- Saves the rooms of a session that were never saved, so that a client that got the answer to its join is
+-- still a member after a crash.
 local function save_new_rooms(names)
   for _, name in ipairs(names) do
     local id = core.room_find(name)
@@ -343,8 +343,9 @@ local function save_new_rooms(names)
 end
 
 
--- Called when a session has begun, was resumed or has ended, or when its durable rooms have changed. C holds
--- back the output of the connection until the document is on disk.
+-- Writes or deletes the document of a session. C calls this when the session has begun, was resumed or has
+-- ended, or when its durable rooms have changed. C holds back the output of the connection until the document
+-- is on disk.
 function durable.on.keep(_, _, session, peer, conn)
   live.task, ran[1] = nil, nil
   local json, _, rooms = session_document(peer, session)

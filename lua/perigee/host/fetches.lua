@@ -96,7 +96,7 @@ end
 -- Simulated servers ------------------------------------------------------------------------
 
 
---- From now on, stores requests for take_requests.
+--- Makes the game's later requests wait for fetches.take_requests, for tests.
 function fetches.serve()
   simulated = simulated or {}
 end

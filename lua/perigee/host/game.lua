@@ -70,8 +70,8 @@ local function is_new(text)
   return true
 end
 
--- Reports a value that must not be in a state, with its path. Called after the handler that may have stored
--- it.
+-- Reports a value that must not be in a state, with its path. Runs after the handler that may have stored the
+-- value.
 local function look_at(name, value, whose, event, room)
   state.look(value, function(path, what)
     local found = ("%s%s is %s, %s"):format(name, path, what, whose)

@@ -50,7 +50,8 @@ local function wake(name, network)
   end
 end
 
--- Returns why a sign-in may not be judged; nil if it may.
+-- Waits while the sign-ins that are being judged could use up the guesses that are left. Then returns the
+-- reason why this sign-in may not be judged, or nil.
 local function refusal(name, network, can_be_guessed)
   local left, seconds = core.guesses_left(name, network)
   while left > 0 and can_be_guessed and judged_of(name, network) >= left do

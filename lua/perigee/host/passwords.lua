@@ -45,8 +45,8 @@ function passwords.hash(password)
 end
 
 
---- Compares a password with a hash. If `hash` is nil, this takes as long as with a hash, and says that the
---- password is wrong.
+--- Compares a password with a hash. If `hash` is nil, the comparison takes as long as with a hash, and
+--- reports that the password is wrong.
 --- @param password string
 --- @param hash string?
 --- @return boolean? is_right nil: it was not compared

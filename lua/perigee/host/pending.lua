@@ -40,8 +40,8 @@ local last_ref = 0
 local pending = { timers = timers }
 
 
---- Returns an entry without fields, with room for those of a waiting coroutine: to grow would take a third of
---- the time of a wait.
+--- Returns an entry without fields. It has room for the fields of a waiting coroutine, because growing the
+--- table would take a third of the time of a wait.
 ---@return perigee.TimerEntry
 function pending.new()
   return new_table(0, FIELDS)

@@ -313,7 +313,7 @@ local function prove(peer, request)
   return id, document
 end
 
--- Does the same, unless the client has guessed too often. Devices and JWTs cannot be guessed.
+-- Calls `prove` for a request, unless the client has guessed too often. Devices and JWTs cannot be guessed.
 local function prove_once(peer, request)
   local name = type(request.name) == "string" and request.name:lower() or ""
   local can_be_guessed = request.name ~= nil or request.device == nil and request.jwt == nil

@@ -181,7 +181,7 @@ local function is_reached(walk, from)
   return true
 end
 
--- Checks the next entries of a state. After the last one, begins again.
+-- Checks the next entries of a state. After the last entry, the next call begins with the first entry again.
 local function go_on(root, report)
   local walk = take_walk(root)
   for _ = 1, STEPS do

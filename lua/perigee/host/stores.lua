@@ -194,7 +194,7 @@ function stores.wait(request, ...)
 end
 
 
---- Does the same with an entry of tasks.wait.
+--- Makes a request like stores.wait, but waits with an entry of tasks.wait.
 function stores.wait_as(entry, request, ...)
   local token = next_token()
   local ok, problem, code = request(token, ...)

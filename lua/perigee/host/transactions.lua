@@ -132,7 +132,7 @@ function transactions.get(index, id)
   elseif run.is_closed then
     refuse()
   end
-  -- May be outdated; the check of the unit notices that.
+  -- The cached document may be outdated. In that case, the unit's check of this read fails.
   local json, version, schema = core.store_cached(index, id)
   if not json then
     json, version, schema = wait(run, pending.new(), core.store_get, index, id)

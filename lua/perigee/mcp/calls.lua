@@ -53,7 +53,7 @@ local function outcome_of(result)
   return (result.isError and "error" or "ok") .. (type(text) == "string" and " " .. quoted(text) or "")
 end
 
--- The audit log: one line for each call.
+-- Writes the line of a call into the audit log.
 local function audit(call, outcome)
   local arguments = call.arguments and json.encode(call.arguments)
   live.log(core.levels.info, ("MCP: %s %s, session %d (%s), arguments %s: %s, %.0f ms"):format(

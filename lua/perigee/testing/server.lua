@@ -188,7 +188,7 @@ function Server:_check_open()
 end
 
 
---- Like _check_open, for calls that need a server that runs.
+--- Raises an error unless the server is open and runs.
 function Server:_check_running()
   self:_check_open()
   if self._is_down then failure.misuse "the server is down; server:restart() starts it again" end

@@ -6,7 +6,8 @@ local sim = require "perigee.sim"
 local server_end = {}
 
 
---- `conn` is the simulated connection, `label` is the client's name in the trace.
+--- Returns the server's side of a link. `conn` is the simulated connection, `label` the client's name in the
+--- trace.
 ---@param server perigee.testing.Server
 ---@param conn integer
 ---@param label string

@@ -11,7 +11,7 @@ local NAME_MAX = 64
 local NEW, META = "perigee/tools/new/", "perigee/meta/"
 local GAME = NEW .. "game/"
 local LUARC = ".luarc.json"
--- Among sources, a hidden file is easily overlooked.
+-- Names of hidden files, by their names in new/, where hidden files would be easily overlooked.
 local RENAMED = { ["luarc.json"] = LUARC, ["gitignore"] = ".gitignore" }
 
 -- How players come to a new game, and the sentence about it, by the folder of the game's feature in new/.

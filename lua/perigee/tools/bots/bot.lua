@@ -137,7 +137,7 @@ function Bot:_publish(event)
   if is_new and IS_LINE[event.type] then figures[event.type] = figures[event.type] + 1 end
   if is_new and event.type == "udp_down" then figures:add_fallback(event.message) end
   Client._publish(self, event)
-  -- Most scripts never call `recv`, and bots run for long.
+  -- Drops the oldest event, because most scripts never call `recv`, and bots run for long.
   if not self._receives and self._last - self._first == KEPT then Client.recv(self, 0) end
 end
 

@@ -25,7 +25,7 @@ local function visit(node, seen, found)
 end
 
 
---- Returns these modules in the order of their lines.
+--- Returns the modules that play bots, in the order of their lines.
 ---@param tree table see parser.lua
 ---@return { name: string, line: integer }[]
 function brains.find(tree)

@@ -12,7 +12,7 @@ local function is_function_name(type)
   return type.kind == "alias" and type.name == FUNCTION_NAME
 end
 
--- The API passes the room to functions that it calls for `room:after` and the like.
+-- Returns whether an API function, such as `room:after`, passes the room to the function that it calls.
 local function is_of_room(name)
   return name ~= nil and name:find "^room:" ~= nil
 end

@@ -353,7 +353,7 @@ function EVALUATE.index(self, node)
   elseif object.kind == "table" and node.name then
     return self:slot(object.node.fields, node.name).type
   elseif object.kind == "table" then
-    self:open(object.node) -- the key may be that of any function, which is then called with anything
+    self:open(object.node) -- the key may name any function, whose arguments are then unknown
   elseif is_collection(object) and node.key then
     return object.element
   end

@@ -288,7 +288,7 @@ STATEMENTS["while"] = function(self, node)
   self:expect "end"
 end
 
--- The condition can use the locals of the body.
+-- Parses `repeat`, whose condition can use the locals of the body.
 STATEMENTS["repeat"] = function(self, node)
   node.tag = "loop"
   self:open()

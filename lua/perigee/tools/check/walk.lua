@@ -7,7 +7,7 @@ local is_collection, put = types.is_collection, types.put
 
 local walk = {}
 
--- Returns the type of the value for the i-th of several targets.
+-- Returns the type of the value that the i-th of several targets gets.
 local function type_at(values, found, i)
   if i < #values or i == #values and found[i] then
     return found[i]

@@ -24,17 +24,18 @@ end
 
 game.on_message = {}
 
--- A request: what the account has. The returned table is the answer.
+-- Handles the request "me". The returned table, with data of the account, is the answer.
 function game.on_message.me(peer)
   return scores.of(peer.account)
 end
 
--- A request: the best of this week.
+-- Handles the request "top": returns the best players of this week.
 function game.on_message.top()
   return scores.top()
 end
 
--- A request, when the page has linked a name to the account of a guest: others see it from now on.
+-- Handles the request "linked", which follows when the page has linked a name to a guest's account. Others
+-- see the name from now on.
 function game.on_message.linked(peer)
   local account = peer.account
   peer:set_name(scores.name(account))
@@ -42,7 +43,7 @@ function game.on_message.linked(peer)
   return scores.of(account)
 end
 
--- An account was erased with perigee.accounts.delete: so is what the game has of it.
+-- Erases the game's own data of an account that was erased with perigee.accounts.delete.
 function game.on_account_delete(id)
   scores.forget(id)
 end

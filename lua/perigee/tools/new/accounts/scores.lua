@@ -6,7 +6,7 @@ local weekly = perigee.leaderboard("weekly", { keep = "sum", resets = "monday 00
 
 local scores = {}
 
--- The name that others see: that of the account, or one that the game makes up for a guest.
+-- Returns the name that others see: the name of the account, or a name that the game makes up for a guest.
 function scores.name(account)
   return account.name or "guest-" .. account.id:sub(1, 4)
 end

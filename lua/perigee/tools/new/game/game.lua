@@ -10,18 +10,19 @@ local game = {
   rooms = { guess = require "rooms.guess" }, -- rooms of this kind are called guess:1, guess:red, ...
 }
 
--- A player connects. To refuse the player, return false, "reason".
+-- Handles a player who connects. To refuse the player, return false, "reason".
 function game.on_connect(peer)
   peer:join "guess:1" -- the join creates the room, because the kind has auto_create
 end
 
--- A player with nc requests another name, with /name. This game only shows names. It keeps wins in
--- peer.state, never under a name, because any player may take a name. To refuse, return false, "reason".
+-- Accepts the new name of a player with nc, who requests it with /name. This game only shows names. It keeps
+-- wins in peer.state, never under a name, because any player may take a name. To refuse a name, return
+-- false, "reason".
 function game.on_rename() end
 
 game.on_message = {}
 
--- A client requests "scores", without a value. The returned list is the answer.
+-- Handles the request "scores", which has no value. The returned list is the answer.
 function game.on_message.scores()
   local scores = {}
   for _, room in ipairs(perigee.rooms.all()) do
@@ -32,8 +33,8 @@ function game.on_message.scores()
   return scores
 end
 
--- Each minute, sends the number of players to all. The timer calls its function by name, so that a reload
--- also replaces that function.
+-- Sets a timer that sends the number of players to all each minute. The timer calls its function by name, so
+-- that a reload also replaces that function.
 function game.on_start()
   perigee.every(60, "report_players")
 end

@@ -15,7 +15,7 @@ end
 
 guess.on_create = guess.begin
 
--- A player joins. The message arrives after the join; between two rounds, `begin` sends it.
+-- Handles a player who joins. The message arrives after the join; between two rounds, `begin` sends it.
 function guess.on_join(room, peer)
   if room.state.number then peer:send("begin", { highest = HIGHEST }) end
 end

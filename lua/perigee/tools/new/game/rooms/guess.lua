@@ -14,8 +14,8 @@ end
 
 guess.on_create = guess.begin
 
--- A player joins. The message arrives after the join. If this handler fails, the player does not join, and
--- no message is sent.
+-- Handles a player who joins. The message arrives after the join. If this handler fails, the player does not
+-- join, and no message is sent.
 function guess.on_join(_, peer)
   peer:send("welcome", { highest = HIGHEST })
 end
@@ -41,7 +41,7 @@ function guess.on_message.guess(room, peer, value)
   end
 end
 
--- A member broadcasts a text: a number is a guess, any other text goes to the other members.
+-- Handles a text that a member broadcasts: a number is a guess, any other text goes to the other members.
 function guess.on_broadcast(room, peer, data)
   local number = tonumber(data)
   if not number then return end
