@@ -25,7 +25,7 @@ const isRunning = () => window.arena?.match.ready && arena.match.ranking().some(
 const overlay = () => document.querySelector("perigee-error")?.shadowRoot.querySelector("pre").textContent;
 const scores = () => Object.fromEntries([...arena.match.fighters.values()].map(({ id, score }) => [id, score]));
 
-/** The game in a folder of the test's own, served; and its game.lua. */
+/** Serves a copy of the game; returns its folder, the text of its game.lua, and the server. */
 async function start(t, ...flags) {
   const root = await folder(t);
   await cp(path.join(ROOT, "examples/arena"), root, { recursive: true });

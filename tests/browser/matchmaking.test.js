@@ -25,7 +25,7 @@ async function form(leader, friend, name) {
   for (const page of [leader, friend]) await until(page, () => draw.party?.members.length === 2);
 }
 
-/** All queue; each plays the match to which the matchmaker brings it. Returns what each page knows of it. */
+/** Makes all pages queue and play the match that they get. Returns what each page knows of its match. */
 async function play(pages, followers) {
   const leaders = pages.filter((page) => !followers.includes(page));
   await Promise.all(leaders.map((page) => page.click("#play")));

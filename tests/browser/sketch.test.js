@@ -35,7 +35,7 @@ async function drawHouse(page) {
   await draw(page, [[0.05, 0.82], [0.5, 0.81], [0.95, 0.83]], 6);
 }
 
-/** The pages have the same picture as the first one, which has drawn it. */
+/** Checks that all pages have the picture that the first page has drawn. */
 async function assertSamePicture([drawer, ...others]) {
   await drawer.evaluate(() => sketch.game.flush());
   const lines = await linesOf(drawer);

@@ -11,7 +11,7 @@ local CLASSES = {
   event = "perigee.Event", system_cost = "perigee.SystemCost",
 }
 
--- Records the fields of all arguments of its handlers in perigee.state.
+-- A game that records the fields of all arguments of its handlers in perigee.state.
 local GAME = [[
 local perigee = require "perigee"
 

@@ -103,10 +103,10 @@ describe("a member that stops reading", function()
       game = GAME,
       flags = { rate_limit = 0, channel_capacity = 500, overflow = "disconnect" },
     }
-    local ann, slow = flood(perigee, 16 * BATCH) -- it gives up CLOSING after 2 s
+    local ann, slow = flood(perigee, 16 * BATCH) -- the server gives up sending CLOSING after 2 s
     perigee:wait_log "slow ended: SlowConsumer"
     ann:expect "PEER_LEFT"
-    -- It may get CLOSING if it reads again in time.
+    -- A client that reads again in time gets CLOSING.
     slow:resume_reading()
     slow:expect("CLOSING", { code = "SlowConsumer" })
   end)

@@ -30,7 +30,7 @@ local TALK = [[
   end
 ]]
 
--- Runs it with a script; returns the exit code and the output.
+-- Runs `perigee bots` with a script; returns the exit code and the output.
 local function bots(target, script, args)
   local folder = server.folder { ["bot.lua"] = script or "return function() end" }
   local all = { "bots", target, "--script", folder .. "/bot.lua" }
@@ -237,7 +237,7 @@ describe("perigee bots", function()
       local process = server.perigee { "bots", folder, "-n", "1", "--script", folder .. "/bot.lua" }
       local port = process:wait_out "^(%d+)$"
       if is_killed then process:kill "sigkill" end
-      -- The server shares this standard error, which ends with the last process that has it.
+      -- The server shares standard error with the command, so wait_exit also waits for the end of the server.
       process:wait_exit()
       assert.same({ nil, "ECONNREFUSED" }, { Stream.open(Stream, tonumber(port), { try = true }) })
     end

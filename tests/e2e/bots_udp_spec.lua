@@ -20,7 +20,7 @@ local GAME = [[
   return game
 ]]
 
--- 40 reliable messages with as many answers, among more that may be lost.
+-- A bot that sends 40 reliable messages, each with an answer, among others that may be lost.
 local STEPS = [[
   return function(bot)
     local room = assert(bot:join "lobby")
@@ -41,7 +41,7 @@ local STEPS = [[
   end
 ]]
 
--- Datagrams stop arriving, and arrive again later.
+-- A bot whose datagrams stop arriving, and arrive again later.
 local STUCK = [[
   return function(bot)
     local line, seen, echoes = bot.client._line, {}, 0
@@ -60,7 +60,7 @@ local STUCK = [[
   end
 ]]
 
--- The connection is lost while a reliable message is on its way, and is resumed.
+-- A bot that loses its connection while a reliable message is on its way, and resumes it.
 local AWAY = [[
   return function(bot)
     local line, is_back = bot.client._line, false
@@ -83,7 +83,7 @@ local TALK = [[
   end
 ]]
 
--- Runs it with a script; returns the exit code and the output.
+-- Runs `perigee bots` with a script; returns the exit code and the output.
 local function bots(perigee, script, args)
   local folder = server.folder { ["bot.lua"] = script }
   local all = { "bots", "127.0.0.1:" .. perigee.port, "--script", folder .. "/bot.lua" }
@@ -98,7 +98,7 @@ local function has(text, pattern)
   return unpack(found)
 end
 
--- Processor time that a process has used so far.
+-- Returns the processor time that a process has used so far.
 local function cpu_seconds(pid)
   local file = assert(io.open(("/proc/%d/stat"):format(pid)))
   local fields = file:read("*a"):match "%) (.*)$"

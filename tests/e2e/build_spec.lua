@@ -5,7 +5,7 @@ local shell = require "tests.e2e.shell"
 
 local NEEDED = { "libuv", "luajit", "openssl", "libssl", "libcrypto", "libsodium", "sqlite3" }
 
--- A folder in which pkg-config finds what the server needs, and nothing else.
+-- Returns a folder in which pkg-config finds the libraries that the server needs, and no others.
 local function packages()
   local folder = server.folder {}
   for _, name in ipairs(NEEDED) do
@@ -19,7 +19,7 @@ local function path_of(program)
   return (shell.run("command -v " .. program):match "%S+")
 end
 
--- Options with which cmake finds only the programs that are named here.
+-- Returns options with which cmake finds only the programs and libraries that are named here.
 local function blind()
   local parser = shell.run "cc -print-file-name=libhttp_parser.so":match "%S+"
   local options = "-D CMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF -D CMAKE_FIND_USE_SYSTEM_ENVIRONMENT_PATH=OFF "
@@ -27,7 +27,7 @@ local function blind()
   return options:format(path_of "cc", path_of "ninja", path_of "pkg-config", parser)
 end
 
--- Configures; returns whether that succeeded, the output, and the folder of the build.
+-- Runs cmake; returns whether that succeeded, the output, and the folder of the build.
 local function configure(options)
   local build = server.folder {}
   local command = "PKG_CONFIG_LIBDIR=%s cmake -S %s -B %s -G Ninja %s"

@@ -28,7 +28,7 @@ end
 
 local prefix
 
--- The installed files in one folder, from `cmake --install`.
+-- Installs the files of the client into one folder with `cmake --install`.
 local function install()
   prefix = server.folder {} .. "/installed"
   run(("cmake --install %s --component client --prefix %s"):format(BUILD, prefix))

@@ -17,7 +17,7 @@ local function refused(client, name, code)
   return client:expect_error(code, ask(client, name)).text
 end
 
--- A client with this token in HELLO.
+-- Connects a client with this token in HELLO.
 local function with_token(perigee, token)
   return perigee:raw():hello { name = "tool", token = token }
 end

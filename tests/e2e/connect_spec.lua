@@ -38,7 +38,7 @@ local function has(text, wanted)
   if not text:find(wanted, 1, true) then error(("%q is not in:\n%s"):format(wanted, text), 2) end
 end
 
--- `perigee connect` on a terminal of its own: `stdin` takes keys, `out` has what it draws.
+-- Starts `perigee connect` on a terminal of its own: `stdin` takes keys, `out` has what it draws.
 local function terminal(args)
   local command = { server.binary(), "connect", "127.0.0.1:" .. perigee.port }
   for _, arg in ipairs(args) do command[#command + 1] = arg end

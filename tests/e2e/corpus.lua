@@ -5,7 +5,7 @@ local uv = require "luv"
 local corpus = {}
 
 
---- All inputs, in the same order each time.
+--- Returns all inputs, in the same order each time.
 ---@return string[]
 function corpus.read()
   local inputs, root = {}, Process.ROOT .. "/tests/fuzz/corpus"

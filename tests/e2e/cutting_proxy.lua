@@ -27,7 +27,7 @@ local function cut(self, pair)
 end
 
 
--- The bytes before the cut get time to arrive. Then the end or a reset follows.
+-- Passes on the bytes before the cut; then ends or resets the connection.
 local function cut_after(self, pair, to, rest)
   self.cuts = self.cuts + 1
   pair.is_ending = true

@@ -8,7 +8,7 @@ local function start(name)
   return server.start { path = "examples/" .. name, text = true, flags = { store = ":memory:" } }
 end
 
--- A netcat session on the text port: `stdin` takes lines, `out` has its output.
+-- Starts a netcat session on the text port: `stdin` takes lines, `out` has its output.
 local function netcat(perigee)
   local process = server.spawn(
     "/usr/bin/nc",

@@ -3,7 +3,7 @@
 
 local exchange = {}
 
--- Sends half of its messages to the peer alone and half to its room, at all priorities.
+-- A game that sends half of its messages to the peer alone and half to its room, at all priorities.
 local GAME = [[
 local perigee = require "perigee"
 -- version %d

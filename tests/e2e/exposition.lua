@@ -41,7 +41,7 @@ local function key_of(labels, without)
   return table.concat(parts, ",")
 end
 
--- Buckets grow, end with +Inf, and have the sum of the samples there.
+-- Checks that the buckets grow and end with +Inf, and that the last one has the count of all samples.
 local function check_histogram(family)
   local by_key = {}
   for _, sample in ipairs(family.samples) do

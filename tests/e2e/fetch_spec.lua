@@ -39,7 +39,7 @@ local function reply(status, headers, body)
   return ("HTTP/1.1 %s\r\nContent-Length: %d\r\n%s\r\n%s"):format(status, #body, headers, body)
 end
 
--- The answer to an earlier `ask`.
+-- Returns the answer to an earlier `ask`.
 local function answer_of(client, ref)
   local answer = client:expect("MESSAGE", { ref = ref })
   return answer.value

@@ -34,7 +34,7 @@ local function masked(payload, mask)
 end
 
 
--- Returns the bytes of the length: 7 bits, or in 2 or 8 bytes.
+-- Returns how many bytes the length has after the header: none (it fits into 7 bits), 2 or 8.
 local function length_form(size, o)
   return o.length_bytes or (size > 65535 and 8) or (size > 125 and 2) or 0
 end

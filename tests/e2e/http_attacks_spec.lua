@@ -272,7 +272,7 @@ describe("a download", function()
 
   local SIZE = 8 * 1024 * 1024 -- more than the kernel buffers of it
 
-  -- Clients that have read the beginning and no more.
+  -- Returns clients that have read the beginning of an answer and no more.
   local function stalled(perigee, count)
     local clients = {}
     for i = 1, count do

@@ -70,7 +70,7 @@ local function start(threads, o)
   return server.start(o)
 end
 
--- Eight clients, so that each thread has some of each kind.
+-- Connects eight clients, so that each thread has some of each kind.
 local function crowd(perigee)
   local clients = {}
   for i = 1, 8 do
@@ -127,7 +127,7 @@ local function broadcasts(room, from, to)
   return table.concat(packets)
 end
 
--- The signals that the server's threads block, by the threads' names.
+-- Returns the signals that the server's threads block, by the threads' names.
 local function blocked_signals(perigee)
   local found = {}
   local list = io.popen(("ls /proc/%d/task"):format(perigee.pid))

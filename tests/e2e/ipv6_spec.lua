@@ -26,7 +26,7 @@ local function has_ipv6()
   return is_there
 end
 
--- The clients talk in a room by reliable messages, so that these come by the streams.
+-- Makes the clients talk in a room by reliable messages, so that these come by the streams.
 local function talk(clients)
   local rooms = {}
   for name, client in pairs(clients) do rooms[name] = client:join "lobby" end

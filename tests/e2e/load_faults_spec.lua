@@ -4,7 +4,7 @@ local server = require "tests.e2e.server"
 describe("a game that does not load", function()
   after_each(server.stop_all)
 
-  -- The process must end with 1 and report the place.
+  -- Starts a server of these files, which must end with exit code 1 and report these texts.
   local function refused(files, ...)
     local process = server.launch { files = files }
     assert.equal(1, process:wait_exit())

@@ -68,7 +68,7 @@ local function milliseconds()
 end
 
 
--- Members of the crowd, which read nothing.
+-- Adds members to the room `crowd`, which read nothing.
 local function gather(host, count)
   for _ = 1, count do
     local member = host:client("member", { recv_buffer = 4096 })

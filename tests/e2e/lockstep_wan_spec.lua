@@ -116,7 +116,7 @@ local function play(self, i, turns, file, ...)
   return player
 end
 
--- Lines of the server's log that were read so far.
+-- Waits until the server's log reports this turn or a later one.
 local function wait_for_turn(self, turn)
   wait.for_true(function()
     if self.server.code then self.server:fail "the server has ended" end
@@ -142,7 +142,7 @@ local function find_log(server, pattern)
   return found
 end
 
--- Returns the server's lines.
+-- Prints the newest figures of the server and of each player; returns those of the server.
 local function print_figures(self)
   local stats = find_log(self.server, "(turn %d+ stalls=.-) room=")
   print(stats[#stats])

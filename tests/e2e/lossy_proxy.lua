@@ -42,7 +42,7 @@ local function adapt(self, upstream, data)
 end
 
 
--- The socket that sends one client's datagrams to the server, and the server's port for that connection.
+-- Returns the socket that sends a client's datagrams to the server, and the server's port for them.
 local function upstream_of(self, address)
   local key = address.ip .. ":" .. address.port
   local upstream = self.upstreams[key]

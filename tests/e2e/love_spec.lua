@@ -38,7 +38,7 @@ local WHY = "love or xvfb-run is missing"
 
 local player
 
--- `timeout` ends all of these processes, and the virtual screen as well.
+-- Starts LÖVE on a virtual screen. `timeout` ends all of these processes.
 local function love(arguments, env)
   local all = { tostring(PATIENCE), "xvfb-run", "-a", "love" }
   for _, argument in ipairs(arguments) do all[#all + 1] = argument end

@@ -113,7 +113,7 @@ describe("an operator", function()
       end }
       return {}
     ]] }
-    -- The host's own lines follow, more of them on a slow machine.
+    -- Returns the number of the first line with a prefix. Lines of the host follow it.
     local function find(lines, prefix)
       for i, line in ipairs(lines) do
         if line.text:sub(1, #prefix) == prefix then return i end

@@ -12,7 +12,7 @@ local runtime
 Process.ROOT = assert(uv.cwd())
 
 
---- The binary under test.
+--- Returns the path of the binary under test.
 ---@return string
 function Process.binary()
   local path = os.getenv "PERIGEE_BIN" or "build/dev/perigee"
@@ -61,7 +61,7 @@ function Process.folder(files)
 end
 
 
---- The folder of the sockets of this test's servers.
+--- Returns the folder of the sockets of this test's servers.
 ---@return string
 function Process.runtime()
   return runtime
@@ -87,7 +87,7 @@ local function read_lines(pipe, lines)
 end
 
 
--- The environment of the tests without Perigee's settings, because each test gives its own, and with a
+-- Returns the environment of the tests without Perigee's settings, because each test gives its own. It has a
 -- separate folder for the sockets by which `perigee reload` finds its server.
 local function environment(extra)
   runtime = runtime or Process.folder {}

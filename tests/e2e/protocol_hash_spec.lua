@@ -12,7 +12,7 @@ local GAME = [[
   return game
 ]]
 
--- Returns the FNV-1a of the two lines in docs/protocol.md, section 19.
+-- The FNV-1a of the two lines in docs/protocol.md, section 19.
 local HASH = "e23c7eb6b001025a"
 
 local function bytes_of(hash)

@@ -3,7 +3,7 @@ local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"
 local McpClient = require "tests.e2e.mcp_client"
 
--- A game that answers "version" with a number; `more` is its second line.
+-- Returns a game that answers "version" with a number; `more` is its second line.
 local function version(number, more)
   return ([[
     local perigee = require "perigee"

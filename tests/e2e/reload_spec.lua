@@ -3,7 +3,7 @@
 local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"
 
--- A game that answers "version" with a number.
+-- Returns a game that answers "version" with a number.
 local function version(number, more)
   return ([[
     local perigee = require "perigee"
@@ -225,7 +225,8 @@ end)
 describe("a reload of a broken game", function()
   after_each(server.stop_all)
 
-  -- The old version still answers, the log names the place, and a good version replaces it later.
+  -- Saves a broken version. The log must name the place, the old version must still answer, and a good
+  -- version must replace it later.
   local function keeps_old(broken, place)
     local perigee = server.start { game = version(1), watch = true }
     local ann = perigee:client()

@@ -10,8 +10,8 @@ local SAVES = tonumber(os.getenv "PERIGEE_STORM_SAVES") or 50
 local WINDOW = 200 -- number of saves at the beginning and at the end over which memory is compared
 local LEVEL_HEAP, LEVEL_RESIDENT = 2 ^ 20, 8 * 1024 -- bytes and KiB that do not count as a leak
 
--- A version that adds its number to everything that it relays and sends, changes the state of all rooms, and
--- has timers and tasks of all kinds.
+-- Returns a version that adds its number to everything that it relays and sends, changes the state of all
+-- rooms, and has timers and tasks of all kinds.
 local function game(number)
   return ([[
     local perigee = require "perigee"

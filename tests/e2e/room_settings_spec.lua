@@ -2,7 +2,7 @@
 local packet = require "tests.e2e.packet"
 local server = require "tests.e2e.server"
 
--- A game whose message `run` runs an act, a piece of Lua; `kind` is that of duels.
+-- Returns a game whose message `run` runs an act, a piece of Lua; `kind` is that of duels.
 local function game(kind, acts)
   for i, act in ipairs(acts) do
     acts[i] = ("function(peer, room) %s\nend"):format(act)

@@ -12,7 +12,7 @@ local LOBBY_AND_DEN = [[
   }
 ]]
 
--- The names of a list of members or rooms, in alphabetical order.
+-- Returns the names of a list of members or rooms, in alphabetical order.
 local function names(list)
   local found = {}
   for i, item in ipairs(list) do

@@ -20,7 +20,7 @@ end
 return game
 ]]
 
--- A folder with a game, its header, and a program from a page of docs/.
+-- Returns a folder with a game, its header, and a program from a page of docs/.
 local function prepare(page, name, schema)
   local program = read("docs/" .. page):match("\n```c " .. name .. "\n(.-)\n```")
   local folder = server.folder { ["game.lua"] = GAME, ["schema.perigee"] = schema, [name] = program .. "\n" }

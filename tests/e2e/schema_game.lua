@@ -62,7 +62,7 @@ function schema_game.start(o)
 end
 
 
---- A client of that server; without a schema it speaks JSON.
+--- Connects a client to the server; without a schema, the client speaks JSON.
 ---@return table? client
 ---@return string? problem
 ---@return string? code

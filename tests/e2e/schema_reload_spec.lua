@@ -28,7 +28,8 @@ local function refuses(perigee, files, problem)
   assert.truthy(said:find(problem, 1, true), said)
 end
 
--- A version with another schema and a handler `boom` that fails; one failure rolls it back.
+-- Starts a server and reloads a version with another schema, whose handler `boom` fails. One failure rolls
+  -- that version back.
 local function start_broken(schema)
   local perigee = start { flags = { rollback_errors = 1 } }
   local ann = connect("ann", SCHEMA)

@@ -28,14 +28,14 @@ function server.perigee(args, o)
 end
 
 
---- For tests that measure memory, because freed memory that AddressSanitizer keeps would count.
+--- Returns an environment in which AddressSanitizer keeps little freed memory, for tests that measure memory.
 ---@return table env
 function server.without_quarantine()
   return { ASAN_OPTIONS = (os.getenv "ASAN_OPTIONS" or "") .. ":quarantine_size_mb=1" }
 end
 
 
--- Settings as flags: { max_clients = 3, watch = false } is --max-clients 3 --no-watch.
+-- Adds settings as flags: { max_clients = 3, watch = false } is --max-clients 3 --no-watch.
 local function add_flags(args, flags)
   for key, value in pairs(flags) do
     local name = key:gsub("_", "-")
@@ -142,7 +142,7 @@ function Server:raw(o)
 end
 
 
---- A text peer.
+--- Returns a text peer.
 ---@param name? string taken with /name
 function Server:text(name, o)
   local client, err = TextClient.connect(self.text_port, o)
@@ -197,7 +197,7 @@ function Server:count_log(want)
 end
 
 
---- Resident memory in KiB.
+--- Returns the resident memory in KiB.
 ---@return integer
 function Server:memory_kb()
   local file = assert(io.open(("/proc/%d/status"):format(self.pid)))
@@ -219,7 +219,7 @@ function Server:open_files(path)
 end
 
 
---- Processor time used so far, in seconds.
+--- Returns the processor time that the server has used so far, in seconds.
 ---@return number
 function Server:cpu_seconds()
   local file = assert(io.open(("/proc/%d/stat"):format(self.pid)))
@@ -272,7 +272,7 @@ function Server:check_end(level, wanted)
 end
 
 
---- For after_each: ends every server in order, kills all other running programs, and removes all files.
+--- Ends every server in order, kills all other running programs, and removes all files; for after_each.
 function server.stop_all()
   local failure
   for started in pairs(unsettled) do

@@ -9,7 +9,7 @@ local wait = require "tests.e2e.wait"
 local Sessions = {}
 Sessions.__index = Sessions
 
---- Sessions whose commands run in a folder. All of their terminals are on the server that the last
+--- Returns sessions whose commands run in a folder. All of their terminals are on the server that the last
 --- `perigee run` started.
 ---@param folder string
 function Sessions.new(folder)
@@ -17,7 +17,7 @@ function Sessions.new(folder)
 end
 
 
---- The blocks of a page in their order: the words behind ``` and the text.
+--- Returns the blocks of a page in their order: the words behind ``` and the text.
 ---@param page string
 ---@return { info: string, text: string }[]
 function Sessions.blocks(page)
@@ -29,7 +29,8 @@ function Sessions.blocks(page)
 end
 
 
--- A word with JSON behind it: the order of keys does not count.
+-- Decodes the JSON behind the first word of a line, because the order of keys does not count; returns any
+-- other line unchanged.
 local function decoded(line)
   local word, json = line:match "^(%S+) (.*)$"
   local ok, value = pcall(cjson.decode, json or "")

@@ -15,7 +15,7 @@ function shell.run(command)
 end
 
 
---- The text of a file.
+--- Returns the text of a file.
 ---@param path string
 ---@return string
 function shell.read(path)

@@ -68,7 +68,7 @@ local function assert_fails(ann, id)
   return committed[2]
 end
 
--- Asserts that the store works again, and that the log has each turn once.
+-- Asserts that the store works again, and that the log reports the failure and the recovery once each.
 local function assert_works(perigee, ann)
   assert.same({ true }, ann:question(0, "put", "later"))
   assert.same({ true }, ann:question(0, "commit"))

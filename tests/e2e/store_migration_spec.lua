@@ -49,8 +49,8 @@ local function sqlite(folder)
   end
 end
 
--- The same stories for a back end. `open()` returns the setting `store` of a new, empty store, and a function
--- that runs a statement of SQL.
+-- Defines the same stories for each back end. `open()` returns the setting `store` of a new, empty store, and
+-- a function that runs a statement of SQL.
 local function tell(open)
   local place, query, folder
 

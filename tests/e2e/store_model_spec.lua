@@ -108,7 +108,7 @@ local function new_model()
 end
 
 
--- The handler's writes so far take effect, as at each wait.
+-- Applies the handler's writes so far, as each wait does.
 function Model:commit()
   for _, write in ipairs(self.pending) do self.docs[write.id] = write.value end
   self.pending = {}

@@ -43,7 +43,7 @@ local function write(players)
   assert(players[1].player:ask("note", "the last one"))
 end
 
--- Another program that has locked the file of a server's store.
+-- Makes another program lock the file of a server's store; returns a function that kills that program.
 local function lock(s)
   local shell = server.spawn("/usr/bin/sqlite3", { s.folder .. "/data/game.db" }, { stdin = true })
   shell.stdin:write "BEGIN IMMEDIATE; SELECT 'locked';\n"

@@ -221,7 +221,7 @@ function Stream:expect(want, fields, seconds)
 end
 
 
---- The next event must be this one.
+--- Waits for the next event, which must be this one, and removes it.
 ---@return table event
 function Stream:expect_next(want, fields, seconds)
   wait.until_true(function() return self.inbox[1] or self.fault end, seconds)

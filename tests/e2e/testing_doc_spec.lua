@@ -23,7 +23,7 @@ local function parse()
   return files, before, examples
 end
 
--- A spec in which every example is a test.
+-- Returns a spec in which every example is a test.
 local function spec_of(before, examples)
   local out = { 'local testing = require "perigee.testing"\n' }
   for _, example in ipairs(examples) do

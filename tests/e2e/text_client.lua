@@ -46,7 +46,7 @@ function TextClient:expect_match(pattern)
 end
 
 
---- The line that greets a text peer.
+--- Waits for the line that greets a text peer.
 ---@return string name the name it was given
 function TextClient:greeted()
   return self:expect_match "^%* connected as (%S+);"

@@ -55,7 +55,7 @@ describe("UDP", function()
     perigee:wait_log "ann at 127.0.0.1"
     udp_client.broadcast(ann, room, "across")
     udp_client.expect(bob, "BROADCAST", { data = "across" })
-    -- From another address, she keeps using the same address of the server.
+    -- Ann moves to another address, and keeps using the same address of the server.
     ann.udp:bind "127.0.0.7"
     wait.for_true(function()
       ann.udp:send_items { ("\5"):rep(9) }

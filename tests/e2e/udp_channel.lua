@@ -310,7 +310,7 @@ function UdpChannel:take_items(body, at)
 end
 
 
---- A test may replace this.
+--- Answers a challenge. A test may replace this method.
 function UdpChannel:take_challenge(value)
   self:send_items { packet.u8(ITEM.RESPONSE) .. value }
 end
@@ -385,7 +385,7 @@ function UdpChannel:is_closing()
 end
 
 
---- Ends without a CLOSE.
+--- Ends the connection without sending CLOSE.
 function UdpChannel:close()
   self.is_over = true
   if self.timer and not self.timer:is_closing() then self.timer:close() end

@@ -80,7 +80,7 @@ function udp_client.broadcast(client, room, data, o)
 end
 
 
---- For after_each, when the servers have ended.
+--- Closes all channels; for after_each, when the servers have ended.
 function udp_client.close_all()
   for channel in pairs(channels) do channel:close() end
   wait.until_closed()

@@ -12,7 +12,7 @@ local wait = require "tests.e2e.wait"
 
 local PLAIN, ATTACH = udp_wire.PLAIN, udp_wire.ATTACH
 
--- A socket that records the answers to it.
+-- Returns a socket that records the answers to its requests.
 local function socket_at(address)
   local self = { socket = uv.new_udp(), came = {} }
   assert(self.socket:bind(address or "127.0.0.1", 0))

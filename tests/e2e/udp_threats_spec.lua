@@ -31,7 +31,7 @@ end
 
 local sockets = {}
 
--- A socket of another program, and the datagrams that it receives.
+-- Returns a socket of another program, which records the datagrams that it receives.
 local function socket_at(address)
   local self = { socket = uv.new_udp(), came = {} }
   assert(self.socket:bind(address, 0))
@@ -109,7 +109,7 @@ describe("datagrams that were captured", function()
     assert.same({}, elsewhere.came)
   end
 
-  -- Records a whole session: packets, LATEST, the stream, requests, joins.
+  -- Plays a whole session: packets, LATEST, the stream, requests, joins.
   local function live(ann, bob, room)
     for i = 1, 20 do
       udp_client.broadcast(ann, room, "loose " .. i)
@@ -159,8 +159,8 @@ describe("datagrams that were captured", function()
       end
       bob:fence()
     end
-    -- Her cookie is valid for some time, so a replayed request may be accepted. But the new connection has
-    -- other keys, with which none of her datagrams is authentic.
+    -- Ann's cookie is valid for some time, so a replayed request may be accepted. But the new connection has
+    -- other keys, with which none of ann's datagrams is authentic.
     bob:expect "PEER_LEFT"
     bob:expect_quiet()
     assert.equal(1, perigee:count_log "came ann")
@@ -177,7 +177,7 @@ describe("datagrams that were forged", function()
     ann:fence()
     local before = totals(bob)
     local channel, count = ann.udp, 0
-    -- From ann's own address and port, as if another program could forge them.
+    -- Sends from ann's own address and port, as if another program could forge them.
     for _, ahead in ipairs { 0, 1, 2, 100, 1023, 1024, 30000, 32767 } do
       for _, size in ipairs { 10, 19, 26, 27, 40, 1195, 1400 } do
         local head = channel.keys.channel .. packet.u16((channel.next + ahead) % 65536)
@@ -215,7 +215,7 @@ end)
 describe("an address that is not the client's", function()
   after_each(clean_up)
 
-  -- Ann's newest datagram comes from another program's address.
+  -- Sends ann's newest datagram from another program's address.
   local function steal(ann, thief, items)
     divert(ann.udp, function(bytes) thief.send(ann.udp.port, bytes) end,
       function() ann.udp:send_items(items) end)
@@ -257,8 +257,8 @@ describe("an address that is not the client's", function()
       thief.send(ann.udp.port, ann.udp.keys.channel .. packet.u16((ann.udp.next + ahead) % 65536)
         .. udp_wire.random(#question - 5))
     end
-    for _, bytes in ipairs(of_data(ann.udp.sent)) do thief.send(ann.udp.port, bytes) end -- what ann said
-    -- Ann answers the challenge from her own address, not from the address that was challenged.
+    for _, bytes in ipairs(of_data(ann.udp.sent)) do thief.send(ann.udp.port, bytes) end -- as ann's datagrams
+    -- Ann answers the challenge from its own address, not from the address that was challenged.
     ann.udp:take(question)
     ann:fence()
     assert.equal(0, totals(bob).moved)

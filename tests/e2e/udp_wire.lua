@@ -40,7 +40,7 @@ function udp_wire.random(size)
 end
 
 
---- H(key, text, ...) of the page.
+--- Returns H(key, text, ...) of the page.
 function udp_wire.hash(key, ...)
   local out, text = ffi.new "uint8_t[32]", table.concat { ... }
   sodium.crypto_generichash(out, 32, text, #text, key, #key)
@@ -48,7 +48,7 @@ function udp_wire.hash(key, ...)
 end
 
 
---- An X25519 key pair.
+--- Returns a secret and a public key for X25519.
 function udp_wire.key_pair()
   local secret, public = udp_wire.random(32), ffi.new "uint8_t[32]"
   sodium.crypto_scalarmult_base(public, secret)
@@ -130,7 +130,7 @@ function udp_wire.read_answer(bytes)
 end
 
 
---- The keys of a connection.
+--- Returns the keys of a connection.
 ---@param secret string the UDP key of WELCOME, or what X25519 gave
 ---@param server_key? string nil when attached
 function udp_wire.keys(secret, cookie, client_key, server_key)

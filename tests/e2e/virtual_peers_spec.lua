@@ -1,7 +1,8 @@
 --- Virtual peers: bots of room:bot, which are peers like any other for clients.
 local server = require "tests.e2e.server"
 
--- A game whose message `run` runs an act, a piece of Lua, with the room duel:1; `kind` is that of duels.
+-- Returns a game whose message `run` runs an act, a piece of Lua, with the room duel:1; `kind` is that of
+-- duels.
 local function game(kind, acts)
   for i, act in ipairs(acts) do
     acts[i] = ("function(peer, room) %s\nend"):format(act)

@@ -82,7 +82,7 @@ function wait.until_true(check, seconds)
 end
 
 
---- Does the same, but raises an error at the deadline.
+--- Does the same as `until_true`, but raises an error at the deadline.
 ---@param check fun(): any
 ---@param seconds? number
 ---@return any

@@ -6,7 +6,7 @@ local wan = {}
 local Wan = {}
 Wan.__index = Wan
 
---- Whether tests can have hosts of their own on this machine: they need root and /dev/net/tun.
+--- Returns whether tests can have hosts of their own on this machine: they need root and /dev/net/tun.
 ---@return boolean
 function wan.is_possible()
   local tun = io.open("/dev/net/tun", "r+")
@@ -15,7 +15,7 @@ function wan.is_possible()
 end
 
 
---- The path of a program of tests/wan.
+--- Returns the path of a program of tests/wan.
 ---@param name string
 ---@return string
 function wan.program(name)

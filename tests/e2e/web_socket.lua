@@ -91,7 +91,7 @@ local WsClient = setmetatable({}, { __index = Client })
 WsClient.__index = WsClient
 
 
--- The concatenated bytes of the messages are the bytes that TCP would carry.
+-- Reads frames. The concatenated bytes of their messages are the bytes that TCP would carry.
 function WsClient:on_bytes(bytes)
   self.framed = self.framed .. bytes
   local from = 1
@@ -143,7 +143,7 @@ local function add(text, is_good)
 end
 
 
--- Written by hand, so that no library decides.
+-- Encodes a character in UTF-8, without a library, so that invalid characters are possible, too.
 local function character(code)
   if code < 0x80 then return string.char(code) end
   local bytes = {}

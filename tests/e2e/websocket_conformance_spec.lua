@@ -9,7 +9,7 @@ local TEXT, BINARY, CONTINUATION = frames.TEXT, frames.BINARY, frames.CONTINUATI
 local CLOSE, PING, PONG = frames.CLOSE, frames.PING, frames.PONG
 
 
--- The first message may not be as large as later ones.
+-- Sends a small first message, because the first message may not be as large as later ones.
 local function begin(ws)
   ws:text "hello"
   expect_echo(ws, "hello")

@@ -83,7 +83,7 @@ local function nearest(word, words)
   return best
 end
 
--- The state of the fake: rooms and peers by id, executed commands, logged lines.
+-- Resets the state of the fake: rooms and peers by id, executed commands, logged lines.
 local function world(core)
   core.rooms_by_id, core.peers_by_id = {}, {}
   core.done, core.pending = {}, {} -- commands: { name, ... }
@@ -630,7 +630,7 @@ function fake.host(core, files)
 end
 
 
---- Does the same with a game that must load. Returns the host and the game's folder.
+--- Loads the host with a game that must load. Returns the host and the game's folder.
 function fake.live(core, files)
   local host, outcome, text, folder = fake.host(core, files)
   assert(outcome == "ended", text)

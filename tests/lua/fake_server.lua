@@ -47,7 +47,7 @@ local function take(connection, data)
 end
 
 
---- A connection inherits from the server, and has a peer of its own.
+--- Accepts a connection, which inherits from the server and has a peer of its own.
 local function accept(server)
   local peer = uv.new_tcp()
   server._listener:accept(peer)
@@ -110,7 +110,8 @@ function FakeServer:say(body, ref, room_id)
 end
 
 
---- Fields: id, token (the character that the resume token is made of), ping (ms), resumed, received.
+--- Sends WELCOME. Fields: id, token (the character that the resume token is made of), ping (ms), resumed,
+--- received.
 function FakeServer:welcome(fields)
   fields = fields or {}
   self:send(129, u16(1) .. u32(fields.id or 42) .. ("\171"):rep(16) .. (fields.token or "\0"):rep(16)

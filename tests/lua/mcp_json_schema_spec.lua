@@ -16,7 +16,7 @@ describe("a schema", function()
     return (json_schema.compile(schema, "input"))((assert(json.decode(text))))
   end
 
-  -- Pairs of a value, as JSON, and its fault; true: it has none.
+  -- Checks the faults of values. `cases` has the fault of each value, by the value's JSON; true: no fault.
   local function judges(schema, cases)
     for text, problem in pairs(cases) do
       assert.equal(problem ~= true and problem or nil, problem_of(schema, text), text)

@@ -28,7 +28,7 @@ local function plan(names)
   return query.plan(sets)
 end
 
--- The model: tables of entities and their components.
+-- Returns a model: tables of entities and their components.
 local function new_model()
   return { values = {}, list = {}, ever = {} }
 end
@@ -248,14 +248,14 @@ describe("the world's store", function()
 end)
 
 describe("a query", function()
-  -- Entities with `a`, each of which has its number in `n`.
+  -- Makes entities with `a`, each of which has its number in `n`.
   local function fill(count)
     for i = 1, count do
       store.put(store.set "a", store.create(), { n = i })
     end
   end
 
-  -- While a handler waits, other handlers destroy an entity and many others, and the lists are tidied.
+  -- Destroys an entity and many others, as other handlers do while a handler waits, so the lists are tidied.
   local function destroy_many(entity, count)
     local gone = { entity }
     for other in query.begin(plan { "a" }) do

@@ -15,7 +15,7 @@ async function open(t, options = {}, welcomeOptions) {
   return { server, peer, game, hello };
 }
 
-/** Does the same, and joins a room in which bob already is. */
+/** Connects a client as `open` does, and joins a room in which bob already is. */
 async function openRoom(t, options) {
   const all = await open(t, options);
   const joining = all.game.join("arena:1");
@@ -253,7 +253,7 @@ test("a channel that this client serves", async (t) => {
     const { ref } = await peer.expect(8);
     await assert.rejects(opening, { code: Code.Timeout });
     peer.send(packet({ type: 138, flags: RESPONSE, ref }, u16(1000), str8("echo")));
-    assert.deepEqual((await peer.expect(9)).payload, u16(1000)); // no call waits for it
+    assert.deepEqual((await peer.expect(9)).payload, u16(1000)); // the client closes a channel for which no call waits
   });
 
   await t.test("is over with the game", async (t) => {
@@ -294,7 +294,7 @@ test("packets arrive whole from pieces of any size", async (t) => {
   const bytes = Buffer.concat(texts.map((text) => message("text", text)));
   const heard = [];
   game.on("text", (text) => heard.push(text));
-  await game.ping(); // its answer would arrive in the middle of a packet
+  await game.ping(); // no later ping whose answer would arrive in the middle of a packet
   for (let at = 0, size = 1; at < bytes.length; at += size, size = (size * 3) % 4099) {
     peer.send(bytes.subarray(at, at + size));
     if (at < 200) await new Promise(setImmediate);

@@ -60,7 +60,7 @@ test("the page in the page", async (t) => {
 
 const types = await readFile(path.join(ROOT, "clients/js/perigee.d.ts"), "utf8");
 
-/** The names in an interface of perigee.d.ts. */
+/** Returns the names in an interface of perigee.d.ts. */
 function members(name) {
   const [, body] = new RegExp(`interface ${name}\\b[^{]*\\{\n(.*?)\n\\}`, "s").exec(types);
   return [...body.matchAll(/^ {2}(?:readonly )?(\w+)[(:<?]/gm)].map(([, member]) => member);

@@ -140,7 +140,7 @@ test("turns are caught up with in pages that nobody sees, whose timers are slow"
 
 // A hostile server ------------------------------------------------------------------------------
 
-/** Waits until the client has taken all that was sent before. */
+/** Waits until the client has handled everything that the server sent before. */
 async function taken(peer) {
   peer.send(lockstepPacket(SNAPSHOT_ASK, u32(6)));
   let type;
@@ -192,7 +192,7 @@ test("a state takes memory as it comes, in order", async (t) => {
   const before = process.memoryUsage().arrayBuffers;
   for (let i = 0; i < 20; i++) peer.send(piece(3, 64 * 1024 * 1024, 0, u8(1)));
   peer.send(piece(3, 4, 0, Buffer.from("ab")), piece(3, 4, 3, Buffer.from("d")), lockstepPacket(SNAPSHOT_ASK, u32(6)));
-  await peer.expect(SNAPSHOT_UP, CHANNEL); // the client has handled all of them
+  await peer.expect(SNAPSHOT_UP, CHANNEL); // the client has handled all packets before it
   const more = process.memoryUsage().arrayBuffers - before;
   assert.ok(more < 32 * 1024 * 1024, more + " bytes");
   assert.equal(restored, undefined);

@@ -1,7 +1,7 @@
 // A TCP proxy that breaks connections.
 import net from "node:net";
 
-/** Repeatable random numbers from 0 to 1. */
+/** Returns a function that returns random numbers from 0 to 1, the same for the same seed. */
 export function randomFrom(seed) {
   let state = seed >>> 0;
   return () => { // mulberry32

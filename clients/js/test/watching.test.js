@@ -19,7 +19,7 @@ function ownTime(t) {
     tick(seconds * 1000);
     await turn();
   };
-  /** The device sleeps: only the wall clock continues. */
+  /** Lets the device sleep: only the wall clock continues. */
   const sleep = (seconds) => { asleep += seconds * 1000; };
   return { pass, sleep };
 }

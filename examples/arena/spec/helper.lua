@@ -3,7 +3,7 @@ local testing = require "perigee.testing"
 
 local helper = {}
 
--- The game with fixed numbers, so that a designer's change of them breaks no spec. `changes` is Lua:
+-- Returns the game with fixed numbers, so that a designer's change of them breaks no spec. `changes` is Lua:
 -- "rules.fill_to = 3".
 function helper.source(changes)
   return ([[

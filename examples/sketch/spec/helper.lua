@@ -3,7 +3,7 @@ local testing = require "perigee.testing"
 
 local helper = {}
 
--- The game with fixed numbers, so that a designer's change of them breaks no spec. `changes` is Lua:
+-- Starts the game with fixed numbers, so that a designer's change of them breaks no spec. `changes` is Lua:
 -- "rules.seats = 2". `fuzz` is false for specs of exact times.
 function helper.server(changes, fuzz)
   local rules = [[

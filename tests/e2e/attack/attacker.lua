@@ -49,7 +49,7 @@ function Attacker.new(target, dice)
 end
 
 
---- The ids and tokens that the server sends to attackers. Any attacker may use any of them.
+--- Returns lists of the ids and tokens that the server sends to attackers. Any attacker may use them.
 function Attacker.new_knowledge()
   return { rooms = { 1 }, peers = { 1 }, tokens = { packet.NO_UUID }, channels = { 1000 }, sessions = {} }
 end
@@ -82,7 +82,7 @@ function Attacker:keep(stream)
 end
 
 
--- A client by UDP that may receive anything, because its forgeries cause it.
+-- Ignores faults in what a UDP client receives, because the client's own forgeries may cause them.
 local function forgive(client)
   local channel = client.udp
   local take = channel.take
@@ -103,7 +103,7 @@ local OPEN = {
 local LINES = { { 12, "tcp" }, { 8, "websocket" }, { 5, "udp" }, { 1, "tls" } }
 
 
---- A connection that carries packets, of some kind.
+--- Opens a connection for packets, of this kind or of a random one.
 function Attacker:line(kind)
   local client = OPEN[kind or self.dice:pick_weighted(LINES)](self)
   client.cut = cut
@@ -117,7 +117,7 @@ function Attacker:sink(port, o)
 end
 
 
---- Opens a connection to the control socket in the same way.
+--- Opens a connection to the control socket and reads no answers.
 function Attacker:control_socket()
   local pipe, done, failure = uv.new_pipe(false), false, nil
   pipe:connect(self.target.socket, function(err) done, failure = true, err end)

@@ -112,7 +112,7 @@ function Dice:spoil(bytes)
 end
 
 
---- Values that JSON can express, some of them deep, long or unusual.
+--- Returns a JSON text, which may be deep, long or unusual.
 function Dice:json()
   return self:pick_weighted {
     { 4, tostring(self:number(-5, 100)) },

@@ -41,7 +41,7 @@ function native.babbles(a)
 end
 
 
---- Sends such packets all at once, so that each waits for those before it.
+--- Sends many packets all at once, so that each waits for those before it.
 function native.bursts(a)
   local line = a:line()
   local bytes = { packets.hello(a) }

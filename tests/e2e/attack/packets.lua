@@ -25,7 +25,7 @@ function packets.room_name(a)
 end
 
 
---- The fields of a HELLO.
+--- Returns the fields of a HELLO.
 function packets.hello_fields(a)
   local dice = a.dice
   local fields = { name = dice:chance(80) and "guest " .. dice.roll(100) or dice:name():sub(1, 255) }

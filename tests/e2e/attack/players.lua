@@ -149,7 +149,7 @@ function Players:resume(lost)
 end
 
 
---- A player that loses its connection now and then, and resumes.
+--- Starts a player that loses its connection now and then, and resumes.
 function Players:start_traveller(name)
   self:start(name, "tcp", function(player)
     player:reset()
@@ -158,7 +158,7 @@ function Players:start_traveller(name)
 end
 
 
---- A text peer that sends lines.
+--- Starts a text peer that sends lines.
 function Players:start_text(name)
   local player = self.perigee:text(name)
   player.name, player.got, player.said = name, {}, 0
@@ -181,7 +181,7 @@ function Players:start_text(name)
 end
 
 
---- A new client every second, which connects, joins and leaves, until `is_over()`.
+--- Starts a new client every second, which connects, joins and leaves, until `is_over()`.
 function Players:start_newcomers(is_over)
   wait.start_task(function()
     while not is_over() do
@@ -198,7 +198,7 @@ function Players:start_newcomers(is_over)
 end
 
 
---- Ends the play: all players have received everything.
+--- Ends the play, and waits until all players have received everything.
 function Players:stop()
   self.is_over = true
   wait.for_true(function()

@@ -87,7 +87,7 @@ local function open(a)
 end
 
 
--- Sending may have cut the received data.
+-- Makes a client accept any bytes, and drops those that it has received so far.
 local function read_anything(client)
   client.cut = function(buffer, from)
     if from > #buffer then return nil, from end

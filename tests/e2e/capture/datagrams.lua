@@ -75,7 +75,7 @@ stories["datagrams"] = function(threads)
   wait.for_true(function() return first.close_code end)
   table.insert(story.capture:open "bob's first connection by UDP", "CLOSE " .. first.close_code)
 
-  -- From another address, and too often.
+  -- Sends from another address, and changes the address too often.
   local take_challenge = bob.udp.take_challenge
   local moved = story.capture:open "bob from another address"
   function bob.udp:take_challenge(value)

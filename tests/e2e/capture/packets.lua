@@ -241,14 +241,14 @@ stories["sessions"] = function(threads)
     return client:hello { name = "anybody", resume = old.welcome.resume, received = received }
   end
 
-  -- On another connection while the old one still exists.
+  -- Resumes a session on another connection while the old one still exists.
   local again = resume("bob again", bob, 0)
   bob:expect("CLOSING", { code = "Replaced" })
   bob:expect "END"
   again:expect "JOINED"
   again:expect "ACK"
 
-  -- After the loss of a connection, with packets that were sent meanwhile.
+  -- Resumes a session after the loss of its connection, with packets that were sent meanwhile.
   again:reset()
   story.perigee:wait_log "suspended"
   ann:send(0, "send", "bob")

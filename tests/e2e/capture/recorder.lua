@@ -20,7 +20,7 @@ local ESCAPE = setmetatable({ ["\r"] = "\\r", ["\n"] = "\\n", ['"'] = '\\"', ["\
 })
 
 
--- Text in quotes, in which everything but printable ASCII is escaped.
+-- Returns a text in quotes, in which everything but printable ASCII is escaped.
 local function quoted(text)
   return '"' .. text:gsub('[%c"\\\127-\255]', ESCAPE) .. '"'
 end
@@ -33,7 +33,7 @@ local function number(bytes)
 end
 
 
---- Names of a server's values: ids have names once their meaning is known.
+--- Returns a recorder for a server. Its ids have names once their meaning is known.
 ---@param perigee table the server
 function Recorder.new(perigee)
   return setmetatable({
@@ -246,7 +246,7 @@ function Recorder:learn(label, event)
 end
 
 
---- A list of lines that belong together.
+--- Returns a new list for the lines of one connection.
 ---@return string[]
 function Recorder:open(label)
   local lines = { label = label }

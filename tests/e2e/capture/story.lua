@@ -54,7 +54,7 @@ function Story:raw(label, o)
 end
 
 
---- Returns such a client after its HELLO.
+--- Returns a client whose packets are recorded, after its HELLO.
 function Story:client(label, o)
   local client = self:raw(label, o)
   return client:hello { name = o and o.name or label, hash = o and o.hash, token = o and o.token }
@@ -107,7 +107,7 @@ function Story:requests(label)
 end
 
 
---- A client key for a request to connect by UDP alone.
+--- Returns a client key for a request to connect by UDP alone.
 function Story.new_key()
   return select(2, udp_wire.key_pair())
 end

@@ -13,7 +13,7 @@ describe("targets and options", function()
     ann, bob, room = registry.peers[1], registry.peers[2], registry.rooms[7]
   end)
 
-  -- The arguments of core.send from this call.
+  -- Returns the commands that perigee.send with these arguments causes.
   local function sent(...)
     core.pending = {}
     perigee.send(...)

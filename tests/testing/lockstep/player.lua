@@ -14,7 +14,7 @@ local function mix(hash, value)
 end
 
 
---- A player that is not in a match yet.
+--- Returns a player that is not in a match yet.
 ---@param client table of perigee.testing
 ---@param options? table tree, quiet, bytes
 function player.new(client, options)

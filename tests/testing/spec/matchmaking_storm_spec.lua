@@ -225,7 +225,7 @@ function actions.invite(player, random, world)
   ask(player, "party.invite", { name = world.players[random(CLIENTS)].client.name })
 end
 
--- How often each is done.
+-- The frequency of each action.
 local WEIGHTS = {
   enter = 10, enter_without_waiting = 10, cancel = 3, cancel_and_fail = 1, enter_and_fail = 1, make_party = 4,
   join_party = 6, leave_party = 2, kick_from_party = 1, promote = 1, invite = 1, cut = 5, vanish = 1,
@@ -233,7 +233,7 @@ local WEIGHTS = {
   remove_from_room = 2, barge_in = 2, stuff_rooms = 1, unstuff_rooms = 2, reload = 4, fail = 1,
 }
 
-local CHOICES = {} -- the names of the actions, each so often
+local CHOICES = {} -- the name of each action, as often as its weight
 for name, weight in pairs(WEIGHTS) do
   for _ = 1, weight do CHOICES[#CHOICES + 1] = name end
 end
@@ -276,7 +276,7 @@ local function step(world, random)
   return name
 end
 
--- Checks that each player that waits has been told so, and that each player that was matched has come.
+-- Checks that each player that waits has been notified, and that each player that was matched has come.
 local function check(world)
   for _, player in ipairs(world.players) do
     listen(player)

@@ -136,7 +136,7 @@ describe("a simulated server", function()
     for _, client in ipairs { ann, bob, cid } do client:join "duel:1" end
     local accounts = server:store "perigee_accounts"
     local banned, out = ann:ask("who").account, bob:ask("who").account
-    -- As another server on the same store would do.
+    -- Changes the accounts, as another server on the same store would do.
     accounts[banned].banned_until = 2e9
     accounts[out].generation = 2
     server:store_put("perigee_accounts", banned, accounts[banned])

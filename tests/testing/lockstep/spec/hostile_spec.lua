@@ -14,12 +14,12 @@ local function start(count, options)
   return server, list
 end
 
--- Goes around the client's own checks, which would refuse such packets.
+-- Sends a packet without the client's own checks, which would refuse it.
 local function send(client, kind, bytes)
   client:write(string.char(wire.CHANNEL, 0, kind, 0, 2, 0, 0, 0) .. wire.u32(#bytes) .. bytes)
 end
 
--- The protocol's number of the room, which differs from the clients' number.
+-- Returns the protocol's number of the room, which differs from the clients' number.
 local function id_of(room)
   return room.client.server:room(room.name).id
 end

@@ -6,7 +6,7 @@ local ROUGH = { latency = 0.06, jitter = 0.04, loss = 0.05 } -- 80 ms +- 20 ms e
 local TURN = 0.05 -- seconds
 local WAIT_LIMIT = 1
 
--- Without a simulated network, the timing of a match is exact.
+-- Starts a match. Without a simulated network, its timing is exact.
 local function start(count, options, network)
   local server = testing.server { trace = false, network = network, fuzz = network ~= nil }
   local list = {}
