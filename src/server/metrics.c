@@ -325,11 +325,19 @@ static void answer_health(const Server *server, ConnId conn, bool is_good) {
   buf_deinit(&body);
 }
 
+// Returns the path of a request, which begins with "GET /", without that slash. The
+// text has no NUL at its end.
+static Text path_of(Text request) {
+  size_t from = strlen("GET /"), end = from;
+  while (end < request.size && request.bytes[end] != '?' && request.bytes[end] != '\n')
+    end++;
+  return (Text){request.bytes + from, (uint32_t)(end - from)};
+}
+
 // Implements AdminEvents.request.
 static void on_request(void *data, ConnId conn, Text text) {
   Server *server = data;
-  size_t size = strcspn(text.bytes + strlen("GET /"), "?\n");
-  Text path = {text.bytes + strlen("GET /"), (uint32_t)size};
+  Text path = path_of(text);
   if (text_equals(path, text_from("metrics")))
     answer_metrics(server, conn, exposition_prefers_open_metrics(text));
   else if (text_equals(path, text_from("healthz")))

@@ -8,6 +8,8 @@
 
 #include "base/text.h"
 
+enum { QUALITY_SIZE = sizeof "0.123" };  // longest quality, with its NUL (RFC 9110)
+
 static const double WHOLE_MAX = 9007199254740992;  // 2^53
 
 static void put(Buf *out, const char *text) { buf_append(out, text, strlen(text)); }
@@ -156,6 +158,13 @@ static bool is(Text text, const char *word) {
   return text.size == strlen(word) && strncasecmp(text.bytes, word, text.size) == 0;
 }
 
+// Returns a quality from 0 to 1; 0 if the text is longer than RFC 9110 allows.
+static double read_quality(Text text) {
+  char digits[QUALITY_SIZE] = "";
+  if (text.size < sizeof digits) memcpy(digits, text.bytes, text.size);
+  return strtod(digits, NULL);
+}
+
 // Reads a range of media types; raises the quality of the format to which it belongs.
 static void read_range(Text range, double *open, double *plain) {
   double quality = 1;
@@ -163,7 +172,7 @@ static void read_range(Text range, double *open, double *plain) {
   Text type = take(&range, ';');
   while (range.size > 0) {
     Text value = take(&range, ';'), name = take(&value, '=');
-    if (is(name, "q")) quality = strtod(value.bytes, NULL);
+    if (is(name, "q")) quality = read_quality(value);
     is_other_version |= is(name, "version") && !is(value, "1.0.0");
   }
   if (is(type, "application/openmetrics-text")) {
