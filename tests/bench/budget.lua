@@ -38,7 +38,7 @@ local function quantile(values, part)
   return values[math.ceil(#values * part)]
 end
 
--- 56, 54, 58, 52, 60 ...
+-- Returns the HOT_LOOP of a round: 56, 54, 58, 52, 60 ...
 local function hot_loop(round)
   local steps = math.floor(round / 2)
   return HOT_LOOP + (round % 2 == 0 and -1 or 1) * steps * HOT_LOOP_STEP

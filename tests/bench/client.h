@@ -54,7 +54,7 @@ struct Load {
   void *data;  // data of the scenario
 };
 
-/// Resident memory of the server in KiB.
+/// Returns the resident memory of the server in KiB.
 uint64_t server_rss_kb(const Load *load);
 
 /// Makes and connects `count` clients, and waits for WELCOME of each.

@@ -1,4 +1,5 @@
-// The processor time of a server's threads, from /proc. It is exact while they wait.
+// The processor time of a server's threads, from /proc. It is exact while the threads
+// wait.
 #pragma once
 
 #include <stdint.h>
@@ -20,7 +21,7 @@ typedef struct CpuUse {
   uint64_t busiest_ns;  // time of the busiest thread, which limits the server
 } CpuUse;
 
-/// Ends the program if the process does not exist.
+/// Returns the times so far. Ends the program if the process does not exist.
 CpuTimes cpu_times(int pid);
 
 /// Returns the processor time used since `before`.

@@ -73,7 +73,7 @@ local function run(queue, now)
   return ran
 end
 
--- Measures one round: all tickets are new; a second later, those that are left wait.
+-- Measures one round: first with all tickets new, then a second later with the tickets that found no match.
 local function measure(kind, size, seed)
   local random, queue = from(seed), matcher.new(kind[2])
   for i = 1, size do

@@ -22,7 +22,8 @@ local function median(values)
   return #sorted % 2 == 1 and sorted[middle] or (sorted[middle] + sorted[middle + 1]) / 2
 end
 
--- results[scenario][server] is a list of tables, one for each round; order lists the scenarios.
+-- Returns `results` and `order`. results[scenario][server] is a list of tables, one for each round; `order`
+-- lists the scenarios.
 local function read_results(path)
   local results, order = {}, {}
   for line in io.lines(path) do

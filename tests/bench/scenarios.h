@@ -4,24 +4,27 @@
 
 #include "client.h"
 
-/// One room: each publisher sends a burst in one write, and the next when every member has all of it.
+/// Measures one room. Each publisher sends a burst in one write, and the next burst when
+/// every member has all of it.
 void run_fanout(Load *load);
 
-/// One room, single broadcasts at an even pace of `load->rate`: nothing to batch.
+/// Measures one room with single broadcasts at an even pace of `load->rate`, which the
+/// server cannot batch.
 void run_paced(Load *load);
 
-/// Many rooms with one broadcast in flight in each: nothing to batch.
+/// Measures many rooms with one broadcast in flight in each, so that the server cannot
+/// batch them.
 void run_rooms(Load *load);
 
-/// Two clients send one broadcast back and forth.
+/// Measures two clients that send one broadcast back and forth.
 void run_echo(Load *load);
 
-/// Connect, join, leave, close, over and over.
+/// Measures clients that connect, join, leave and close, over and over.
 void run_churn(Load *load);
 
-/// A room at 1,000 broadcasts a second, in the burst of `load->burst` members that
-/// never read.
+/// Measures a room at 1,000 broadcasts a second, in which `load->stalled` members never
+/// read.
 void run_stall(Load *load);
 
-/// Clients that do nothing but answer PINGs.
+/// Measures clients that do nothing but answer PINGs.
 void run_idle(Load *load);

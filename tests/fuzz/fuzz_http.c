@@ -41,8 +41,8 @@ static void check_fields(const HttpRequest *request, const char *bytes, size_t s
   if (origin && host) http_is_same_origin(*origin, *host);
 }
 
-// A body is the same when it is read at once and byte by byte, and never larger than
-// allowed.
+// Checks that a body is the same when it is read at once and byte by byte, and never
+// larger than allowed.
 static void check_body(const HttpRequest *request, const char *bytes, size_t size) {
   enum { LIMIT = 64 };
   HttpBody whole, slow;

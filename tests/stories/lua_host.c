@@ -9,7 +9,7 @@
 #include "clock.h"
 #include "module.h"
 
-// pass_time(seconds)
+// pass_time(seconds): lets that number of seconds pass
 static int pass_time(lua_State *lua) {
   clock_pass(luaL_checknumber(lua, 1));
   return 0;

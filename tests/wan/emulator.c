@@ -37,8 +37,8 @@ enum {
   SIDES = 2,
   PACKET_MAX = 2048,
   WAITING_MAX = 8192,    // packets under way in one direction
-  DRIFT_STEP_US = 1000,  // time between two moves of the drifting delay,
-  DRIFT_PART = 50,       // and the largest move, as a part of the jitter
+  DRIFT_STEP_US = 1000,  // time between two changes of the drifting delay
+  DRIFT_PART = 50,       // jitter divided by the largest such change
   READS_MAX = 64,        // packets taken from a device between two looks at the clock
 };
 
@@ -73,7 +73,7 @@ static void give_up(const char *what) { fail("%s: %s", what, strerror(errno)); }
 
 // --- Random numbers ---
 
-// splitmix64, by Sebastiano Vigna.
+// Returns 64 random bits, by splitmix64 of Sebastiano Vigna.
 static uint64_t random_bits(void) {
   uint64_t z = options.seed += 0x9e3779b97f4a7c15;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;

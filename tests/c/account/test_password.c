@@ -113,7 +113,7 @@ static void test_an_unknown_name_takes_as_long_as_a_known_one(void **state) {
   assert_int_equal(crypto_pwhash_str(hash, PASSWORD, strlen(PASSWORD), PASSES, MEMORY),
                    0);
   for (int i = 0; i < 2 * SAMPLES; i++) {
-    int is_known = (i + i / 2) % 2;  // each of a pair is the first as often
+    int is_known = (i + i / 2) % 2;  // known and unknown names come first equally often
     uint64_t start_us = cpu_us();
     passwords_check(world.passwords, 1, text_from("wrong horse"),
                     text_from(is_known ? hash : ""));
@@ -152,7 +152,7 @@ static void test_the_queue_is_bounded(void **state) {
   assert_false(passwords_check(world.passwords, 99, text_from(PASSWORD), (Text){0}));
   assert_false(passwords_hash(world.passwords, 99, text_from(PASSWORD)));
   await(&world, 3);
-  close_passwords(&world);  // drops the others
+  close_passwords(&world);  // drops the other passwords
 }
 
 static void test_a_simulation_has_no_threads(void **state) {

@@ -27,8 +27,8 @@ static void capture(void) {
   dup2(captured[1], STDERR_FILENO);
 }
 
-// One read from a packet pipe returns the bytes of one write, so the test notices a
-// line that is written in two parts.
+// Returns the captured bytes. One read from a packet pipe returns the bytes of one
+// write, so the test notices a line that is written in two parts.
 static const char *captured_text(void) {
   dup2(stderr_copy, STDERR_FILENO);
   close(stderr_copy);

@@ -68,7 +68,7 @@ static void run_writers(void *(*write_lines)(void *)) {
 
 static char filler[LONG + 1];
 
-// Every tenth line is longer than a pipe accepts at once.
+// Writes numbered lines. Every tenth line is longer than a pipe accepts at once.
 static void *write_numbered(void *data) {
   int64_t writer = (intptr_t)data;
   for (int64_t i = 0; i < LINES; i++)
@@ -124,7 +124,7 @@ static void *write_and_read_kept(void *data) {
   return NULL;
 }
 
-// Each version has a hash that contains its number.
+// Changes version, level and format. Each version's hash contains its number.
 static void *change_state(void *data) {
   (void)data;
   for (uint32_t i = 1; i <= LINES; i++) {

@@ -99,7 +99,7 @@ uint32_t join(PerigeeClient *client, const char *name) {
   return event->room;
 }
 
-// The lobby's script sends a greeting.
+// Joins the lobby, and receives the greeting of its script.
 uint32_t join_lobby(PerigeeClient *client) {
   uint32_t room = join(client, "lobby");
   expect_message(client, "entering", "\"lobby\"");

@@ -201,7 +201,7 @@ static void urgent_message_takes_its_stream_along(void **state) {
   world_close(&world);
 }
 
-// Sends numbered lines of LINE_SIZE bytes until the socket is full and `extra` more.
+// Sends `count` numbered lines of LINE_SIZE bytes to a group; returns `count`.
 static uint32_t flood(World *world, GroupId group, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     char text[LINE_SIZE];

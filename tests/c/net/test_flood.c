@@ -152,7 +152,8 @@ static void many_stalled_readers_are_held_to_little(void **state) {
   world_close(&world);
 }
 
-// Members skip their own messages by number; old numbers are forgotten.
+// A member keeps the numbers of the messages that it skips, and forgets them at the
+// flush.
 static void what_was_left_out_is_forgotten_with_the_flush(void **state) {
   (void)state;
   World world;

@@ -53,8 +53,7 @@ static void test_last_answer(void **state) {
   close_world(&world);
 }
 
-// Bytes that are written at the end are counted, too, when their thread has written
-// them.
+// The Net also counts the bytes that a thread writes at the end of a connection.
 static void test_last_words_are_counted(void **state) {
   (void)state;
   World world;
@@ -118,7 +117,7 @@ static void test_stop(void **state) {
   close_world(&world);
 }
 
-// All handles are open, and events and commands are still waiting.
+// Ends the Net while all its handles are open, and events and commands still wait.
 static void test_free_at_once(void **state) {
   (void)state;
   World world;

@@ -49,7 +49,7 @@ static int tear_down(void **state) {
   return 0;
 }
 
-// In these tests, each call gets Ends as its Net, and its body is text.
+// Records the text of a call. In these tests, the Net of each call is really Ends.
 static void run_text(Net *net, const void *body) {
   Ends *ends = (Ends *)net;
   assert_int_equal((uintptr_t)body % 8, 0);

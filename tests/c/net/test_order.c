@@ -31,8 +31,8 @@ typedef struct World {
   Buf partial[CONNS];
 } World;
 
-// A linear congruential generator with the constants of Numerical Recipes. A seed
-// repeats a run.
+// Returns a random number below `below`, from a linear congruential generator with the
+// constants of Numerical Recipes. The same seed repeats a run.
 static uint32_t choose(World *world, uint32_t below) {
   world->random = world->random * 1664525 + 1013904223;
   return (world->random >> 8) % below;

@@ -262,8 +262,8 @@ static void flood_does_not_make_others_wait(void **state) {
   stage_deinit(&stage);
 }
 
-// A connection that the server is still reading stays, although a write has found the
-// reset.
+// A connection exists until the server has read its bytes, even if a write has already
+// found the reset.
 static void closed_within_a_read_of_many_bytes(void **state) {
   (void)state;
   static char bytes[4 * READ_BUFFER_BYTES] = "bye last\n";
@@ -331,8 +331,8 @@ static void *refuse(void *data, ConnId conn, const ConnInfo *info) {
   return NULL;
 }
 
-// Connections that may linger are read to the end; the one beyond the limit has already
-// been closed.
+// The net reads refused connections to the end, up to a limit of connections. The last
+// client is beyond the limit, so the net has already closed its connection.
 static void end_with_unread_input_is_a_reset(void **state) {
   (void)state;
   NetEvents events = {.open = refuse, .iteration = stage_iterate};

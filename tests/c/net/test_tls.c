@@ -226,8 +226,8 @@ static void messages_of_a_flush_share_records(void **state) {
   client_deinit(&client);
 }
 
-// For a client that does not read, unencrypted messages wait, which can still be
-// dropped. Only the message that has been begun is encrypted.
+// If a client does not read, its messages wait unencrypted, so that they can still be
+// dropped. Only a message whose sending has begun is encrypted.
 static void backlog_is_counted_in_messages(void **state) {
   TlsWorld *world = *state;
   TlsClient client;

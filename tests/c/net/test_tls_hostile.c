@@ -20,7 +20,8 @@ static void garbage_is_refused(void **state) {
   assert_int_equal(world->opened, 0);
 }
 
-// Handshakes, asks twice and closes; returns the number of bytes that this takes.
+// Performs a handshake, requests two echoes and closes. Returns the number of bytes that
+// the client has sent.
 static size_t tell_a_story(TlsWorld *world, size_t cut_at, size_t flip_at) {
   TlsClient client;
   client_init(&client, world);

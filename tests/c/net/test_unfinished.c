@@ -113,7 +113,8 @@ static uint64_t age_of(const World *world, uint32_t index) {
   return net_now_ms(world->net) - conn_of(world, index)->in.since_ms;
 }
 
-// After a full read buffer, other connections get their turn before reading continues.
+// After a full read buffer, the Net handles other connections before it reads on. The
+// deadline of the unfinished packet does not move.
 static void full_read_buffers_give_a_packet_no_more_time(void **state) {
   (void)state;
   static uint8_t piece[READ_BUFFER_BYTES];

@@ -86,7 +86,7 @@ static void a_bot_gets_what_a_client_gets_and_acts_as_one(void **state) {
   Event event = next_of(world, EVENT_BOT_MESSAGE, (Client){.id = bot});
   expect_text(event.data, "[\"hi\",1]");
   assert_int_equal(event.room, duel);
-  event = next_of(world, EVENT_MESSAGE, (Client){.id = deaf});  // each bot in turn
+  event = next_of(world, EVENT_MESSAGE, (Client){.id = deaf});  // the bots alternate
   expect_text(event.data, "[\"act\"]");
   assert_int_equal(event.room, duel);
   event = next_of(world, EVENT_BOT_MESSAGE, (Client){.id = bot});

@@ -84,7 +84,7 @@ static void a_costly_event_of_the_game_waits_for_its_turn_with_the_others(
   end(world);
   fake_jump(world->net, 50);
   fake_advance(world->net, 0);
-  for (int i = 0; i < 3; i++) {  // the sockets are looked at before the next event
+  for (int i = 0; i < 3; i++) {  // the loop reads the sockets before the next event
     begin(world);
     if (i == 0) assert_int_equal(next(world, EVENT_TICK).room, duel);
     end(world);

@@ -100,7 +100,7 @@ static void on_resume_is_told_of_the_gap(void **state) {
   for (int i = 0; i < 3; i++) say_room(world, lobby, 0);
   say_room(world, room, 0);
   say_room(world, room, PACKET_RELIABLE);
-  // Bob is not a receiver, so bob does not miss it.
+  // Bob is not a receiver of this message, so bob does not miss it.
   Command said = message(TARGET_ROOM, room);
   said.except = (uint32_t[]){bob.client.id, bob.client.id};
   said.except_count = 2;
@@ -317,7 +317,7 @@ static void a_crowd_that_waits_too_long_for_acks_ends(void **state) {
     say_room(world, lobby, PACKET_RELIABLE);
     if (i == 100) say_ack(world->net, players[0].client.conn, 100);
   }
-  // Members leave later, not while the sender sends.
+  // The members leave in a later iteration, not while the sender sends.
   assert_int_equal(count_of(world, lobby), 5);
   fake_advance(world->net, 1);
   assert_int_equal(count_of(world, lobby), 1);

@@ -146,7 +146,7 @@ static void a_lost_welcome_costs_nothing(void **state) {
     ticket = first;
     conn = come_back(world, &ticket, 0);
   }
-  // The client has the last token.
+  // The client has received the last token.
   fake_end(world->net, conn, CODE_RESET);
   Ticket last = ticket;
   conn = come_back(world, &ticket, 0);

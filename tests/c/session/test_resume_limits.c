@@ -48,7 +48,8 @@ static void it_may_come_from_another_address(void **state) {
   assert_int_equal(session_count_address(world->session, "198.51.100.7", 0), 1);
 }
 
-// The window limits the number of unacknowledged packets.
+// After a resume, the rate limit ignores as many packets as the window has, because the
+// client may send them again.
 static void what_is_sent_again_does_not_count_for_the_rate_limit(void **state) {
   World *world = *state;
   world->limits.rate_limit = 5;

@@ -27,7 +27,7 @@ static void the_line_after_login_is_the_password(void **state) {
   assert_int_equal(world->connects, 0);
 }
 
-// The line after /login may be the password, which a guest would say to a room.
+// Otherwise the peer would be a guest, whose next line, the password, goes to a room.
 static void login_without_encryption_ends_the_connection(void **state) {
   World *world = *state;
   ConnId conn = open_from(world, "192.0.2.1");

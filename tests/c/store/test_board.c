@@ -200,7 +200,8 @@ static void close_world(World *world) {
   assert_int_equal(mem_live(), 0);
 }
 
-// Memory sorts at each read, and PostgreSQL is another process, so they get fewer steps.
+// Runs a board on one back end. The back ends in memory and PostgreSQL get fewer steps,
+// because memory sorts at each read, and PostgreSQL is another process.
 static void run_board(const BackendOps *ops, const Board *board, uint64_t seed) {
   World world;
   open_world(&world, ops, seed);

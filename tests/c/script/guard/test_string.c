@@ -25,8 +25,8 @@ static void set_functions(lua_State *L, Host *host, const luaL_Reg *functions) {
   }
 }
 
-// within(ms, fn, ...): pcall under a deadline; returns the microseconds of processor
-// time, and the results of pcall
+// within(ms, fn, ...): calls fn with pcall under a deadline; returns the microseconds of
+// processor time, and the results of pcall
 static int within(lua_State *L) {
   Host *host = core_host(L);
   host->deadline.limits.handler_us = (uint64_t)(luaL_checknumber(L, 1) * 1000);
