@@ -1,14 +1,17 @@
 // The admin listener: HTTP for operators and their tools, apart from the game's port,
-// with MCP below /mcp, the control API below /api/, and metrics. The listener passes whole
-// requests to the layer above after it has checked Host, Origin and token. The layer
-// above answers at once or later, in one piece or as a stream. Admin connections are
-// not peers and do not count as clients.
+// with MCP below /mcp, the control API below /api/, the console, and metrics. The
+// listener passes whole requests to the layer above after it has checked Host, Origin
+// and token. The layer above answers at once or later, in one piece or as a stream.
+// Admin connections are not peers and do not count as clients.
 #pragma once
 
 #include "net/net.h"
 #include "wire/reader.h"
 
-enum { ADMIN_TOKEN_MIN = 16 };  // characters of the shortest allowed token
+enum {
+  ADMIN_TOKEN_MIN = 16,      // characters of the shortest allowed token
+  ADMIN_SECRET_DIGITS = 48,  // hexadecimal digits of a generated token
+};
 
 /// The parts of an answer. A complete answer is ANSWER_WHOLE. A stream
 /// (text/event-stream) consists of one ANSWER_OPEN, any number of ANSWER_MORE, and one
@@ -32,6 +35,7 @@ typedef enum AdminService {
   ADMIN_MCP,
   ADMIN_API,
   ADMIN_METRICS,  // /metrics, /healthz and /readyz
+  ADMIN_CONSOLE,  // /api/console and /api/console/complete
   ADMIN_SERVICES
 } AdminService;
 
@@ -65,8 +69,14 @@ int net_admin_listen(Net *net, uint16_t *port, const AdminOptions *options);
 void net_admin_serve(Net *net, AdminService service, const AdminEvents *events,
                      void *data);
 
-/// Returns whether requests need a token.
+/// Returns whether all requests need a token.
 bool net_admin_has_token(const Net *net);
+
+/// Returns the token that requests to the console need, even on loopback, because pages
+/// in a local browser reach loopback, too. It is `token` of the options if that is set.
+/// Otherwise the listener has generated it, and only this process and those to which it
+/// gives the token know it. Returns NULL without a listener.
+const char *net_admin_secret(const Net *net);
 
 /// Answers the request of `conn`. Does nothing if the connection has ended or the
 /// request has been answered.

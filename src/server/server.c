@@ -19,6 +19,7 @@
 #include "os/service.h"
 #include "os/signals.h"
 #include "os/watch.h"
+#include "server/console_token.h"
 #include "server/control_path.h"
 #include "server/descriptors.h"
 #include "server/dev.h"
@@ -156,6 +157,10 @@ void server_stop(Server *server, const char *reason) {
 static void on_stop(void *data, const char *name) { server_stop(data, name); }
 
 static void close_helpers(Server *server) {
+  char path[CONTROL_PATH_MAX];
+  if (server->has_token_file && control_path(path, sizeof path, server->port) == 0)
+    console_token_remove(path);
+  server->has_token_file = false;
   watch_close(server->watch);
   control_close(server->control);
   dev_close(server->dev);
@@ -251,6 +256,20 @@ static void open_watch(Server *server) {
       dev_open(server->engine.net, server->engine.session, has_folder ? folder : NULL);
 }
 
+// Writes the token of the console beside the control socket at `path`, in whose folder only
+// this user can create files.
+static void write_token(Server *server, const char *path) {
+  char address[sizeof server->admin.host + 8];
+  if (server->admin.port == 0 || server->options.game == NULL) return;
+  snprintf(address, sizeof address, "%s:%u", server->admin.host, server->admin.port);
+  int err = console_token_write(path, address, net_admin_secret(server->engine.net));
+  server->has_token_file = err == 0;
+  if (err != 0)
+    log_warn(
+        "`perigee console` cannot reach this server, because its token is not written",
+        log_str("socket", path), log_str("error", err_text(err)));
+}
+
 static void open_control(Server *server) {
   char path[CONTROL_PATH_MAX];
   int err = control_path(path, sizeof path, server->port);
@@ -260,6 +279,8 @@ static void open_control(Server *server) {
   if (err != 0)
     log_warn("`perigee reload` cannot reach this server; SIGHUP can",
              log_str("path", path), log_str("error", err_text(err)));
+  else
+    write_token(server, path);
 }
 
 static void open_helpers(Server *server) {

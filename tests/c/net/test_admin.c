@@ -29,15 +29,16 @@ static void on_gone(void *data, ConnId conn) {
   ((AdminWorld *)data)->gone++;
 }
 
+static const AdminEvents WORLD_EVENTS = {.request = on_request, .gone = on_gone};
+
 static void open_world(AdminWorld *world) {
-  static const AdminEvents EVENTS = {.request = on_request, .gone = on_gone};
   NetLimits limits = DEFAULTS;
   *world = (AdminWorld){.requests = 0};
   limits.handshake_timeout_ms = HANDSHAKE_MS;
   world_open(&world->world, limits, FRAMING_LINES);
   AdminOptions options = {.host = "127.0.0.1", .names = ""};
   assert_int_equal(net_admin_listen(world->world.net, &world->port, &options), 0);
-  net_admin_serve(world->world.net, ADMIN_MCP, &EVENTS, world);
+  net_admin_serve(world->world.net, ADMIN_MCP, &WORLD_EVENTS, world);
 }
 
 static uint32_t conn_count(const AdminWorld *world) {
@@ -267,7 +268,7 @@ static int ask(AdminPort *port, const char *address, const char *token,
                       "Authorization: Bearer %s\r\n\r\n",
                       token);
   assert_int_equal(http_read_request(text, (size_t)size, &request), size);
-  Verdict verdict = gate_check(port, address, &request, now_ms);
+  Verdict verdict = gate_check(port, port->token, address, &request, now_ms);
   assert_true(verdict.is_guess == (verdict.status != 0));
   return verdict.status;
 }
@@ -320,6 +321,31 @@ static void a_wrong_token_is_answered_late_and_the_right_one_at_once(void **stat
   close_world(&world);
 }
 
+static void the_console_needs_its_token_alone(void **state) {
+  (void)state;
+  AdminWorld world;
+  open_world(&world);
+  net_admin_serve(world.world.net, ADMIN_CONSOLE, &WORLD_EVENTS, &world);
+  const char *secret = net_admin_secret(world.world.net);
+  char text[256];
+  assert_int_equal(strlen(secret), ADMIN_SECRET_DIGITS);
+  int without = come(&world), right = come(&world), elsewhere = come(&world);
+  const char *console = "POST /api/console HTTP/1.1\r\nHost: localhost\r\n";
+  snprintf(text, sizeof text, "%s\r\n", console);
+  say(&world, without, text);
+  expect_status(&world, without, "401");
+  assert_int_equal(world.requests, 0);
+  snprintf(text, sizeof text, "%sAuthorization: Bearer %s\r\n\r\n", console, secret);
+  say(&world, right, text);
+  assert_int_equal(world.requests, 1);
+  say(&world, elsewhere, HEAD "\r\n");
+  assert_int_equal(world.requests, 2);
+  close(without);
+  close(right);
+  close(elsewhere);
+  close_world(&world);
+}
+
 static void guesses_of_many_are_remembered_for_the_newest(void **state) {
   (void)state;
   AdminPort port = {.host = "127.0.0.1", .names = "", .token = "0123456789abcdef"};
@@ -348,6 +374,7 @@ int main(void) {
       cmocka_unit_test(connections_past_those_that_are_refused_are_gone_at_once),
       cmocka_unit_test(guesses_are_few),
       cmocka_unit_test(a_wrong_token_is_answered_late_and_the_right_one_at_once),
+      cmocka_unit_test(the_console_needs_its_token_alone),
       cmocka_unit_test(guesses_of_many_are_remembered_for_the_newest),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,15 +7,20 @@
 #include "base/mem.h"
 #include "net/protocol/http/admin_port.h"
 
+#define CONSOLE "api/console"
+
 static bool check(Conn *conn, const HttpRequest *request, HttpPath *path) {
   if (request->is_old) return http_refuse(conn, 505, "HTTP/1.1 is needed");
-  Verdict verdict =
-      gate_check(conn->net->admin, conn->info->address, request, net_now_ms(conn->net));
-  if (verdict.is_guess) return http_refuse_late(conn, verdict.status, verdict.why);
-  if (verdict.status) return http_refuse(conn, verdict.status, verdict.why);
   path->is_folder = false;
   snprintf(path->text, sizeof path->text, "%.*s", (int)request->target.size - 1,
            request->target.bytes + 1);
+  AdminPort *port = conn->net->admin;
+  // All routes of the console begin so.
+  bool is_console = strncmp(path->text, CONSOLE, strlen(CONSOLE)) == 0;
+  Verdict verdict = gate_check(port, is_console ? port->secret : port->token,
+                               conn->info->address, request, net_now_ms(conn->net));
+  if (verdict.is_guess) return http_refuse_late(conn, verdict.status, verdict.why);
+  if (verdict.status) return http_refuse(conn, verdict.status, verdict.why);
   return true;
 }
 
@@ -60,6 +65,16 @@ static const HttpRoute ROUTES[] = {
      .flags = HTTP_TAKES_BODY | HTTP_WAITS,
      .handle = mcp_handle,
      .gone = mcp_gone},
+    {.path = CONSOLE,
+     .methods = 1 << METHOD_POST,
+     .flags = HTTP_TAKES_BODY | HTTP_WAITS,
+     .handle = console_handle,
+     .gone = console_gone},
+    {.path = CONSOLE "/complete",
+     .methods = 1 << METHOD_POST,
+     .flags = HTTP_TAKES_BODY | HTTP_WAITS,
+     .handle = console_handle,
+     .gone = console_gone},
     {.path = "api/",
      .methods = METHODS,
      .flags = HTTP_TAKES_BODY | HTTP_WAITS,
@@ -89,6 +104,7 @@ static void free_port(NetPart *part) {
   AdminPort *port = (AdminPort *)part;
   mem_free(port->host);
   mem_free(port->token);
+  mem_free(port->secret);
   mem_free(port->names);
   mem_free(port);
 }
@@ -98,11 +114,16 @@ int net_admin_listen(Net *net, uint16_t *port, const AdminOptions *options) {
   assert(net->admin == NULL);
   int err = net_listen(net, options->host, port, FRAMING_ADMIN);
   if (err) return err;
+  uint8_t bytes[ADMIN_SECRET_DIGITS / 2];
+  char digits[ADMIN_SECRET_DIGITS + 1];
+  net_random(net, bytes, sizeof bytes);
+  for (size_t i = 0; i < sizeof bytes; i++) sprintf(digits + 2 * i, "%02x", bytes[i]);
   AdminPort *admin = net->admin = mem_alloc(sizeof *admin);
   *admin = (AdminPort){
       .host = mem_strdup(options->host),
       .names = mem_strdup(options->names),
       .token = options->token ? mem_strdup(options->token) : NULL,
+      .secret = mem_strdup(options->token ? options->token : digits),
   };
   net_add_part(net, &admin->part, &PART);
   return 0;
@@ -115,4 +136,8 @@ void net_admin_serve(Net *net, AdminService service, const AdminEvents *events,
 
 bool net_admin_has_token(const Net *net) {
   return net->admin != NULL && net->admin->token != NULL;
+}
+
+const char *net_admin_secret(const Net *net) {
+  return net->admin != NULL ? net->admin->secret : NULL;
 }

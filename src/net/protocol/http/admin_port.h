@@ -29,6 +29,7 @@ struct AdminPort {
   HttpServer server;
   AdminServer servers[ADMIN_SERVICES];
   char *host, *token, *names;  // copies of the options; owned; token NULL: none
+  char *secret;  // token of the console: a copy of `token`, or generated; owned
   uint32_t conn_count;
   bool is_handing;  // the listener is passing a request up
   GateFailure failures[GATE_ADDRESSES_MAX];
@@ -45,9 +46,10 @@ typedef struct Verdict {
   bool is_guess;    // the request has a wrong token
 } Verdict;
 
-/// Checks Host, Origin and token of a request.
-Verdict gate_check(AdminPort *port, const char *address, const HttpRequest *request,
-                   uint64_t now_ms);
+/// Checks Host and Origin of a request, and that it carries `token`. NULL: it needs no
+/// token.
+Verdict gate_check(AdminPort *port, const char *token, const char *address,
+                   const HttpRequest *request, uint64_t now_ms);
 
 // --- admin_requests.c ---
 
@@ -57,3 +59,5 @@ void mcp_gone(Conn *conn);
 void api_handle(Conn *conn, const HttpRequest *request);
 void api_gone(Conn *conn);
 void metrics_handle(Conn *conn, const HttpRequest *request);
+void console_handle(Conn *conn, const HttpRequest *request);
+void console_gone(Conn *conn);

@@ -57,6 +57,12 @@ void metrics_handle(Conn *conn, const HttpRequest *request) {
   hand_up(conn, ADMIN_METRICS, request);
 }
 
+void console_handle(Conn *conn, const HttpRequest *request) {
+  hand_up(conn, ADMIN_CONSOLE, request);
+}
+
+void console_gone(Conn *conn) { gone(conn, ADMIN_CONSOLE); }
+
 void net_admin_answer(Net *net, ConnId id, const AdminAnswer *answer) {
   Conn *conn = conn_find(net, id);
   bool is_begin = answer->part <= ANSWER_OPEN;

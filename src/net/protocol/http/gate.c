@@ -78,20 +78,24 @@ static Verdict judge_guess(AdminPort *port, const char *address, uint64_t now_ms
 
 // Checks the request's token. Accepts the right token even from an address that has
 // sent wrong tokens.
-static Verdict check_token(AdminPort *port, const char *address,
+static Verdict check_token(AdminPort *port, const char *token, const char *address,
                            const HttpRequest *request, uint64_t now_ms) {
   const Text *given = http_field(request, "authorization");
+  if (!given && !port->token)
+    return (Verdict){
+        401, "the console needs its token, which `perigee console` reads from a file",
+        false};
   if (!given)
     return (Verdict){
         401, "a token is needed: Authorization: Bearer TOKEN (admin_token)", false};
-  if (is_token(port->token, *given)) return (Verdict){0};
+  if (is_token(token, *given)) return (Verdict){0};
   return judge_guess(port, address, now_ms);
 }
 
 // --- The whole check ---
 
-Verdict gate_check(AdminPort *port, const char *address, const HttpRequest *request,
-                   uint64_t now_ms) {
+Verdict gate_check(AdminPort *port, const char *token, const char *address,
+                   const HttpRequest *request, uint64_t now_ms) {
   const Text *host = http_field(request, "host");
   const Text *origin = http_field(request, "origin");
   if (!host || !is_known_name(port, *host))
@@ -100,5 +104,5 @@ Verdict gate_check(AdminPort *port, const char *address, const HttpRequest *requ
   if (origin && !is_known_origin(port, *origin))
     return (Verdict){
         403, "pages from elsewhere may not ask; admin_hosts can add their host", false};
-  return port->token ? check_token(port, address, request, now_ms) : (Verdict){0};
+  return token ? check_token(port, token, address, request, now_ms) : (Verdict){0};
 }
