@@ -9,6 +9,7 @@ local COMMENTS = {
 for _, ending in ipairs { "c", "h", "js", "ts", "cs" } do COMMENTS[ending] = COMMENTS.slashes end
 
 local function comment_of(line, patterns)
+  if not line:find "[-/*][-/*%s]" then return nil end -- most lines have none
   for i, pattern in ipairs(patterns) do
     local text = line:match(pattern)
     if text then return text:gsub("%*+/.*", ""), i == 1 end

@@ -37,21 +37,25 @@ local PATTERNS = {
 
 local counts, examples = {}, {}
 
-local function count_terms(path, line, line_number)
-  local lower = line:lower()
-  for _, term in ipairs(TERMS) do
-    if lower:find("%f[%a]" .. term[1]) and path:find(term[3] or "") then
-      counts[term[1]] = (counts[term[1]] or 0) + 1
-      examples[term[1]] = examples[term[1]] or path .. ":" .. line_number
+-- Counts the lines of a file that have a term.
+local function count_lines(path, text, term)
+  local line_number, pattern = 0, "%f[%a]" .. term
+  for line in text:gmatch "([^\n]*)\n?" do
+    line_number = line_number + 1
+    if line:find(pattern) then
+      counts[term] = (counts[term] or 0) + 1
+      examples[term] = examples[term] or path .. ":" .. line_number
     end
   end
 end
 
 for path in io.popen(CODE):lines() do
-  local line_number = 0
-  for line in io.lines(path) do
-    line_number = line_number + 1
-    count_terms(path, line, line_number)
+  local file = assert(io.open(path))
+  local text = file:read("*a"):lower()
+  file:close()
+  for _, term in ipairs(TERMS) do
+    -- Few files have a term, and finding none in a whole file is fast.
+    if path:find(term[3] or "") and text:find(term[1]) then count_lines(path, text, term[1]) end
   end
 end
 

@@ -4,7 +4,7 @@ local fake_core = require "tests.lua.fake_core"
 local garbage = require "tests.lua.garbage"
 local random_numbers = require "tests.random"
 
-local SEEDS = tonumber(os.getenv "SEEDS") or 30
+local SEEDS = tonumber(os.getenv "SEEDS") or 10
 local STEPS = 1500
 local NAMES = { "a", "b", "c", "d" }
 

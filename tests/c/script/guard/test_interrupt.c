@@ -21,7 +21,7 @@
 #include "slowness.h"
 
 enum {
-  PROGRAMS = 60 / SLOWNESS,
+  PROGRAMS = 30 / SLOWNESS,
   SEED = 1,
   EVERY_US = 150,
   TRIES_MAX = 1000,

@@ -15,7 +15,7 @@
 #include "script/guard/deadline.h"
 #include "slowness.h"
 
-enum { STACK_MAX = 1 << 20, CASES = 40000 / SLOWNESS, SEED = 1 };
+enum { STACK_MAX = 1 << 20, CASES = 16000 / SLOWNESS, SEED = 1 };
 
 static void set_functions(lua_State *L, Host *host, const luaL_Reg *functions) {
   for (; functions->name != NULL; functions++) {
