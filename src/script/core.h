@@ -79,5 +79,6 @@ extern const luaL_Reg core_keep_functions[];
 extern const luaL_Reg core_deadline_functions[];
 extern const luaL_Reg core_lpeg_functions[];
 extern const luaL_Reg core_string_functions[];
+extern const luaL_Reg core_order_functions[];
 extern const luaL_Reg core_table_functions[];
 extern const luaL_Reg core_world_functions[];

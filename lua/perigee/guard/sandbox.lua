@@ -9,6 +9,7 @@ local iterate = require "perigee.util.iterate"
 local fault = require "perigee.util.fault"
 local library = require "perigee.guard.library"
 local patterns = require "perigee.guard.patterns"
+local order = core.is_simulated and require "perigee.host.order"
 local simulated = core.is_simulated and require "perigee.host.simulated"
 
 local sandbox = {}
@@ -68,9 +69,11 @@ for key, fn in next, library.base do
 end
 
 if simulated then
-  base.next, base.pairs, base.tostring = simulated.next, simulated.pairs, simulated.tostring
   libraries.os.clock, date = simulated.clock, simulated.date
-  libraries.string.format = simulated.format(libraries.string.format)
+end
+if order then
+  base.next, base.pairs, base.tostring = order.next, order.pairs, order.tostring
+  libraries.string.format = order.format(libraries.string.format)
 end
 
 -- Returns the names in an environment, including names that a game has set with rawset.

@@ -11,7 +11,7 @@ local modules = require "perigee.host.modules"
 local sandbox = require "perigee.guard.sandbox"
 local sorted_keys = require "perigee.util.sorted_keys"
 
-local to_text = core.is_simulated and require("perigee.host.simulated").tostring or tostring
+local to_text = core.is_simulated and require("perigee.host.order").tostring or tostring
 
 local loader = {}
 

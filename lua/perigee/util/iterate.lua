@@ -3,4 +3,4 @@
 
 local core = require "perigee.core"
 
-return core.is_simulated and require("perigee.host.simulated").pairs or pairs
+return core.is_simulated and require("perigee.host.order").pairs or pairs
