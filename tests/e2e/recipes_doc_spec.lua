@@ -1,7 +1,6 @@
 --- The recipes of docs/recipes.md: `perigee check` finds no mistake in any of them, and their specs pass.
 local pages = require "tests.pages"
 local server = require "tests.e2e.server"
-local wait = require "tests.e2e.wait"
 
 local PAGE = pages.read "docs/recipes.md"
 
@@ -55,27 +54,5 @@ describe("docs/recipes.md", function()
       texts[title] = nil
     end
     assert.is_nil((next(texts)))
-  end)
-
-  it("has a unit for systemd whose settings the server knows, with TLS and under reload", function()
-    local unit = pages.blocks(PAGE, "ini")[1]
-    local folder = server.folder { ["game.lua"] = "return {}" }
-    os.execute(("cd %s && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes "
-      .. "-subj /CN=game.example -keyout privkey.pem -out fullchain.pem 2>/dev/null"):format(folder))
-    local env = {}
-    for name, value in unit:gmatch "(PERIGEE_[%w_]+)=(%S+)" do
-      env[name] = value:gsub("/etc/mygame", folder):gsub("^443$", "0")
-    end
-    env.PERIGEE_ADMIN, env.PERIGEE_LOG_FORMAT = "false", "json"
-    local words = {}
-    for word in unit:match("ExecStart=%S+/perigee ([^\n]*)"):gmatch "%S+" do words[#words + 1] = word end
-    local process = server.perigee(words, { cwd = folder, env = env })
-    process:wait_out "^perigee: ready()$"
-    local function logs(text)
-      return function() return table.concat(process.err, "\n"):find(text, 1, true) end
-    end
-    wait.for_true(logs "TLS certificate read")
-    process:kill "sighup"
-    wait.for_true(logs "reloaded")
   end)
 end)
