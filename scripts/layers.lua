@@ -252,10 +252,10 @@ end, function(line)
 end)
 ledger.note("thread_words", #words, words)
 
--- Counts the places outside of the core that call a function of the core which takes received bytes, or that
--- take its address.
+-- The core: the files of net that are in none of its folders.
 local function is_core(file) return file.path:find "^src/net/[^/]+%.c$" and level(file.source) == 1 end
 
+-- Counts the places in a file that take the address of a function; outside of the core, also its calls.
 local function count_places(fn, file)
   local count = 0
   local function add(mentions)

@@ -66,7 +66,7 @@ public sealed class Options {
   public bool Reconnect = true, Rejoin = true;
 }
 
-/// <summary>What proves a player (docs/accounts.md): a name and a password, or one of the others.</summary>
+/// <summary>Proves who the player is (docs/accounts.md). Set Name and Password, or Device, Jwt or CredentialsJson alone.</summary>
 public sealed class SignIn {
   public string Name, Password, Device, Jwt;
   /// <summary>JSON for the game's on_authenticate.</summary>

@@ -179,7 +179,7 @@ function fold(tree, hash) {
   return hash;
 }
 
-/** Returns the hash of a tree of hashes: numbers of 32 bits, and objects of them by name. */
+/** Returns the hash of a tree: nested objects whose leaves are hashes of 32 bits. A number is a tree, too. */
 export function hashOf(tree) {
   return fold(tree, 0x811c9dc5 | 0) >>> 0;
 }

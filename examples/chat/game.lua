@@ -20,7 +20,7 @@ end
 
 local commands = perigee.commands {
   "help -- shows this list",
-  "who -- names those in the room",
+  "who -- lists the members of the room",
   "roll [sides:int] -- rolls a die for the room",
   "shout <words:text> -- tells everyone, in whatever room",
 }

@@ -35,7 +35,7 @@ void token_key_from(TokenKey *key, const uint8_t seed[TOKEN_SEED_SIZE]);
 void token_make(const TokenKey *key, const TokenClaims *claims,
                 char token[TOKEN_SIZE + 1]);
 
-/// Returns whether a text has the form of such a token.
+/// Returns whether a text has the form of a token of this server, "p1." and so on.
 bool token_is_own(Text text);
 
 /// Reads a token; returns whether this key has signed it. The caller checks the times.

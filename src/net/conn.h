@@ -113,7 +113,7 @@ void conn_end(Conn *conn, End how);
 /// Sets the reason of the close, for protocols that send it to the other side. Keeps an
 /// earlier reason. `text` may be NULL.
 void conn_set_reason(Conn *conn, Code code, const char *text);
-/// Writes the last words of a closing conn whose output has left, then ends its stream.
+/// Writes the last message of a closing conn whose output has left, then ends its stream.
 void conn_drained(Conn *conn);
 /// Ends the connection now; the loop frees it later. An open conn must be closed first
 /// (conn_close).

@@ -238,8 +238,8 @@ typedef struct NetSent {
 /// counters that are slightly old.
 NetSent net_sent(const Net *net, ConnId conn);
 
-/// Sum of the messages sent to ended connections, including their last words. The owner
-/// zeroes it.
+/// Sum of the messages sent to ended connections, including their last message. The
+/// owner zeroes it.
 typedef struct NetCounter {
   NetSent sent;
   struct Endpoint *endpoints;  // open connections, which are added when they end

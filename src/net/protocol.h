@@ -53,10 +53,10 @@ struct Protocol {
   /// Reports that all output of the open connection has left.
   void (*drained)(Conn *conn);
   InputEnd (*input_end)(Conn *conn);
-  /// Stores the reason of the close, in words, for the last words of the connection.
-  /// NULL: the last words contain no reason.
+  /// Stores the reason of the close, in words, for the connection's last message.
+  /// NULL: that message contains no reason.
   void (*keep_reason)(Conn *conn, const char *text);
-  /// Writes the last words of a closing connection. Returns whether some of them must
+  /// Writes the last message of a closing connection. Returns whether a part of it must
   /// still leave; in that case it is called again.
   bool (*finish)(Conn *conn);
   /// Reports that the connection closes. This is the last call with a valid id.

@@ -222,8 +222,9 @@ static void demote(Relay *relay, Source *source) {
   events_deinit(&second);
 }
 
-// Skips an event that must wait for captured events, so that it does not delay other
-// sources. In a simulation, all events keep their order.
+// Takes the first event that need not wait for captured events. Moves events that must
+// wait to their sources, so that they do not delay other sources. In a simulation, all
+// events keep their order.
 static bool take_first(Relay *relay, Event *event) {
   Schedule *schedule = &relay->schedule;
   if (schedule_is_over(relay) && schedule->has_first) return false;

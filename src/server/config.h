@@ -96,8 +96,9 @@ bool config_set_environment(Config *config, const char *const *environment,
 bool config_set_flag(Config *config, char **argv, int *at, const char *const *others,
                      ConfigError *error);
 
-/// Sets a key, spelt as in game.config, as the strongest source. `text` is like a
-/// flag's. If name or value is wrong, returns false with a sentence.
+/// Sets a key, spelt as in game.config, with precedence over all other sources. `text`
+/// has the form of a flag's value. If name or value is wrong, returns false with a
+/// sentence.
 bool config_set_program(Config *config, const char *name, const char *text,
                         ConfigError *error);
 

@@ -28,8 +28,7 @@ struct SimServer {
   Config config;     // settings before those of the game
   Backend *backend;  // documents, while the server has no engine; NULL: none
   bool hides_files, is_shuffled, is_echoed;
-  LogState log;  // the server's log state while it is not running; otherwise the state
-                 // from before
+  LogState log;    // log state of the server; while its code runs: that of its caller
   SimLine *lines;  // lines of the log; the first `taken` have been read
   uint32_t line_count, line_capacity, taken;
   OwnFile *files;

@@ -120,8 +120,8 @@ typedef struct Peer {
   bool is_bot : 1;      // whether it is a bot; a bot is PEER_CONNECTING until its
                         // COMMAND_BOT is carried out
   bool holds_name : 1;  // whether the session counts the peer's name as used
-  bool is_secure : 1;   // whether nobody reads what the client sends, so that it may
-                        // sign in
+  bool is_secure : 1;   // whether nobody else can read what the client sends, so that
+                        // it may sign in
   bool is_renamed : 1;  // the name may differ from the name in HELLO; false for text
                         // peers
   char *name;  // name, address and token in one block, with a NUL after each; owned

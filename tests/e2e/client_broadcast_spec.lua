@@ -60,7 +60,7 @@ describe("a packet of the script", function()
     local ann = perigee:client "ann"
     local NOBODY = { ok = false, message = "nobody serves this channel", code = "ChannelNotFound" }
     assert.same(NOBODY, ann:question(0, "try", 1000))
-    assert.same({ ok = true }, ann:question(0, "try", 4000)) -- a channel for games
+    assert.same({ ok = true }, ann:question(0, "try", 4000)) -- the number of a channel of the game
     assert.same({ ok = true }, ann:question(0, "try", 300))
     assert.is_true(ann:question(0, "closes"))
     assert.same(NOBODY, ann:question(0, "try", 300))

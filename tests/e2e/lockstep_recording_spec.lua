@@ -31,7 +31,7 @@ local SIMULATION = [[
   }
 ]]
 
--- The same simulation as a game's on_turn.
+-- SIMULATION, as the on_turn of a game.
 local ON_TURN = [[
   function match.on_turn(room, turn, entries)
     local state = turn == 1 and bit.tobit(room.lockstep.seed) or room.state.hash

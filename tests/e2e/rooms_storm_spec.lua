@@ -96,7 +96,7 @@ local GAME = [[
     for _, room in ipairs(rooms.all()) do room:delete() end
     return #rooms.all()
   end
-  -- Adds as many bots as the server takes; returns the number of all that were added here.
+  -- Adds as many bots to one room as the server accepts; returns their number, with those of earlier calls.
   function game.on_message.fill()
     local room = rooms.get "last" or rooms.create "last"
     local count = room.count

@@ -31,7 +31,7 @@ local function send(one, port, bytes)
   assert(one.socket:try_send(bytes, "127.0.0.1", port))
 end
 
--- Returns the unchanged answer to a request.
+-- Sends a request; returns the bytes of the answer.
 local function answer_to(one, port, bytes)
   local before = #one.came
   send(one, port, bytes)

@@ -65,7 +65,7 @@ function Reader:where()
   return ("%s:%d"):format(self.path, self.line)
 end
 
--- The text before the next declaration belongs to that declaration; the rest of a block belongs to its head.
+-- Begins a new block of annotations, for the next declaration; returns the previous block.
 function Reader:take_block()
   local block = self.block
   self.block = { doc = {}, params = {}, returns = {}, generics = {} }

@@ -246,7 +246,7 @@ local function check_match(rules, match, waiting, now, matched)
   end
 end
 
-local Play = {} -- a queue beside the list of those who wait in it
+local Play = {} -- a queue, and a simple list of the tickets that wait in it
 Play.__index = Play
 
 function Play:enter()

@@ -1,4 +1,4 @@
-// Compares the sum of a hundred thousand results with the sum in tests/lua/fixed_spec.lua.
+// Compares the sum over a hundred thousand results of fixed-point functions with that of tests/lua/fixed_spec.lua.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fixed } from "../lockstep.js";

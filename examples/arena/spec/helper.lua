@@ -67,7 +67,7 @@ function helper.player(server, name, options)
     self:hold({ a = angle }, 0.5)
   end
 
-  -- Puts this fighter there.
+  -- Moves this fighter to a position, and sets further fields of it.
   function player:put(x, y, fields)
     local value = { id = self.id, x = x, y = y }
     for key, new in pairs(fields or {}) do value[key] = new end

@@ -12,7 +12,7 @@ describe("a fighter", function()
   it("goes where its keys say, as fast as the rules say", function()
     ann:hold({ x = 1 }, 1)
     local fighter = ann:fighter()
-    -- The way of one second, less the time to speed up, give or take a tick.
+    -- The distance of one second at full speed, minus the time of acceleration, with a tolerance of a tick.
     assert.near(200 + 270 * (1 - 1 / 14), fighter.x, 14)
     assert.near(500, fighter.y, 0.1)
   end)

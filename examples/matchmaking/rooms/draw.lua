@@ -5,7 +5,7 @@ local skills = require "skills"
 local ROUNDS = 3
 local WAIT_LEAST, WAIT_MORE = 1.5, 2.5 -- seconds until the light is green: the least, and a random addition
 local SLOWEST = 2                       -- seconds after which a round ends
-local EARLY = 1                         -- seconds for those who tap before
+local EARLY = 1                         -- time of a player who taps before the light is green
 local PAUSE = 3
 
 local draw = { on_message = {}, capacity = 8 }

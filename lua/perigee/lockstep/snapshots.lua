@@ -343,7 +343,7 @@ function snapshots:_check_snapshots(now)
   for _, member in next, self.members do
     if member.anew_at and now >= member.anew_at then
       member.anew_at = nil
-      local has_none = member.tries ~= nil -- its snapshot was wrong
+      local has_none = member.tries ~= nil -- its last snapshot was wrong
       if has_none or self:_can_get_snapshot(now, { [member] = true }) then
         self:_send_anew(member, now)
       end

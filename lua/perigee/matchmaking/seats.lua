@@ -292,7 +292,8 @@ function cycles.review(queue)
 end
 
 
---- Returns whether a peer may join a room: seats are for those who have them.
+--- Returns whether a peer may join a room. A peer without a seat may join the room of a match only after the
+--- match has begun, and only if it leaves enough places for players that may still come.
 ---@param peer integer
 ---@param room integer
 ---@return boolean

@@ -7,16 +7,16 @@ local registry = require "perigee.host.registry"
 
 local RELIABLE = { reliable = true }
 
---- A ticket with what the host keeps of it.
+--- A ticket, with the data that the host stores about it.
 ---@class perigee.QueueTicket : perigee.MatchTicket
 ---@field queue perigee.Queue
 ---@field properties table as the script gave them
----@field party perigee.PartyEntry? the party that its players are
+---@field party perigee.PartyEntry? party whose members are its players
 ---@field rules perigee.QueueRules the rules that `values` are for
----@field match table? match of the ticket; without `seats`, not certain yet; nil: the ticket waits
+---@field match table? match of the ticket, which is not certain before it has `seats`; nil: the ticket waits
 ---@field is_cancelled boolean? the ticket was cancelled while on_match ran
 ---@field knows_match boolean? the players have been notified of the match
----@field team integer? number of its team in the match
+---@field team integer? number of the team that the ticket has in its match
 ---@field reported integer? position that its players know
 ---@field object perigee.Ticket?
 

@@ -44,67 +44,67 @@ function teardown(fn) end
 ---@overload fun(value: any, message: any, ...: any): any
 assert = {}
 
---- `actual == expected`.
+--- Asserts that `actual == expected`.
 ---@param expected any
 ---@param actual any
 ---@param message? string
 function assert.equal(expected, actual, message) end
 
---- `actual ~= expected`.
+--- Asserts that `actual ~= expected`.
 ---@param expected any
 ---@param actual any
 ---@param message? string
 function assert.not_equal(expected, actual, message) end
 
---- The values are equal; tables are compared by their content.
+--- Asserts that the values are equal; tables are compared by their content.
 ---@param expected any
 ---@param actual any
 ---@param message? string
 function assert.same(expected, actual, message) end
 
---- The values are not equal; tables are compared by their content.
+--- Asserts that the values are not equal; tables are compared by their content.
 ---@param expected any
 ---@param actual any
 ---@param message? string
 function assert.not_same(expected, actual, message) end
 
---- The value is true.
+--- Asserts that the value is true.
 ---@param value any
 ---@param message? string
 function assert.is_true(value, message) end
 
---- The value is false.
+--- Asserts that the value is false.
 ---@param value any
 ---@param message? string
 function assert.is_false(value, message) end
 
---- The value is nil.
+--- Asserts that the value is nil.
 ---@param value any
 ---@param message? string
 function assert.is_nil(value, message) end
 
---- The value is not nil.
+--- Asserts that the value is not nil.
 ---@param value any
 ---@param message? string
 function assert.is_not_nil(value, message) end
 
---- The value is neither false nor nil.
+--- Asserts that the value is neither false nor nil.
 ---@param value any
 ---@param message? string
 function assert.truthy(value, message) end
 
---- The value is false or nil.
+--- Asserts that the value is false or nil.
 ---@param value any
 ---@param message? string
 function assert.falsy(value, message) end
 
---- The text matches the Lua pattern.
+--- Asserts that the text matches the Lua pattern.
 ---@param pattern string
 ---@param text string
 ---@param message? string
 function assert.matches(pattern, text, message) end
 
---- The function raises an error. If `expected` is given, the error equals it.
+--- Asserts that the function raises an error. If `expected` is given, the error must equal it.
 ---@param fn fun()
 ---@param expected? any
 function assert.has_error(fn, expected) end

@@ -77,8 +77,8 @@ local function clean(name)
   return (name:gsub("[^%w_]+", "_"):gsub("^_+", ""):gsub("_+$", ""))
 end
 
--- Returns the names of a message or of an answer. The type gets a name, unless it is a struct with its own
--- name.
+-- Returns the names in C for a message or an answer. They include a name for its type if `has_type`: a struct
+-- of the schema has its own name.
 local function forms(self, word, has_type)
   return {
     type = has_type and self.types .. camel(word) or nil,

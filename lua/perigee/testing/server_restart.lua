@@ -20,8 +20,8 @@ local function is_stopped(client)
 end
 
 
--- Makes the clients that the end of the server has disconnected connect again, as real clients do. Text peers
--- do not.
+-- Connects the clients again that the end of the server has disconnected, as real clients do. Text peers stay
+-- disconnected.
 local function bring_back(self)
   local lost, returning = self._lost, {}
   self._lost = {}
@@ -52,8 +52,8 @@ return function(Server)
   end
 
 
-  --- Starts the server again. A server that runs is stopped in order first, as `stop` does. The clients that
-  --- the end has disconnected connect again, before this returns. `source` is a new version of the game, as
+  --- Starts the server again. If it is running, stops it first, as `stop` does. Before this returns, the
+  --- clients that the server's end has disconnected connect again. `source` is a new version of the game, as
   --- for `reload`.
   ---@param source? string|table<string, string>
   function Server:restart(source)

@@ -148,7 +148,7 @@ static bool proxy_udp_figures(const Endpoint *endpoint, UdpFigures *figures) {
 
 // --- Birth and death ---
 
-// Handles the proxy's last event. The counters now include the last words of the
+// Handles the proxy's last event. The counters now include the last message of the
 // connection. The end of the iteration frees the proxy.
 static void retire(Proxy *proxy, const UpEvent *event) {
   (void)event;

@@ -234,7 +234,7 @@ static inline size_t step_of(const TlsClient *client, size_t size) {
   return client->step > 0 && client->step < size ? client->step : size;
 }
 
-// Moves one step of bytes. No byte travels from the place of the cut on.
+// Sends some bytes. Omits all bytes from `cut_at` on and ends the connection there.
 static inline void client_send_step(TlsClient *client, char *bytes, size_t size) {
   size_t from = client->sent;
   client->sent += size;
