@@ -66,7 +66,7 @@ local function capital(text) return (text:gsub("^%l", string.upper)) end
 -- Returns a row of the manual.
 local function to_markdown(row)
   local parts = { capital(row.help) }
-  if row.words ~= "" then parts[1] = parts[1] .. ": `" .. row.words:gsub("|", "`, `") .. "`" end
+  if row.words ~= "" then parts[2] = "One of `" .. row.words:gsub("|", "`, `") .. "`" end
   if row.more ~= "" then parts[#parts + 1] = row.more:gsub("%.$", "") end
   if row.change == "START" then parts[#parts + 1] = "Takes effect at the next start" end
   return ("| `%s` | %s | %s | %s | %s |\n"):format(row.name, default_of(row), bound(row, row.least),

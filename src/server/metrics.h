@@ -30,7 +30,7 @@ typedef struct Server Server;
   X("perigee_refused_handshakes", COUNTER, "", "code", "refused", put_ends,            \
     "Connections that the server ended before they were peers.")                       \
   X("perigee_disconnects", COUNTER, "", "code", "disconnected", put_ends,              \
-    "Ends of other connections, also of those whose session survives.")                \
+    "Ends of connections of peers, also when the session survives.")                   \
   X("perigee_suspended_sessions", COUNTER, "", "", "suspensions", put_figure,          \
     "Sessions whose connection was lost.")                                             \
   X("perigee_resumed_sessions", COUNTER, "", "", "resumed", put_figure,                \
@@ -42,11 +42,11 @@ typedef struct Server Server;
   X("perigee_received_packets", COUNTER, "", "transport", "received.packets",          \
     put_traffic, "Packets and lines from peers.")                                      \
   X("perigee_received_bytes", COUNTER, "bytes", "transport", "received.bytes",         \
-    put_traffic, "Bytes of these, without the overhead of TLS, WebSockets and IP.")    \
+    put_traffic, "Bytes from peers, without the overhead of TLS, WebSockets and IP.")  \
   X("perigee_sent_packets", COUNTER, "", "transport", "sent.packets", put_traffic,     \
     "Packets and lines to peers.")                                                     \
   X("perigee_sent_bytes", COUNTER, "bytes", "transport", "sent.bytes", put_traffic,    \
-    "Bytes of these, without the overhead of TLS, WebSockets and IP.")                 \
+    "Bytes to peers, without the overhead of TLS, WebSockets and IP.")                 \
   X("perigee_received_messages", COUNTER, "", "", "messages_in", put_figure,           \
     "Broadcasts, messages and packets of clients, without control packets.")           \
   X("perigee_deliveries", COUNTER, "", "", "deliveries", put_figure,                   \
@@ -108,7 +108,7 @@ typedef struct Server Server;
   X("perigee_udp_rtt_seconds", GAUGE, "seconds", "", "rtt", put_figure,                \
     "Mean smoothed round trip of the connections by UDP.")                             \
   X("perigee_udp_rtt_max_seconds", GAUGE, "seconds", "", "rtt_max", put_figure,        \
-    "Longest of these round trips.")                                                   \
+    "Longest smoothed round trip of the connections by UDP.")                          \
   X("perigee_store_queued_writes", GAUGE, "", "", "store.waiting", put_figure,         \
     "Writes that are not on disk yet.")                                                \
   X("perigee_store_writes", COUNTER, "", "", "store.writes", put_figure,               \
@@ -122,7 +122,7 @@ typedef struct Server Server;
   X("perigee_queue_tickets", GAUGE, "", "queue", "tickets", put_queues,                \
     "Tickets that wait in a queue of perigee.matchmaker.")                             \
   X("perigee_queue_players", GAUGE, "", "queue", "players", put_queues,                \
-    "Players of these tickets.")                                                       \
+    "Players of the tickets that wait in a queue.")                                    \
   X("perigee_queue_matches", COUNTER, "", "queue", "matches", put_queues,              \
     "Matches of a queue.")                                                             \
   X("perigee_queue_wait_seconds", GAUGE, "seconds", "queue", "wait", put_queues,       \

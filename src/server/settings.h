@@ -85,7 +85,7 @@
     "time of scripts until the server looks at its sockets again", "",                 \
     "See [who waits for whom](operating.md#who-waits-for-whom).")                      \
   X(KEY_DELIVERY_LIMIT, delivery_limit, BYTES, "64 MiB", 1 << 10, 1ull << 40, LIVE,    \
-    "bytes that one handler may send, for all who get them", "",                       \
+    "bytes that one handler may send to all receivers together", "",                   \
     "A message counts once for each peer that gets it. See "                           \
     "[scripts](operating.md#scripts).")                                                \
   X(KEY_VERDICT_TIMEOUT, verdict_timeout, SECONDS, "5", 0.01, 3600, LIVE,              \
@@ -122,7 +122,7 @@
     "See [browsers](operating.md#browsers).")                                          \
   X(KEY_HOSTS, hosts, TEXTS, "", 0, 0, LIVE,                                           \
     "names by which browsers may call the server besides localhost; *: all", "",       \
-    "`\"*.game.example\"` is one label more. The server's addresses, this "            \
+    "`\"*.game.example\"` allows one label more. The server's addresses, this "        \
     "machine's name and the names in `tls_cert` are always known. See "                \
     "[browsers](operating.md#browsers).")                                              \
   X(KEY_HTTP_HOSTS, http_hosts, TEXTS, "", 0, 0, LIVE,                                 \
@@ -137,7 +137,7 @@
   X(KEY_STORE, store, PLACE, "data/game.db", 0, 0, START,                              \
     "place of what the game keeps: a file, :memory: or postgres://USER@HOST/DB", "",   \
     "A file's path is relative to the game's folder. The file is created when the "    \
-    "game first uses [perigee.store](store.md). `false` makes such a game an error.")  \
+    "game first uses [perigee.store](store.md). With `false`, that use is an error.")  \
   X(KEY_STORE_DELAY, store_delay, SECONDS, "0.02", 0, 60, START,                       \
     "time between a write and its commit, which many writes share", "",                \
     "A crash loses the writes of this time at most.")                                  \
@@ -157,8 +157,8 @@
     "The game increases it when its states change their form, and on_upgrade gets "    \
     "both versions. See [durable rooms](durable.md#the-start).")                       \
   X(KEY_ACCOUNTS, accounts, CHOICE, "false", 0, 0, LIVE,                               \
-    "whether clients can sign in; required: all others are refused",                   \
-    "false|true|required", "See [accounts.md](accounts.md).")                          \
+    "whether clients can sign in; required: they have to", "false|true|required",      \
+    "See [accounts.md](accounts.md).")                                                 \
   X(KEY_ACCOUNTS_INSECURE, accounts_insecure, SWITCH, "false", 0, 1, LIVE,             \
     "whether clients may sign in without TLS from other machines", "",                 \
     "Others on the way could read passwords and tokens.")                              \
@@ -188,7 +188,7 @@
     "flags and the game's source.")                                                    \
   X(KEY_ADMIN_HOSTS, admin_hosts, TEXTS, "", 0, 0, START,                              \
     "names by which `admin` may be called besides localhost", "",                      \
-    "`\"*.game.example\"` is one label more. They count in `Host` and in "             \
+    "`\"*.game.example\"` allows one label more. They count in `Host` and in "         \
     "`Origin`. `127.0.0.1`, `[::1]` and the host of `admin` are always known.")        \
   X(KEY_ADMIN_WRITE, admin_write, SWITCH, "false", 0, 1, LIVE,                         \
     "whether the control API without admin_token and the server's own MCP tools may "  \

@@ -241,7 +241,7 @@
 ---@field handler_budget? number Time that one handler call may take. In seconds. Default: 0.05.
 --- Time of scripts until the server looks at its sockets again. In seconds. Default: 0.004.
 ---@field script_slice? number
---- Bytes that one handler may send, for all who get them. In bytes, or as "64 KiB". Default: "64 MiB".
+--- Bytes that one handler may send to all receivers together. In bytes, or as "64 KiB". Default: "64 MiB".
 ---@field delivery_limit? integer|string
 --- Time for a verdict or an answer that the host program gives later. In seconds. Default: 5.
 ---@field verdict_timeout? number
@@ -275,8 +275,7 @@
 ---@field save_interval? number Time after which changed rooms and peers are saved. In seconds. Default: 5.
 ---@field durable? boolean Whether perigee.state survives the end of the server. Default: false.
 ---@field version? integer Version of the form of what durable rooms save. Default: 0.
---- Whether clients can sign in; required: all others are refused. Default: false.
----@field accounts? false|true|"required"
+---@field accounts? false|true|"required" Whether clients can sign in; required: they have to. Default: false.
 --- Whether clients may sign in without TLS from other machines. Default: false.
 ---@field accounts_insecure? boolean
 ---@field account_token_days? integer Days until an unused sign-in ends. Default: 30.
