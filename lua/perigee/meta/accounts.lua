@@ -4,13 +4,14 @@
 --- Players who have signed in: `peer.account` and `perigee.accounts`, with `accounts = true` in `game.config`.
 --- docs/accounts.md is the guide.
 
---- An account. Its fields are as the server has read them last; a change by another server is seen when its peer connects.
+--- An account. Its fields have the values that this server has read last. A change by another server becomes visible when
+--- a peer of the account connects.
 ---@class perigee.Account
 ---@field id string 32 digits and letters, which never change.
 ---@field name? string The name to sign in with; nil for a guest, and for players who came with a JWT or `on_authenticate`.
----@field guest boolean Whether only a device is known. Linking a name, a JWT or credentials ends that.
+---@field guest boolean Whether a device is the only way to sign in. Linking a name, a JWT or credentials ends that.
 ---@field created number When the account was made, in seconds since 1970.
----@field data any A copy of the game's data for the account; at first an empty table. Only `update` changes them.
+---@field data any A copy of the game's data for the account; at first an empty table. Only `update` changes it.
 local Account = {}
 
 --- Changes `data`. Waits. `fn` gets a copy of `data` and returns the new one; it may run again if another change came first,
@@ -22,15 +23,15 @@ local Account = {}
 ---@return perigee.StoreCode? code
 function Account:update(fn) end
 
---- Ends all sign-ins of the account, with the code Unauthorized: its peers are disconnected, and their tokens are no longer
---- good for anything. Waits.
+--- Ends all sign-ins of the account, with the code Unauthorized: its peers are disconnected, and their tokens become
+--- invalid. Waits.
 ---@async
 ---@return true? ok
 ---@return string? message
 ---@return perigee.StoreCode? code
 function Account:sign_out_everywhere() end
 
---- Disconnects the peers of the account, and lets none in for a number of seconds. 0 ends a ban. Waits.
+--- Disconnects the peers of the account, and refuses its sign-ins for a number of seconds. 0 ends a ban. Waits.
 ---@async
 ---@param seconds number
 ---@param reason? string Shown to the player; at most 255 bytes.

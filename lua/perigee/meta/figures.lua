@@ -91,7 +91,7 @@
 ---@field store perigee.ServerStore Counters of the store; zeros if the game has none.
 ---@field queues table<string, perigee.QueueStats> Queues of `perigee.matchmaker`, by name.
 
---- The source that takes most of the scripts' time: a peer, a room, or (without both) the game's timers and
+--- The source that takes most of the scripts' time: a peer or a room. If both are nil: the game's timers, and
 --- peers that connect and disconnect.
 ---@class perigee.Busiest
 ---@field peer? integer The peer's id.

@@ -5,7 +5,7 @@
 --- `local game = {}`, and `---@class Duel: perigee.RoomKind` above a kind's table: editors then know the parameters of
 --- handlers.
 ---
---- Three handlers return a *verdict*: `on_connect`, `on_join`, `on_rename`; and so does `on_channel_open`:
+--- These handlers return a *verdict*: `on_connect`, `on_join`, `on_rename` and `on_channel_open`:
 ---
 --- - nothing, `nil` alone or `true` accepts;
 --- - `false`, `false, "reason"` or `nil, "reason"` refuses: the peer gets Rejected with the reason;
@@ -147,8 +147,8 @@
 ---@field on_backpressure? fun(room: perigee.Room, peer: perigee.Peer, info: perigee.Backpressure)
 --- Runs when a member whose connection was lost has come back.
 ---@field on_resume? fun(room: perigee.Room, peer: perigee.Peer, gap: perigee.Gap)
---- Runs after `on_start` for each durable room that has come back, instead of `on_create`. `seconds` have passed since
---- the last sign of the server before. The handler may wait.
+--- Runs after `on_start` for each durable room that has come back, instead of `on_create`. `seconds` is about
+--- the time for which the server was down. The handler may wait.
 ---@field on_restore? fun(room: perigee.Room, seconds: number)
 --- Runs `tick_rate` times a second for each room, as `on_tick` of the game does.
 ---@field on_tick? fun(room: perigee.Room, dt: number)
@@ -303,7 +303,7 @@
 ---@field version integer Number of the version of the game whose code failed.
 ---@field hash string Hash of that version's files.
 ---@field handler string The handler, such as "on_join", "duel.on_message.move", "timer beat", "task".
----@field file? string File of the error, if known. Behind `return f()`, Lua knows only where the handler begins.
+---@field file? string File of the error, if known. After a tail call (`return f()`), Lua knows only where the handler begins.
 ---@field line? integer Line of the error, if known.
 ---@field message string
 ---@field traceback string

@@ -8,8 +8,8 @@
 ---@field order? "high"|"low" Which score ranks first. It cannot change later. Default: "high".
 --- Which score of an id counts: its best one, its last one, or the sum of all. Default: "best".
 ---@field keep? "best"|"last"|"sum"
---- When the board begins again with no entries: "daily", "monthly" (on the first day), or a weekday as "monday", optionally
---- with a time: "monday 06:00 UTC". Default: never.
+--- When the board begins again with no entries: "daily", "monthly" (on the first day), or a weekday such as "monday",
+--- optionally with a time: "monday 06:00 UTC". Default: never.
 ---@field resets? string
 
 --- An entry. It also has the fields that `submit` got as data.
@@ -19,7 +19,7 @@
 ---@field score number
 ---@field [string] any
 
---- Scores by id. An id is as a key of a collection.
+--- Scores by id. The rules for ids are those for keys of a collection.
 ---@class perigee.Leaderboard
 ---@field name string
 local Leaderboard = {}
@@ -28,13 +28,13 @@ local Leaderboard = {}
 --- submitted. With `keep = "best"`, a score that is not better changes nothing.
 ---@param id string
 ---@param score number
----@param data? table Fields to keep with the score, such as a name; at most 1 KiB of JSON. They replace an earlier score's.
+---@param data? table Fields to keep with the score, such as a name; 1 KiB of JSON at most. They replace earlier ones.
 ---@return true? ok
 ---@return string? message
 ---@return perigee.StoreCode? code SlowStore.
 function Leaderboard:submit(id, score, data) end
 
---- Removes the entry of an id, from the boards of the past as well; like `submit`.
+--- Removes the entry of an id from the present board and from past boards. Takes effect as `submit` does.
 ---@param id string
 ---@return true? ok
 ---@return string? message
@@ -66,7 +66,7 @@ function Leaderboard:around(id, count) end
 ---@return perigee.StoreCode? code
 function Leaderboard:rank(id) end
 
---- Returns the board as it was before the last resets, to read it: `past(1)` is the one before the present board.
+--- Returns the board of an earlier period, for reading: `past(1)` is the board before the present one.
 ---@param number integer From 1 to 4.
 ---@return perigee.Leaderboard
 function Leaderboard:past(number) end

@@ -11,7 +11,7 @@
 ---@field turn_rate? number Turns a second, 1 to 240. Default: 20.
 ---@field input_delay? integer Fewest turns from an input to its turn. Default: 2.
 --- Most turns from an input to its turn, up to 60. The delay of each player follows the player's network, between `input_delay`
---- and this limit. Default: the turns of 0.6 s, but 12 to 60.
+--- and this limit. Default: the number of turns in 0.6 s, at least 12 and at most 60.
 ---@field max_input_delay? integer
 --- The effect of a missing input on a turn that is due. The turn waits ("wait"), continues with the player's last input
 --- ("repeat"), or continues without an input ("empty"). Default: "wait".
@@ -28,7 +28,7 @@
 ---@field hash_every? integer Turns from hash to hash, 1 to 255. Default: 1.
 ---@field max_input? integer Bytes of one input, at most 4096; all players' inputs must fit into 48 KiB. Default: 256.
 ---@field snapshot_limit? integer Bytes of a state that is given to others, at most 4 MiB. Default: 1048576.
----@field record? string Folder in the game's own where each match is recorded, such as "recordings". Default: none.
+---@field record? string Folder within the game's folder for recordings of all matches, such as "recordings". Default: none.
 ---@field record_limit? integer Bytes of one recording, at most 1 GiB. Default: 16777216.
 
 --- The match of a room, `room.lockstep`. Its commands take effect when the handler has ended.
@@ -115,7 +115,8 @@ function Lockstep:stats() end
 ---@field ONE integer 65536, the fixed-point number 1.
 local fixed = {}
 
---- Returns the nearest fixed-point number. Use it for constants, not for results of fractions.
+--- Returns the nearest fixed-point number. Use it for constants, and not for numbers that were computed with
+--- fractions, because these may differ between machines.
 ---@param number number From -32768 to 32767.
 ---@return integer
 function fixed.from(number) end

@@ -12,9 +12,9 @@
 --- How a queue makes matches. `players` or `roles` says how many players a match has.
 ---@class perigee.MatchmakerOptions
 ---@field room string Kind of the rooms: a match of the queue `ranked` with `room = "duel"` is in a room such as `duel:ranked1`.
----@field players? integer|integer[] Number of players, or the least and the most, as `{ 2, 4 }`. At most 100.
+---@field players? integer|integer[] Number of players, or the least and the most, such as `{ 2, 4 }`. At most 100.
 ---@field teams? integer Number of teams of equal size. Default: 1.
----@field roles? table<string, integer> Number of players with each role in a team, as `{ tank = 1, healer = 1, damage = 3 }`.
+---@field roles? table<string, integer> Players with each role in a team, such as `{ tank = 1, healer = 1, damage = 3 }`.
 --- Rules for the properties of the tickets of a match, by name: a range for numbers; `"same"`: equal values; `"any"`: lists
 --- with an element in common; `"not_with"`: a list of peers and ids of accounts that cannot be in the match.
 ---@field match? table<string, perigee.MatchRange|"same"|"any"|"not_with">
@@ -55,8 +55,8 @@
 local Matchmaker = {}
 
 --- Makes a peer, several peers or a party wait for a match. They are in the same team. If the handler fails, they do not
---- wait. `properties` has a value for each property of the queue's `match`; `role` has the role, or a list of the roles, that
---- a player accepts, and `roles` a list of these with an entry for each peer.
+--- wait. `properties` has a value for each property of the queue's `match`. In a queue with roles, `role` is the role that a
+--- player accepts, or a list of roles. For several peers, `roles` is a list with such an entry for each peer.
 ---@param who perigee.Peer|perigee.Peer[]|perigee.Party
 ---@param properties? table
 ---@return perigee.Ticket? ticket

@@ -17,7 +17,7 @@
 --- for the LLM.
 ---@field handler? fun(arguments: table, session: perigee.McpSession): any, string?
 ---@field channel? string|integer Name or number of the plugin channel that answers, in place of a handler.
----@field notifications? string[] Notifications that this client may send to sessions, besides log lines and progress.
+---@field notifications? string[] Notifications that the plugin may send to sessions, besides log lines and progress.
 ---@field timeout? number Seconds after which a call without an answer fails. Default: 30.
 
 --- A resource: a text or bytes that an LLM can read.

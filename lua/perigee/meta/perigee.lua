@@ -48,8 +48,8 @@ local perigee = {}
 function perigee.send(whom, name, value, opts) end
 
 --- Sends raw bytes. Text peers get them as they are, with a line end behind them. Other clients get a BROADCAST of the
---- server, about the room or about none; bytes longer than `max_payload` come in several, each but the last with
---- `max_payload` bytes.
+--- server, about the room or about none; bytes longer than `max_payload` come in several BROADCASTs. Each but
+--- the last has `max_payload` bytes.
 ---@param whom perigee.Receiver
 ---@param bytes string
 ---@param opts? perigee.SendOptions
@@ -108,10 +108,10 @@ function perigee.fault(code, value) end
 
 --- Iterates over the events since the last call, in `on_tick` or a system: the poll style of docs/world.md.
 ---
---- Handlers run too, before the loop sees the event. The server records events from a load until the first `on_tick`
---- has ended, and later only if that called `perigee.events`. It keeps 10,000 and drops the oldest with a warning. Each
---- event comes once, also when `on_tick` fails. A polled message cannot be answered: its sender gets Unsupported if it
---- asked and no handler exists.
+--- Handlers run too, before the loop sees the event. The server records events from a load until the first `on_tick` has ended,
+--- and later only if `perigee.events` has been called by then. It keeps 10,000 and drops the oldest with a warning.
+--- Each event comes once, also when `on_tick` fails. A polled message cannot be answered: its sender gets Unsupported if it asked
+--- and no handler exists.
 ---@return fun(): perigee.Event?
 function perigee.events() end
 
@@ -140,7 +140,8 @@ function perigee.protocol(name, value) end
 ---@return string
 function perigee.hash(text, key) end
 
---- Declares a leaderboard, at the top level. Its name is as that of a collection, and no collection has the same.
+--- Declares a leaderboard, at the top level. The rules for its name are those of collections. No collection can have
+--- the same name.
 ---@param name string
 ---@param options? perigee.LeaderboardOptions
 ---@return perigee.Leaderboard

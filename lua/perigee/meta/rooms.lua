@@ -21,7 +21,7 @@
 ---@field account? perigee.Account Its account, if it has signed in; with `accounts = true`.
 ---@field latency_ms number Round trip of the last ping, in milliseconds; 0 before the first.
 ---@field connected boolean False in `on_connect`, while its connection is lost, and after the end.
----@field entity? integer Its entity in `perigee.world`; nil after the first tick after the end.
+---@field entity? integer Its entity in `perigee.world`; nil once a tick has run after the peer's end.
 ---@field state perigee.PeerState Data of the game, which survives reloads.
 local Peer = {}
 
@@ -301,7 +301,7 @@ function Room:spawn(fn, ...) end
 ---@class perigee.Rooms
 local rooms = {}
 
---- Makes a room. `on_create` runs when the handler has ended; the room's class says when others can see it. The rules
+--- Makes a room. `on_create` runs when the handler has ended; `perigee.Room` says when others can see it. The rules
 --- for names are those of peers (`peer:set_name`), but a room's name may begin with `!`, `*` or `/`.
 ---@param name string
 ---@param options? any For `on_create`.

@@ -23,7 +23,7 @@
 --- |---|---|
 --- | time of a handler, timer or task between two waits | `handler_budget`, 50 ms |
 --- | time of loading the game | 1 s, or `handler_budget` if that is more |
---- | memory of the Lua heap | `memory_limit`, 256 MiB; large allocations fail beyond it, all beyond a quarter more |
+--- | memory of the Lua heap | `memory_limit`, 256 MiB; large allocations fail beyond it, all allocations a quarter beyond it |
 --- | one string of `string.rep`, `format`, `gsub`, `table.concat` and the like | 16 MiB |
 --- | one string of `..` | 32 MiB; then "not enough memory" |
 --- | the heap in any case | four times `memory_limit`; then "not enough memory" |

@@ -19,7 +19,7 @@
 ---@class perigee.Json
 local Json = {}
 
---- Returns a value as JSON text. A value that JSON lacks is an error that names its place.
+--- Returns a value as JSON text. A value that JSON cannot express is an error that names its place.
 ---@param value any
 ---@return string text
 function Json.encode(value) end

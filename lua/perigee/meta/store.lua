@@ -15,9 +15,9 @@
 
 --- How a collection is kept.
 ---@class perigee.StoreOptions
----@field index? string[] Fields of the documents themselves by which `find` and `count` may ask; at most 16.
----@field schema? integer Number of the form of the values, which grows when it changes. Default: 1.
---- Returns the value of a document that was written with the older schema `from` in the present form.
+---@field index? string[] Top-level fields of the documents that `find` and `count` may have conditions for; at most 16.
+---@field schema? integer Version of the form of the values. Increase it when the form changes. Default: 1.
+--- Returns the present form of a value that was written with the older schema `from`.
 ---@field migrate? fun(id: string, value: any, from: integer): any
 
 --- The condition of a write.
@@ -32,7 +32,7 @@
 --- the field last. Default: by key.
 ---@field order? string
 ---@field limit? integer At most 1,000. Default: 100.
----@field after? string Cursor that the call before has returned, with the same conditions and order.
+---@field after? string Cursor that the previous call has returned. Conditions and order must be the same.
 
 --- A document that `find` has found.
 ---@class perigee.Found
@@ -41,7 +41,7 @@
 ---@field version integer
 
 --- Documents by key. A key is 1 to 255 bytes of UTF-8. A value is anything that JSON can express, at most 1 MiB, and
---- numbers keep all digits. A table whose whole-number keys are no list is an error: use `tostring(id)`.
+--- numbers keep all digits. A table with whole numbers as keys must be a list: use `tostring(id)` for ids.
 ---@class perigee.Collection
 ---@field name string
 local Collection = {}
@@ -64,7 +64,7 @@ function Collection:get(id) end
 ---@return perigee.StoreCode? code TooLarge, SlowStore; with `if_version` also Conflict and Unavailable.
 function Collection:put(id, value, options) end
 
---- Deletes a document, if it exists; like `put`.
+--- Deletes a document, if it exists. Takes effect as `put` does.
 ---@param id string
 ---@param options? perigee.WriteOptions
 ---@return true? ok
@@ -74,7 +74,7 @@ function Collection:delete(id, options) end
 
 --- Reads a document, calls `fn` with its value (nil if there is none), and writes what `fn` returns. If another write
 --- comes first, `fn` runs again, at most 10 times. `fn` cannot wait. Its commands take effect when the document is on disk;
---- those of a run that is repeated are dropped. Within a transaction, it is a part of that.
+--- those of a run that is repeated are dropped. Within a transaction, it is a part of that transaction.
 ---@async
 ---@param id string
 ---@param fn fun(value: any): any
@@ -115,10 +115,10 @@ local Store = {}
 ---@return perigee.StoreCode? code Unavailable.
 function Store.commit() end
 
---- Runs a function whose reads, writes and commands, sends included, take effect together, or not at all. They take effect
---- when the disk has the writes. If another write comes first to a document that it has read, the function runs again, at
---- most 10 times. It cannot wait for anything but the store. Changes of Lua tables are not undone. If the function raises
---- an error, nothing takes effect, and the call raises the error again.
+--- Runs a function whose reads, writes and commands, sends included, take effect together, or not at all. They take effect when
+--- the disk has the writes. If another write changes a document after the function has read it, the function runs again, at most
+--- 10 times. It cannot wait for anything but the store. Changes of Lua tables are not undone. If the function raises an error,
+--- nothing takes effect, and the call raises the error again.
 ---@async
 ---@param fn fun(): any
 ---@return any result What the function returns, or true if it returns nothing; nil after a failure.

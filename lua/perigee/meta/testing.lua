@@ -27,7 +27,7 @@
 ---@field config? perigee.Config Settings that override the game's own.
 ---@field env? table<string, string> All variables that `perigee.env` can read. Default: those of the environment.
 ---@field network? perigee.testing.Conditions Conditions of all clients that have none of their own.
----@field fuzz? boolean False: timing is exact with --fuzz too. Default: true.
+---@field fuzz? boolean False: timing is exact even with --fuzz. Default: true.
 ---@field trace? boolean False: keeps no trace, for tests of very many messages. Default: true.
 
 --- Options of `server:client`.
@@ -237,9 +237,9 @@ function Server:stop() end
 --- Ends the server as `kill -9` does: what was not saved is lost, and the connections are reset. `restart` starts it again.
 function Server:crash() end
 
---- Starts the server again after `crash` or `stop`. A server that runs is stopped in order first. The store remains, and time
---- goes on. The clients that the end has disconnected connect again before this returns, and get the event "restored" or
---- "lost". The spec fails when the game does not load.
+--- Starts the server again after `crash` or `stop`. If it is running, stops it first, as `stop` does. The store remains, and time
+--- goes on. Before this returns, the disconnected clients connect again, and get the event "restored" or "lost". The spec fails
+--- when the game does not load.
 ---@param source? string|table<string, string> Text of game.lua, or texts by file name. Default: from the disk.
 function Server:restart(source) end
 

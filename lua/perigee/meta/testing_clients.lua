@@ -254,7 +254,7 @@ function Client:close() end
 ---@class perigee.testing.LockstepGame
 ---@field step fun(turn: integer, entries: perigee.LockstepEntry[]) Simulates one turn.
 ---@field start? fun(match: perigee.testing.Lockstep) Makes the state before turn 1, from `match.seed`.
----@field hash? fun(): integer|table Returns a number of 32 bits, or a tree of such numbers.
+---@field hash? fun(): integer|table Returns a hash of the state: a number of 32 bits, or a tree of such numbers.
 ---@field snapshot? fun(): string Returns the state as bytes.
 ---@field restore? fun(bytes: string, match: perigee.testing.Lockstep) Restores the result of `snapshot`.
 ---@field input? fun(turn: integer): string? Returns the player's input for a turn. A game without it calls `send`.
