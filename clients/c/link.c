@@ -76,7 +76,7 @@ void link_end(PerigeeClient *client, int code, const char *text) {
   if (link->text) return;
   fail(client, code, text);
   if (link->has_more)
-    link->is_dead = false;  // not before the packets in `in` are handled
+    link->is_dead = false;  // the packets in `in` must be handled first
 }
 
 // --- Receiving ---

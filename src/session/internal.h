@@ -99,7 +99,7 @@ void peer_names_make(Session *session, Peer *peer);
 /// Counts the peer's name as used.
 void peer_names_hold(Session *session, Peer *peer);
 
-/// Ends the count of peer_names_hold.
+/// No longer counts the peer's name as used; see peer_names_hold.
 void peer_names_drop(Session *session, Peer *peer);
 
 // --- handshake.c ---

@@ -102,7 +102,7 @@ describe("a storm of reloads", function()
     local perigee = server.start {
       game = game(0),
       watch = true,
-      -- The clients do not answer this request for their stats.
+      -- No PINGs and no idle_timeout, so the clients need not show that they are alive.
       flags = {
         max_clients = 200,
         channel_capacity = 65536,

@@ -46,7 +46,8 @@ typedef struct Deadline {
   size_t interrupt_bytes;  // size of the heap that causes a check; 0: none
   uint32_t steps;          // steps charged since the last check
   DeadlineOver over;
-  bool is_patient;        // in a simulation, a busy machine must not change results
+  bool is_patient;        // in a simulation: the whole time must be processor time, so
+                          // that a busy machine does not change results
   bool is_load;           // the running call loads the game
   bool is_open;           // deadline_deinit must call interrupt_close
   bool is_interrupted;    // the running call is being interrupted, or an interrupt is

@@ -14,7 +14,7 @@ local CONDITIONS = { latency = 0.01, jitter = 0.02, loss = 0.1 }
 
 
 describe("a worse line", function()
-  -- Returns the datagrams that arrive of 1000, in the order of arrival.
+  -- Sends 1000 datagrams; returns those that arrive, in the order of arrival.
   local function pass(conditions, seed)
     local worse, came = line.new(conditions, seed, 7), {}
     for i = 1, 1000 do
