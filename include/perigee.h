@@ -347,7 +347,23 @@ typedef enum PerigeeEventType {
   // The client has signed in, by `sign_in` of the options or by perigee_sign_in
   // (request), or the server has renewed its token. `data`: JSON with token, account
   // and expires; {} after sign_out.
-  PERIGEE_SIGNED_IN
+  PERIGEE_SIGNED_IN,
+  // Reports about queues and parties (docs/matchmaking.md). `name` is the name of the server's
+  // message, such as "matchmaker.queued". `data` is its value as JSON (docs/protocol.md,
+  // section 21).
+  //
+  // This client waits in a queue, or its position has changed (count: position from 1; time_us:
+  // estimate of the wait, 0: not known; text: name of the queue).
+  PERIGEE_MATCHMAKER_QUEUED,
+  // A match is made, and PERIGEE_JOINED follows (text: name of the room; count: number of this
+  // client's team; time_us: time for which the server keeps the seat).
+  PERIGEE_MATCHMAKER_MATCHED,
+  PERIGEE_MATCHMAKER_CANCELLED,  // this client waits no longer (text: reason)
+  PERIGEE_MATCHMAKER_TIMEOUT,  // no match was made in the queue's timeout (text: name of the queue)
+  PERIGEE_MATCHMAKER_ENDED,  // this client has left its match, which had begun (text: the room)
+  PERIGEE_PARTY_CHANGED,  // other members, or another leader (text: the code; peer: the leader)
+  PERIGEE_PARTY_INVITED,  // a member of a party invites this client (text: code of the party)
+  PERIGEE_PARTY_LEFT  // this client is no longer in its party (text: reason: left, kicked)
 } PerigeeEventType;
 
 /// The return address of a question. Copy it to answer later.
@@ -409,7 +425,8 @@ typedef struct PerigeeEvent {
   int by_udp;       // 1: arrived in a datagram of its own
   PerigeeQuestion question;
   const char *name;  // name of the message, the room or the peer; NUL-terminated UTF-8
-  const char *text;  // a sentence for people; NUL-terminated UTF-8
+  const char
+      *text;  // a sentence for people, or what the type says; NUL-terminated UTF-8
   const uint8_t *data;  // `size` bytes, followed by a NUL
   size_t size;
   const PerigeeRoomInfo *rooms;  // list of `count` rooms
@@ -576,6 +593,42 @@ PERIGEE_API int perigee_ping(PerigeeClient *client, uint32_t timeout_ms);
 /// Waits until the server has all reliable packets that were sent before. Returns a request, which
 /// ends in PERIGEE_SYNCED or PERIGEE_FAILED.
 PERIGEE_API int perigee_sync(PerigeeClient *client, uint32_t timeout_ms);
+
+// --- Queues and parties ---------------------------------------------------------------------
+// Requests to a game that has queues (docs/matchmaking.md). Each call returns a request, which ends
+// in PERIGEE_ANSWER or PERIGEE_FAILED, or a negative PerigeeCode as for messages. If the game
+// refuses a request, it fails with PERIGEE_FAULT: `name` is the code, such as "Queued", and `data`
+// is {"message": TEXT}. docs/protocol.md, section 21, has the codes. Events of the types
+// PERIGEE_MATCHMAKER_... and PERIGEE_PARTY_... report what happens later.
+
+/// Enters a queue, with the party that this client leads. `properties` is the JSON text of an
+/// object; NULL: none. The answer is {"ticket": ID}. PERIGEE_MATCHMAKER_QUEUED has the position.
+PERIGEE_API int perigee_matchmaker_enter(PerigeeClient *client, const char *queue,
+                                         const char *properties, uint32_t timeout_ms);
+
+/// Leaves the queue. The answer is false if this client was in none, or has been matched.
+PERIGEE_API int perigee_matchmaker_cancel(PerigeeClient *client, uint32_t timeout_ms);
+
+/// Makes a party. The answer is the party: {"id", "code", "leader", "members", "size", "room"}.
+PERIGEE_API int perigee_party_make(PerigeeClient *client, uint32_t timeout_ms);
+
+/// Invites the client of this name, which gets PERIGEE_PARTY_INVITED. The answer is true.
+PERIGEE_API int perigee_party_invite(PerigeeClient *client, const char *name,
+                                     uint32_t timeout_ms);
+
+/// Joins the party with this code. The answer is the party.
+PERIGEE_API int perigee_party_join(PerigeeClient *client, const char *code,
+                                   uint32_t timeout_ms);
+
+/// Leaves the party. The answer is true.
+PERIGEE_API int perigee_party_leave(PerigeeClient *client, uint32_t timeout_ms);
+
+/// Makes another member the leader, or removes a member. Only the leader may do this. The answer is
+/// true.
+PERIGEE_API int perigee_party_promote(PerigeeClient *client, uint32_t peer,
+                                      uint32_t timeout_ms);
+PERIGEE_API int perigee_party_kick(PerigeeClient *client, uint32_t peer,
+                                   uint32_t timeout_ms);
 
 // --- Lockstep -------------------------------------------------------------------------------
 // All clients of a room simulate the same game from the same inputs, turn by turn

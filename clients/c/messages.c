@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "matchmaking.h"
 #include "wire/json.h"
 #include "wire/message.h"
 
@@ -16,7 +17,7 @@ static void put_body(Buf *payload, const char *name, const char *json) {
 
 static bool push(PerigeeClient *client, const Packet *packet, PerigeeEvent *event,
                  Text body) {
-  Buf name = {0};
+  Buf name = {0}, text = {0};
   Text data = body;
   event->number = packet->type;
   bool is_good =
@@ -24,9 +25,12 @@ static bool push(PerigeeClient *client, const Packet *packet, PerigeeEvent *even
   if (is_good) {
     EventParts parts = {.name = {name.data, name.size},
                         .data = {data.bytes, data.size}};
+    if (event->type == PERIGEE_MESSAGE && packet->type == 0)
+      matchmaking_read(event, &parts, &text);
     events_add(&client->events, event, &parts);
   }
   buf_deinit(&name);
+  buf_deinit(&text);
   return is_good || take_malformed(client, "a message that is no [\"name\", value]");
 }
 

@@ -49,7 +49,8 @@ public enum EventType {
   Relay, Message, Question, Answer, Packet, Failed, Error, Rooms, Pong, Synced, ChannelOpened,
   ChannelClosed, Redirect, UdpUp, UdpDown, Match, Turn, Pace, SnapshotWanted, TreeWanted, Desync,
   Waiting, MatchEnded, PeerRenamed, InputWanted, InputMissed, ToolChanged, RoomsFound, Restored,
-  SignedIn
+  SignedIn, MatchmakerQueued, MatchmakerMatched, MatchmakerCancelled, MatchmakerTimeout, MatchmakerEnded,
+  PartyChanged, PartyInvited, PartyLeft
 }
 
 /// <summary>PerigeeEntryKind.</summary>
@@ -343,6 +344,32 @@ public sealed class Client : IDisposable {
   public uint Ping(uint timeoutMs = 0) { return Request(perigee_ping(Handle, timeoutMs), "Ping"); }
   public uint Sync(uint timeoutMs = 0) { return Request(perigee_sync(Handle, timeoutMs), "Sync"); }
 
+  // --- Queues and parties ---
+
+  /// <summary>Enters a queue; `properties` is the JSON of an object, or null.</summary>
+  public uint MatchmakerEnter(string queue, string properties = null, uint timeoutMs = 0) {
+    return Request(perigee_matchmaker_enter(Handle, Bytes(queue), Bytes(properties), timeoutMs), "MatchmakerEnter");
+  }
+  public uint MatchmakerCancel(uint timeoutMs = 0) {
+    return Request(perigee_matchmaker_cancel(Handle, timeoutMs), "MatchmakerCancel");
+  }
+  public uint PartyMake(uint timeoutMs = 0) { return Request(perigee_party_make(Handle, timeoutMs), "PartyMake"); }
+  public uint PartyInvite(string name, uint timeoutMs = 0) {
+    return Request(perigee_party_invite(Handle, Bytes(name), timeoutMs), "PartyInvite");
+  }
+  public uint PartyJoin(string code, uint timeoutMs = 0) {
+    return Request(perigee_party_join(Handle, Bytes(code), timeoutMs), "PartyJoin");
+  }
+  public uint PartyLeave(uint timeoutMs = 0) {
+    return Request(perigee_party_leave(Handle, timeoutMs), "PartyLeave");
+  }
+  public uint PartyPromote(uint peer, uint timeoutMs = 0) {
+    return Request(perigee_party_promote(Handle, peer, timeoutMs), "PartyPromote");
+  }
+  public uint PartyKick(uint peer, uint timeoutMs = 0) {
+    return Request(perigee_party_kick(Handle, peer, timeoutMs), "PartyKick");
+  }
+
   // --- Lockstep ---
 
   /// <summary>Takes part in the match of a room; `seat` comes from an earlier Match, or is
@@ -537,6 +564,14 @@ public sealed class Client : IDisposable {
   [DllImport(Library, CallingConvention = C)] static extern int perigee_close_channel(ClientHandle client, ushort channel);
   [DllImport(Library, CallingConvention = C)] static extern int perigee_ping(ClientHandle client, uint timeoutMs);
   [DllImport(Library, CallingConvention = C)] static extern int perigee_sync(ClientHandle client, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_matchmaker_enter(ClientHandle client, byte[] queue, byte[] properties, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_matchmaker_cancel(ClientHandle client, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_party_make(ClientHandle client, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_party_invite(ClientHandle client, byte[] name, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_party_join(ClientHandle client, byte[] code, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_party_leave(ClientHandle client, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_party_promote(ClientHandle client, uint peer, uint timeoutMs);
+  [DllImport(Library, CallingConvention = C)] static extern int perigee_party_kick(ClientHandle client, uint peer, uint timeoutMs);
   [DllImport(Library, CallingConvention = C)] static extern int perigee_lockstep_enter(ClientHandle client, uint room, LockstepFlags flags, byte[] seat);
   [DllImport(Library, CallingConvention = C)] static extern int perigee_lockstep_exit(ClientHandle client, uint room);
   [DllImport(Library, CallingConvention = C)] static extern int perigee_lockstep_match(ClientHandle client, uint room, out Match match);

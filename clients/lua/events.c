@@ -263,6 +263,14 @@ static const struct {
     [PERIGEE_TOOL_CHANGED] = {"tool_changed", NULL},
     [PERIGEE_ROOMS_FOUND] = {"rooms_found", set_found},
     [PERIGEE_SIGNED_IN] = {"signed_in", set_found},
+    [PERIGEE_MATCHMAKER_QUEUED] = {"message", set_message},
+    [PERIGEE_MATCHMAKER_MATCHED] = {"message", set_message},
+    [PERIGEE_MATCHMAKER_CANCELLED] = {"message", set_message},
+    [PERIGEE_MATCHMAKER_TIMEOUT] = {"message", set_message},
+    [PERIGEE_MATCHMAKER_ENDED] = {"message", set_message},
+    [PERIGEE_PARTY_CHANGED] = {"message", set_message},
+    [PERIGEE_PARTY_INVITED] = {"message", set_message},
+    [PERIGEE_PARTY_LEFT] = {"message", set_message},
 };
 
 void core_push_event(lua_State *L, const PerigeeEvent *event) {

@@ -18,6 +18,7 @@ local check_methods = require "perigee.client.methods"
 local core = require "perigee.client.dependency" "perigee.client.core"
 local json = require "perigee.client.json"
 local loop = require "perigee.client.loop"
+local matchmaking = require "perigee.client.matchmaking"
 local schema = require "perigee.client.schema"
 
 local TIMEOUT = 10 -- seconds, for a call without a timeout
@@ -34,6 +35,8 @@ local TRANSPORT = { [true] = "both", attached = "both", alone = "udp" }
 ---@field ping_interval number seconds
 ---@field tick_rate integer ticks of the server per second
 ---@field server_time number Unix time in seconds at the moment of connecting
+---@field matchmaker perigee.client.Matchmaker
+---@field party perigee.client.Party
 ---@field udp boolean whether unreliable packets use UDP now
 ---@field timeout number seconds that a call without a timeout waits
 ---@field reason? table { code, message }: reason of the connection's end
@@ -54,6 +57,10 @@ local OF_SESSION = {
 
 function Client.__index(self, key)
   local member = Client[key]
+  if member == nil and matchmaking[key] then
+    self[key] = matchmaking[key](self)
+    return self[key]
+  end
   if member ~= nil or not OF_SESSION[key] or not rawget(self, "_core") then return member end
   calls._learn(self)
   return rawget(self, key)

@@ -109,7 +109,7 @@ describe("libperigee", function()
         end
       end
     end
-    assert.equal(4, programs)
+    assert.equal(6, programs)
     os.execute("rm -f " .. folder .. "/*")
   end)
 

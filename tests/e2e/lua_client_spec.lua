@@ -325,6 +325,6 @@ describe("docs/lua-client.md", function()
         assert.truthy(printed:find(wanted, 1, true), wanted .. " is not in:\n" .. printed)
       end
     end
-    assert.equal(8, count)
+    assert.equal(9, count)
   end)
 end)

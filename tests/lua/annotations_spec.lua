@@ -466,6 +466,10 @@ describe("the annotations of specs", function()
     same_functions("room:", of_rooms, DOCUMENTED.classes["perigee.testing.Room"].methods)
     same_functions("channel:", methods_of(found.Channel),
       DOCUMENTED.classes["perigee.testing.Channel"].methods)
+    for name, class in pairs { matchmaker = "Matchmaker", party = "Party" } do
+      local methods = methods_of(getmetatable(require("perigee.client.matchmaking")[name]({})))
+      same_functions(name .. ":", methods, DOCUMENTED.classes["perigee.testing." .. class].methods)
+    end
   end)
 
   it("have every option", function()

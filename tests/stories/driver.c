@@ -121,6 +121,20 @@ static int call_members(const App *app, uint32_t room) {
   return 0;
 }
 
+static int call_party(PerigeeClient *client, const char *call, const Fields *fields,
+                      uint32_t timeout_ms) {
+  const char *name = field(fields, "name");
+  uint32_t peer = (uint32_t)number_in(fields, "peer", 0);
+  if (strcmp(call, "make") == 0) return perigee_party_make(client, timeout_ms);
+  if (strcmp(call, "invite") == 0)
+    return perigee_party_invite(client, name, timeout_ms);
+  if (strcmp(call, "join") == 0) return perigee_party_join(client, name, timeout_ms);
+  if (strcmp(call, "leave") == 0) return perigee_party_leave(client, timeout_ms);
+  if (strcmp(call, "promote") == 0)
+    return perigee_party_promote(client, peer, timeout_ms);
+  return perigee_party_kick(client, peer, timeout_ms);
+}
+
 static void free_app(App *app) {
   int at = 0;
   while (apps[at] != app) at++;
@@ -149,6 +163,11 @@ static int make_call(App *app, const char *call, const Fields *fields) {
     return perigee_query_rooms(client, field(fields, "query"), timeout_ms);
   if (strcmp(call, "link") == 0 || strcmp(call, "sign_out") == 0)
     return perigee_sign_in(client, sign_in_text(text, call, value), timeout_ms);
+  if (strcmp(call, "enter_queue") == 0)
+    return perigee_matchmaker_enter(client, name, value, timeout_ms);
+  if (strcmp(call, "cancel") == 0) return perigee_matchmaker_cancel(client, timeout_ms);
+  if (strncmp(call, "party_", 6) == 0)
+    return call_party(client, call + 6, fields, timeout_ms);
   if (strcmp(call, "leave") == 0) return perigee_leave(client, room);
   if (strcmp(call, "send") == 0)
     return perigee_send(client, room, name, value, flags_in(fields));

@@ -10,6 +10,9 @@ import { WebSocket } from "../../clients/js/test/websocket.js";
 const IS_WEBSOCKET = process.argv.includes("--websocket");
 const PORT = Number(process.argv.at(-1));
 const NAMES = ["a", "b", "c", "sum"]; // names of the messages that stories send
+const REPORTS = {
+  matchmaker: ["queued", "matched", "cancelled", "timeout", "ended"], party: ["changed", "invited", "left"],
+};
 const KEPT = 16; // number of rooms and questions that are kept for later calls
 const hex = (bytes) => Buffer.from(bytes).toString("hex");
 const bytes = (text = "") => Buffer.from(text, "hex");
@@ -72,6 +75,9 @@ class App {
         return new Promise((resolve) => this.keep(resolve));
       });
     }
+    for (const [source, names] of Object.entries(REPORTS)) {
+      for (const word of names) game[source].on(word, (value) => this.sees(`${source}.${word}`, { ...value, value }));
+    }
     game.onPacket((packet) => {
       const { channel, type: number, data, request, reliable } = packet;
       if (channel === 3) return; // a packet of lockstep
@@ -109,6 +115,16 @@ class App {
   async ask(fields) {
     this.sees("answer", { call: "ask", value: await this.target(fields).ask(fields.name, parsed(fields.value), waiting(fields)) });
   }
+  /** Prints the answer of a call about queues or parties. */
+  async answered(call, answer) { this.sees("answer", { call, value: await answer }); }
+  async enter_queue({ name, value }) { await this.answered("enter_queue", this.game.matchmaker.enter(name, parsed(value))); }
+  async cancel() { await this.answered("cancel", this.game.matchmaker.cancel()); }
+  async party_make() { await this.answered("party_make", this.game.party.make()); }
+  async party_invite({ name }) { await this.answered("party_invite", this.game.party.invite(name)); }
+  async party_join({ name }) { await this.answered("party_join", this.game.party.join(name)); }
+  async party_leave() { await this.answered("party_leave", this.game.party.leave()); }
+  async party_promote({ peer }) { await this.answered("party_promote", this.game.party.promote(Number(peer))); }
+  async party_kick({ peer }) { await this.answered("party_kick", this.game.party.kick(Number(peer))); }
   async answer({ value }) { this.replies.shift()(parsed(value)); }
   async relay({ room, data, ...options }) {
     (room === undefined ? this.game : this.rooms.get(room)).relay(bytes(data), sending(options));

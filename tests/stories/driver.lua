@@ -15,6 +15,8 @@ local uv = require "perigee.tools.uv"
 local PAUSE = 0.001 -- seconds
 local KEPT = 16
 
+local REPORTS = { matchmaker = "queued matched cancelled timeout ended", party = "changed invited left" }
+
 local apps = {}
 local App = {}
 App.__index = App
@@ -172,6 +174,15 @@ function App:connect(fields)
     time = c.server_time,
   })
   for _, event in ipairs(self.early) do self:take(event) end
+  for source, names in pairs(REPORTS) do
+    for name in names:gmatch "%a+" do
+      c[source]:on(name, function(value)
+        local seen = { value = value }
+        for key, field in pairs(value) do seen[key] = field end
+        self:sees(source .. "." .. name, seen)
+      end)
+    end
+  end
 end
 
 
@@ -274,6 +285,41 @@ function App:sign_out()
   local done, message, code = self.client:sign_out()
   if not done then return nil, message, code end
   self:sees("signed_in", { call = "sign_out", value = {} })
+end
+
+
+-- Prints the answer of a call about queues or parties.
+local function answered(self, call, value, message, code, fault)
+  if value == nil then return nil, message, code, fault end
+  self:sees("answer", { call = call, value = value })
+end
+
+
+function App:enter_queue(fields)
+  return answered(self, "enter_queue", self.client.matchmaker:enter(fields.name, parsed(fields.value)))
+end
+
+
+function App:cancel() return answered(self, "cancel", self.client.matchmaker:cancel()) end
+function App:party_make() return answered(self, "party_make", self.client.party:make()) end
+function App:party_leave() return answered(self, "party_leave", self.client.party:leave()) end
+
+
+function App:party_invite(fields)
+  return answered(self, "party_invite", self.client.party:invite(fields.name))
+end
+
+
+function App:party_join(fields) return answered(self, "party_join", self.client.party:join(fields.name)) end
+
+
+function App:party_promote(fields)
+  return answered(self, "party_promote", self.client.party:promote(tonumber(fields.peer)))
+end
+
+
+function App:party_kick(fields)
+  return answered(self, "party_kick", self.client.party:kick(tonumber(fields.peer)))
 end
 
 

@@ -144,6 +144,14 @@ static const char *const EVENTS[] = {
     [PERIGEE_PEER_RENAMED] = "peer_renamed",
     [PERIGEE_TOOL_CHANGED] = "tool_changed",
     [PERIGEE_SIGNED_IN] = "signed_in",
+    [PERIGEE_MATCHMAKER_QUEUED] = "matchmaker.queued",
+    [PERIGEE_MATCHMAKER_MATCHED] = "matchmaker.matched",
+    [PERIGEE_MATCHMAKER_CANCELLED] = "matchmaker.cancelled",
+    [PERIGEE_MATCHMAKER_TIMEOUT] = "matchmaker.timeout",
+    [PERIGEE_MATCHMAKER_ENDED] = "matchmaker.ended",
+    [PERIGEE_PARTY_CHANGED] = "party.changed",
+    [PERIGEE_PARTY_INVITED] = "party.invited",
+    [PERIGEE_PARTY_LEFT] = "party.left",
 };
 
 // Returns whether the event ends a client that was never accepted. The drivers of other
@@ -263,6 +271,17 @@ static void print_session(const PerigeeClient *client) {
   print_text("session", perigee_session(client));
 }
 
+// Prints a report about queues or parties: its value, and the fields that the event has
+// of it.
+static void print_report(const PerigeeEvent *event, const char *text, const char *count,
+                         const char *seconds) {
+  print_value(event);
+  print_text(text, event->text);
+  if (count) printf(",\"%s\":%u", count, event->count);
+  if (event->time_us) printf(",\"%s\":%g", seconds, (double)event->time_us / 1e6);
+  if (event->peer) printf(",\"leader\":%u", event->peer);
+}
+
 static void print_fields(App *app, const PerigeeEvent *event) {
   switch (event->type) {
     case PERIGEE_CONNECTED:
@@ -306,6 +325,26 @@ static void print_fields(App *app, const PerigeeEvent *event) {
     case PERIGEE_ROOMS_FOUND:
     case PERIGEE_ANSWER:
       print_value(event);
+      break;
+    case PERIGEE_MATCHMAKER_QUEUED:
+      print_report(event, "queue", "position", "estimate");
+      break;
+    case PERIGEE_MATCHMAKER_MATCHED:
+      print_report(event, "room", "team", "seconds");
+      break;
+    case PERIGEE_MATCHMAKER_TIMEOUT:
+      print_report(event, "queue", NULL, NULL);
+      break;
+    case PERIGEE_MATCHMAKER_ENDED:
+      print_report(event, "room", NULL, NULL);
+      break;
+    case PERIGEE_PARTY_CHANGED:
+    case PERIGEE_PARTY_INVITED:
+      print_report(event, "code", NULL, NULL);
+      break;
+    case PERIGEE_MATCHMAKER_CANCELLED:
+    case PERIGEE_PARTY_LEFT:
+      print_report(event, "reason", NULL, NULL);
       break;
     case PERIGEE_QUESTION:
       keep_question(app, event);

@@ -27,7 +27,8 @@ const CALLS = {
   relay: ["room", "data"], rooms: [], list: [], ping: [], sync: [], close: [],
   packet: ["channel", "number", "data"], ask_packet: ["channel", "number", "data"], answer_packet: ["data"],
   serve: ["name"], unserve: ["name"], tool: ["name", "value"], untool: ["name", "value"], send_to: ["name", "peer", "number", "data"], state: [], members: ["room"],
-  link: ["value"], sign_out: [],
+  link: ["value"], sign_out: [], enter_queue: ["name", "value"], cancel: [], party_make: [], party_invite: ["name"],
+  party_join: ["name"], party_leave: [], party_promote: ["peer"], party_kick: ["peer"],
   enter: ["room", "data"], exit: ["room"], input: ["room", "data"], match: ["room"],
 };
 const FLAGS = new Set(["reliable", "unreliable", "request", "response", "answer", "eventually"]);

@@ -18,11 +18,12 @@ local NONE = {}
 ---@field _rooms table<integer, perigee.client.Room> rooms by number
 ---@field _futures table<integer, table> by request: future of the call that waits for the answer
 ---@field _ask_handlers table<string, function>
+---@field _report_handlers table<string, function> handlers of reports, by name of message
 ---@field _channels table channels that this client serves
 local calls = {
   -- A client gets tables of its own when it first needs them; see `_own`. So a program has memory for many
   -- clients.
-  _rooms = NONE, _futures = NONE, _ask_handlers = NONE, _channels = channels.NONE,
+  _rooms = NONE, _futures = NONE, _ask_handlers = NONE, _report_handlers = NONE, _channels = channels.NONE,
 }
 
 --- The error for an invalid name.

@@ -147,7 +147,14 @@ local function read_message(self, event)
 end
 
 
-events.message = read_message
+-- Passes reports about queues and parties to their handlers (matchmaking.lua).
+function events.message(self, event)
+  if read_message(self, event) then return true end
+  local handler = self._report_handlers[event.name]
+  if not handler then return false end
+  self._scheduler.enter(handler, event.value)
+  return true
+end
 
 
 function events.answer(self, event)

@@ -11,6 +11,8 @@
 ---@field reason? perigee.testing.Reason The reason for the end of its connection.
 ---@field timeout number Seconds that a call waits if it has no timeout of its own. Default: 10.
 ---@field server perigee.testing.Server
+---@field matchmaker perigee.testing.Matchmaker Queues of the game. Text peers do not have it.
+---@field party perigee.testing.Party The party of this client. Text peers do not have it.
 local Client = {}
 
 --- Joins a room. The spec fails if the server refuses it.
@@ -290,6 +292,87 @@ function Lockstep:enter() end
 
 --- Leaves the match.
 function Lockstep:exit() end
+
+--- The queues of the game, as a client uses them. Without a handler, its events are messages with names such as
+--- "matchmaker.queued".
+---@class perigee.testing.Matchmaker
+local Matchmaker = {}
+
+--- Enters a queue, with the party that this client leads.
+---@param queue string
+---@param properties? table
+---@return { ticket: integer }? entered
+---@return string? message
+---@return string? code A code of the protocol, such as "Queued".
+---@return any fault The value of the error, as `{ message = TEXT }`.
+function Matchmaker:enter(queue, properties) end
+
+--- Leaves the queue. Returns false if this client was in none, or has been matched.
+---@return boolean? left
+---@return string? message
+---@return string? code A code of the protocol, such as "Queued".
+---@return any fault The value of the error, as `{ message = TEXT }`.
+function Matchmaker:cancel() end
+
+--- Calls `fn(value)` for each event of a name. `expect` does not see an event that has a handler.
+---@param name "queued"|"matched"|"cancelled"|"timeout"|"ended"
+---@param fn? fun(value: table) Nil removes the handler.
+function Matchmaker:on(name, fn) end
+
+--- The party of a client. Without a handler, its events are messages with names such as "party.changed".
+---@class perigee.testing.Party
+local Party = {}
+
+--- Makes a party, and returns it: `{ id, code, leader, members, size, room }`.
+---@return table? party
+---@return string? message
+---@return string? code A code of the protocol, such as "Queued".
+---@return any fault The value of the error, as `{ message = TEXT }`.
+function Party:make() end
+
+--- Invites the client of this name.
+---@param name string
+---@return true? invited
+---@return string? message
+---@return string? code A code of the protocol, such as "Queued".
+---@return any fault The value of the error, as `{ message = TEXT }`.
+function Party:invite(name) end
+
+--- Joins the party with this code, and returns it.
+---@param code string
+---@return table? party
+---@return string? message
+---@return string? code A code of the protocol, such as "Queued".
+---@return any fault The value of the error, as `{ message = TEXT }`.
+function Party:join(code) end
+
+--- Leaves the party.
+---@return true? left
+---@return string? message
+---@return string? code A code of the protocol, such as "Queued".
+---@return any fault The value of the error, as `{ message = TEXT }`.
+function Party:leave() end
+
+--- Makes another member the leader. Only the leader may do this.
+---@param id integer
+---@return true? promoted
+---@return string? message
+---@return string? code A code of the protocol, such as "Queued".
+---@return any fault The value of the error, as `{ message = TEXT }`.
+function Party:promote(id) end
+
+--- Removes a member. Only the leader may do this.
+---@param id integer
+---@return true? kicked
+---@return string? message
+---@return string? code A code of the protocol, such as "Queued".
+---@return any fault The value of the error, as `{ message = TEXT }`.
+function Party:kick(id) end
+
+--- Calls `fn(value)` for each event of a name. `expect` does not see an event that has a handler.
+---@param name "changed"|"invited"|"left"
+---@param fn? fun(value: table) Nil removes the handler.
+function Party:on(name, fn) end
 
 --- A room of which a client is a member.
 ---@class perigee.testing.Room

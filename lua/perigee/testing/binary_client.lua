@@ -8,6 +8,7 @@ local check_methods = require "perigee.client.methods"
 local clocks = require "perigee.testing.clock"
 local core = require "perigee.client.core"
 local failure = require "perigee.testing.failure"
+local matchmaking = require "perigee.client.matchmaking"
 local Room = require "perigee.client.room"
 local strict = require "perigee.testing.strict"
 
@@ -61,6 +62,7 @@ function binary_client.connect(server, options, server_end)
     _schema = options.schema ~= false and server:_schema() or nil,
   }, BinaryClient)
   Client.init(self, server, options, server_end)
+  self.matchmaker, self.party = matchmaking.matchmaker(self), matchmaking.party(self)
   server:_add_client(self)
   self._core = new_core(self)
   if not self._core then return nil, "a name is 1 to 64 bytes", "Protocol" end
