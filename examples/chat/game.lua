@@ -3,7 +3,7 @@
 local perigee = require "perigee"
 
 local game = {
-  -- People in nc may be silent for longer than players.
+  -- Players in nc may be silent for longer than the default allows.
   config = { text_port = 4000, idle_timeout = 24 * 60 * 60 },
 }
 

@@ -47,7 +47,7 @@ void place_define(void *data, const StoreCollection *collection);
 /// Returns the position of a name, which it adds if necessary.
 uint32_t place_name(PlaceNames *names, const char *text, bool is_low);
 
-/// Returns the number of a key of an object in JSON, or 0.
+/// Returns the number under a key of a JSON object; 0 if it has none.
 double object_number(Text object, const char *key);
 
 /// Replaces `buf` by the string of a key. Returns it, with a NUL behind it; empty if it is

@@ -107,7 +107,7 @@ typedef struct ScriptLimits {
   bool has_accounts;         // whether clients can sign in
   bool needs_account;        // whether the server refuses others
   uint32_t account_token_days;  // days that a token of an account is valid
-  const char *jwt_issuer;       // `iss` of JWTs; not owned, also the next two
+  const char *jwt_issuer;       // `iss` of JWTs; not owned, like the next two
   const char *jwt_audience;     // `aud` of JWTs
   const char *jwt_keys;         // file with the issuer's keys; "": no JWTs
   const char *mcp_tools;  // usable MCP tools; not owned; valid until the next limits

@@ -77,7 +77,7 @@ describe("a request by UDP", function()
     one.came = {}
   end
 
-  -- The answer has as much of the rule's text as fits.
+  -- Expects a rejection with this code. Its text begins with `text`, or with as much of it as fits.
   local function is_rejected(code, text, bytes, port)
     local raw = answer_to(one, port or perigee.port, bytes)
     assert.equal("\0\0\0\2", raw:sub(1, 4))

@@ -267,8 +267,7 @@ describe("a hostile client", function()
     local server, list = start(1, { garbage = true })
     for i = 2, 3 do list[i] = players.new(server:client("p" .. i)):play "match:1" end
     server:advance(1)
-    -- The server asks this player first: it has the lowest id of the players with the newest turn.
-    list[1].match.turn = list[1].match.turn
+    -- The server asks the first player first: it has the lowest id of the players with the newest turn.
     local late = players.new(server:client "late"):play "match:1"
     server:advance(8)
     assert_same { list[2], list[3], late }
