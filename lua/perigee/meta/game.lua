@@ -35,10 +35,10 @@
 --- the handler runs when a request has proved its address, and again when a refused request is repeated. The handler
 --- may not wait; see verdicts above.
 ---@field on_accept? fun(address: string, port: integer): boolean?, string?
---- Says who a client is that signs in with `credentials`, such as the ticket of a shop: returns a text that is always the
---- same for this player, or nil to refuse. `credentials` is any value of the client. It may wait.
+--- Identifies a client that signs in with `credentials`, such as the ticket of a shop. Returns a text that is always the
+--- same for this player, or nil to refuse. `credentials` is any value that the client sends. The handler may wait.
 ---@field on_authenticate? fun(credentials: any): string?
---- Runs after an account was erased, so that the game erases what it has of it.
+--- Runs after an account was erased, so that the game can erase its own data of this account.
 ---@field on_account_delete? fun(id: string)
 --- Decides whether a peer may connect; see verdicts above. `true, "name"` accepts it under that name; an invalid name is
 --- an error. `false, "reason", { retry = 5 }` refuses for now: the peer gets Unavailable, and its client tries again by

@@ -240,8 +240,8 @@ function Room:get_meta(key) end
 ---@return perigee.Code? code
 function Room:delete() end
 
---- Saves this room, which must be durable, and waits until it is on disk. An error if its state is not data or is larger
---- than 1 MiB.
+--- Saves this room, which must be durable, and waits until it is on disk. Raises an error if the room's state is not data
+--- or is larger than 1 MiB.
 ---@return true? ok
 ---@return string? message Reason of the failure.
 ---@return perigee.StoreCode? code

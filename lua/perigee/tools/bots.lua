@@ -282,7 +282,7 @@ local function command(chosen)
 end
 
 
---- The command.
+--- Runs `perigee bots`.
 return arguments.command(options, function(chosen)
   local code = client.run(command, chosen)
   uv.run "nowait" -- luv crashes if the program ends while a handle is closing

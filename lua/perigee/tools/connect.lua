@@ -241,7 +241,7 @@ local function session(chosen)
 end
 
 
---- The command.
+--- Runs `perigee connect`.
 return arguments.command(options, function(chosen)
   local ok, result = pcall(client.run, session, chosen)
   uv.tty_reset_mode()

@@ -126,7 +126,7 @@ local function play(read, player)
 end
 
 
---- The command. Gets the arguments after `perigee lockstep`; returns the exit code.
+--- Runs `perigee lockstep` with the arguments after that name; returns the exit code.
 ---@param ... string
 ---@return integer
 return function(...)

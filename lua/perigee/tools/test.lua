@@ -91,7 +91,7 @@ local function run(chosen)
 end
 
 
---- The command.
+--- Runs `perigee test`.
 return arguments.command(options, function(chosen)
   for _, name in ipairs(NEEDED) do
     if not pcall(require, name) then
