@@ -2,21 +2,20 @@
 // arguments after the command's name.
 #include "app/cli.h"
 
-#include <limits.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "app/operate.h"
+#include "app/profile.h"
 #include "app/remote.h"
 #include "app/run.h"
-#include "app/store.h"
+#include "app/store_command.h"
+#include "app/usage.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "module.h"
@@ -28,8 +27,6 @@
 #include "server/sim_server.h"
 
 extern char **environ;
-
-enum { EXIT_GOOD = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 typedef struct CliCommand CliCommand;
 typedef int Run(const CliCommand *command, char **arguments);
@@ -43,7 +40,7 @@ struct CliCommand {
 };
 
 static Run command_run, command_reload, command_show, command_kick, command_stop,
-    command_store, command_test, command_tool, command_help;
+    command_store, command_profile, command_test, command_tool, command_help;
 
 static const CliCommand COMMANDS[] = {
     {"new", "new NAME [--with accounts]", "make a small game to begin with",
@@ -115,6 +112,16 @@ static const CliCommand COMMANDS[] = {
      "  check                               look for damage; ends with 1 when there is "
      "some\n",
      command_store},
+    {"profile", "profile [SECONDS] [--memory] [--port N] [--output FILE]",
+     "find the lines of a running game that take the most time",
+     "Looks at the running server for SECONDS (default: 10). Prints the handlers and "
+     "the\nten lines that take the most time, and writes a file for speedscope.\n\n"
+     "  --memory                            which lines allocate the most bytes\n"
+     "  --output FILE                       default: perigee-profile.json\n\n"
+     "`perigee profile [--memory] [--output FILE] test ...` runs `perigee test ...` "
+     "and\n"
+     "looks at its servers.\n",
+     command_profile},
     {"test", "test [GAME] [--seed N | --fuzz N] [FILES]",
      "run the specs of a game: no sockets, no waiting", "", command_test},
     {"check", "check [GAME] [--stdin FILE]",
@@ -159,18 +166,6 @@ enum { COMMAND_COUNT = sizeof COMMANDS / sizeof *COMMANDS };
 
 // --- Messages ---
 
-__attribute__((format(printf, 2, 3))) static int fail_usage(const char *command,
-                                                            const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  fputs("perigee: ", stderr);
-  vfprintf(stderr, format, arguments);
-  va_end(arguments);
-  fprintf(stderr, " (see `perigee help%s%s`)\n", command == NULL ? "" : " ",
-          command == NULL ? "" : command);
-  return EXIT_USAGE;
-}
-
 static void print_help(FILE *out) {
   fputs("Perigee is a game relay server that is scripted in Lua.\n\n", out);
   for (int i = 0; i < COMMAND_COUNT; i++)
@@ -199,8 +194,8 @@ static int fail_unknown(const char *name) {
   const char *names[COMMAND_COUNT + 1] = {0};
   for (int i = 0; i < COMMAND_COUNT; i++) names[i] = COMMANDS[i].name;
   const char *meant = text_nearest(name, names);
-  if (meant == NULL) return fail_usage(NULL, "there is no command \"%s\"", name);
-  return fail_usage(NULL, "there is no command \"%s\"; did you mean \"%s\"?", name,
+  if (meant == NULL) return usage_fail(NULL, "there is no command \"%s\"", name);
+  return usage_fail(NULL, "there is no command \"%s\"; did you mean \"%s\"?", name,
                     meant);
 }
 
@@ -262,7 +257,7 @@ static int command_run(const CliCommand *command, char **arguments) {
   config->is_program = true;
   int code = read_run_arguments(config, arguments, &error)
                  ? run_server(config)
-                 : fail_usage(command->name, "%s", error.text);
+                 : usage_fail(command->name, "%s", error.text);
   perigee_server_config_free(config);
   return code;
 }
@@ -278,25 +273,6 @@ typedef struct Remote {
   int count;  // number of `words`
 } Remote;
 
-// Reads a flag with a number, such as `--port N` or `--port=N`, at `*at`. Returns false
-// if the argument at `*at` is not that flag. Sets `*number` to -1 if the number is
-// missing, malformed, or outside of `least` to `most`.
-static bool read_number(const char *flag, char **arguments, int *at, int least,
-                        int most, int *number) {
-  const char *argument = arguments[*at];
-  size_t size = strlen(flag);
-  if (strncmp(argument, flag, size) != 0 ||
-      (argument[size] != '\0' && argument[size] != '='))
-    return false;
-  const char *text = argument[size] == '=' ? argument + size + 1 : arguments[++*at];
-  char *end = NULL;
-  long value = text == NULL ? -1 : strtol(text, &end, 10);
-  bool is_good = text != NULL && *text != '\0' && *end == '\0' && value >= least;
-  *number = is_good && value <= most ? (int)value : -1;
-  ++*at;
-  return true;
-}
-
 // Reads the flags, and up to `most` other words. Returns the exit code.
 static int read_remote(const char *command, char **arguments, int most,
                        Remote *remote) {
@@ -304,14 +280,15 @@ static int read_remote(const char *command, char **arguments, int most,
   for (int at = 0; arguments[at] != NULL;) {
     char *argument = arguments[at];
     int number;
-    if (read_number("--port", arguments, &at, 1, UINT16_MAX, &number)) {
+    if (usage_read_number("--port", arguments, &at, 1, UINT16_MAX, &number)) {
       if (number < 0)
-        return fail_usage(command, "--port must be a whole number from 1 to 65535");
+        return usage_fail(command, "--port must be a whole number from 1 to 65535");
       remote->port = (uint16_t)number;
     } else if (strcmp(command, "stop") == 0 &&
-               read_number("--timeout", arguments, &at, 0, TIMEOUT_MAX_S, &number)) {
+               usage_read_number("--timeout", arguments, &at, 0, TIMEOUT_MAX_S,
+                                 &number)) {
       if (number < 0)
-        return fail_usage(command, "--timeout must be a whole number from 0 to %d",
+        return usage_fail(command, "--timeout must be a whole number from 0 to %d",
                           TIMEOUT_MAX_S);
       remote->timeout_s = number;
     } else if (strcmp(argument, "--force") == 0 && strcmp(command, "reload") == 0) {
@@ -321,7 +298,7 @@ static int read_remote(const char *command, char **arguments, int most,
       remote->words[remote->count++] = argument;
       at++;
     } else {
-      return fail_usage(command, "unexpected argument \"%s\"", argument);
+      return usage_fail(command, "unexpected argument \"%s\"", argument);
     }
   }
   return EXIT_GOOD;
@@ -345,7 +322,7 @@ static int command_kick(const CliCommand *command, char **arguments) {
   if (code != EXIT_GOOD) return code;
   const char *peer = remote.words[0];
   if (peer == NULL || *peer == '\0')
-    return fail_usage(command->name,
+    return usage_fail(command->name,
                       "PEER must be a number or a name that `perigee peers` shows");
   return operate_kick(remote.port, peer, remote.words[1]);
 }
@@ -357,63 +334,12 @@ static int command_stop(const CliCommand *command, char **arguments) {
   return operate_stop(remote.port, remote.words[0], remote.timeout_s);
 }
 
-// Runs the module perigee.tools.NAME.
-// Arguments of `perigee store`.
-typedef struct StoreArguments {
-  Config config;
-  const char *words[3];  // action, file and game
-  int count;
-} StoreArguments;
-
-static bool read_store_arguments(StoreArguments *own, char **arguments,
-                                 ConfigError *error) {
-  static const char *const OWN_FLAGS[] = {NULL};
-  if (!config_set_environment(&own->config, (const char *const *)environ, error))
-    return false;
-  for (int at = 0; arguments[at] != NULL;) {
-    if (arguments[at][0] == '-') {
-      if (!config_set_flag(&own->config, arguments, &at, OWN_FLAGS, error))
-        return false;
-    } else if (own->count == 3) {
-      snprintf(error->text, sizeof error->text, "unexpected argument \"%s\"",
-               arguments[at]);
-      return false;
-    } else {
-      own->words[own->count++] = arguments[at++];
-    }
-  }
-  return true;
-}
-
-static int run_store(const CliCommand *command, const StoreArguments *own) {
-  char path[PATH_MAX];
-  const char *action = own->count > 0 ? own->words[0] : "";
-  bool is_check = strcmp(action, "check") == 0;
-  const char *file = own->count > 1 && !is_check ? own->words[1] : NULL;
-  const char *place = config_text(&own->config, KEY_STORE);
-  if (*place == '\0' || strcmp(place, ":memory:") == 0)
-    return fail_usage(command->name, "this store is not kept");
-  store_place(path, sizeof path, own->words[is_check ? 1 : 2], place);
-  if (is_check && own->count < 3) return store_check(path);
-  if (file != NULL && strcmp(action, "export") == 0) return store_export(path, file);
-  if (file != NULL && strcmp(action, "import") == 0) return store_import(path, file);
-  if (file != NULL && strcmp(action, "backup") == 0) return store_backup(path, file);
-  return fail_usage(command->name,
-                    "needs export, import or backup with a FILE, or check");
-}
-
 static int command_store(const CliCommand *command, char **arguments) {
-  StoreArguments own = {0};
-  ConfigError error;
-  config_init(&own.config);
-  umask(S_IRWXG | S_IRWXO);  // a copy has hashes of passwords, too
-  int code = read_store_arguments(&own, arguments, &error)
-                 ? run_store(command, &own)
-                 : fail_usage(command->name, "%s", error.text);
-  config_deinit(&own.config);
-  return code;
+  (void)command;
+  return store_command(arguments);
 }
 
+// Runs the module perigee.tools.NAME.
 static int command_tool(const CliCommand *command, char **arguments) {
   char module[40];
   int count = 0;
@@ -427,6 +353,15 @@ static int command_tool(const CliCommand *command, char **arguments) {
 static int command_test(const CliCommand *command, char **arguments) {
   setenv("TZ", "UTC0", 1);
   return command_tool(command, arguments);
+}
+
+static int run_test(char **arguments) {
+  return command_test(find_command("test"), arguments);
+}
+
+static int command_profile(const CliCommand *command, char **arguments) {
+  (void)command;
+  return profile_command(arguments, run_test);
 }
 
 static int command_help(const CliCommand *command, char **arguments) {
@@ -463,7 +398,7 @@ static char **follow_parent(char **arguments) {
 static int dispatch(char **arguments) {
   arguments = follow_parent(arguments);
   if (arguments == NULL)
-    return fail_usage(NULL, "--child-of needs the process that started this one");
+    return usage_fail(NULL, "--child-of needs the process that started this one");
   const char *name = arguments[0];
   if (name == NULL) {
     print_help(stderr);

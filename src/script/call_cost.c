@@ -133,6 +133,7 @@ void call_cost_end(Host *host, const Event *taken, bool has_failed) {
     cost->failures += has_failed;
     log_cost(host, cost, us);
     busiest_add(host, cost, us, source_us);
+    if (host->profile != NULL) profile_end_call(host->profile, cost->name);
   }
   lua_settop(host->ran, 1);
 }

@@ -50,6 +50,9 @@ static void *allocate(void *data, void *block, size_t old_size, size_t size) {
   if (size > old_size) {
     jit_frame_update(&memory->jit_frame);
     if (!memory_grants(host, old_size, size)) return NULL;
+    if (host->profile != NULL && host->running != NULL &&
+        profile_allocate(host->profile, size - old_size))
+      deadline_sample(host);
   }
   memory->bytes += size - old_size;
   size_t interrupt_bytes = host->deadline.interrupt_bytes;
@@ -227,6 +230,7 @@ bool host_has_stack_for_coroutine(const Host *host) {
 bool host_init(Host *host) {
   host->stack = __builtin_frame_address(0);
   host->stack_max = choose_stack_max();
+  host->profile = profile_shared();
   randombytes_buf(host->key_seed, sizeof host->key_seed);
   host->L = new_state(host);
   lua_atpanic(host->L, on_panic);
@@ -255,6 +259,7 @@ void host_deinit(Host *host) {
   mem_free(host->files);
   costs_clear(&host->costs);
   cost_sums_deinit(&host->past_costs);
+  if (host->profile != profile_shared()) profile_free(host->profile);
   buf_deinit(&host->fault);
   buf_deinit(&host->answer);
   buf_deinit(&host->scratch);
@@ -345,6 +350,8 @@ HostOutcome host_call(Host *host, const Event *event) {
   relay_begin_handler(host->relay);
   lua_rawgeti(co, LUA_REGISTRYINDEX, host->entries[event->type]);
   HostOutcome outcome = resume(host, co, push_event(co, event));
+  if (host->profile != NULL && event->type > ENTRY_BEFORE_FIRST)
+    profile_end_call(host->profile, ENTRY_NAMES[event->type]);
   if (outcome != HOST_ENDED) {  // the coroutine waits, or is dead
     luaL_unref(host->L, LUA_REGISTRYINDEX, host->idle_ref);
     host->idle = NULL;

@@ -24,6 +24,7 @@
 #include "script/guard/deadline.h"
 #include "script/guard/memory.h"
 #include "script/parser.h"
+#include "script/profile.h"
 #include "script/reload.h"
 #include "script/script.h"
 #include "script/seam.h"
@@ -111,6 +112,7 @@ struct Host {
   Costs costs;
   CostSums past_costs;  // costs of earlier versions
   Busiest busiest;
+  Profile *profile;   // NULL: none; owned unless it is profile_shared()
   const char *stack;  // position in the C stack at the last entry
   size_t stack_max;   // bytes of the C stack that calls may use
   Buf fault;          // C string: error of the last failure or of the start, or code of

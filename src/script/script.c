@@ -411,6 +411,24 @@ Backend *script_take_store(Script *script, bool is_crash) {
 
 uint64_t script_handlers(const Script *script) { return script->handlers; }
 
+bool script_profile_begin(Script *script, uint32_t seconds, bool is_memory) {
+  uint64_t now_us = deadline_clock_us();
+  if (script->profile != NULL && now_us < script->profile->end_us) return false;
+  profile_free(script->profile);
+  script->profile =
+      profile_new(is_memory, now_us, now_us + (uint64_t)seconds * 1000000);
+  return true;
+}
+
+bool script_profile_put(Script *script, bool ends, Buf *json) {
+  if (script->profile == NULL) return false;
+  profile_put(script->profile, deadline_clock_us(), json);
+  if (!ends) return true;
+  profile_free(script->profile);
+  script->profile = NULL;
+  return true;
+}
+
 // --- Draining ---
 
 void script_begin_drain(Script *script, uint64_t now_us) {

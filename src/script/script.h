@@ -198,6 +198,14 @@ void script_reload(Script *script, uint32_t token, bool is_forced);
 /// reload may have failed.
 void script_refresh(Script *script);
 
+/// Begins a profile of the script: of its time, or of the bytes that it allocates.
+/// Returns false if a profile is running.
+bool script_profile_begin(Script *script, uint32_t seconds, bool is_memory);
+
+/// Appends the last profile, which may be running, as JSON; with `ends`, ends it and
+/// forgets it. Returns false if there is none.
+bool script_profile_put(Script *script, bool ends, Buf *json);
+
 /// Returns the files of the game and of the last failed load, ended by NULL; valid
 /// until the next load or drain.
 const char *const *script_files(const Script *script, size_t *count);

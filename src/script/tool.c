@@ -7,7 +7,9 @@
 #include <lualib.h>
 #include <stdio.h>
 
+#include "script/guard/deadline.h"
 #include "script/library.h"
+#include "script/profile.h"
 #include "script/tool_modules.h"
 
 typedef struct Tool {
@@ -97,4 +99,17 @@ int script_tool_run(const char *module, int argc, char **argv, const char *lua_p
   }
   lua_close(L);
   return tool.code;
+}
+
+void script_tool_profile_begin(bool is_memory) {
+  uint64_t now_us = deadline_clock_us();
+  uint64_t most_us = (uint64_t)24 * 60 * 60 * 1000000;
+  profile_share(profile_new(is_memory, now_us, now_us + most_us));
+}
+
+void script_tool_profile_end(Buf *json) {
+  Profile *profile = profile_shared();
+  profile_put(profile, deadline_clock_us(), json);
+  profile_share(NULL);
+  profile_free(profile);
 }

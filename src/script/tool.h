@@ -2,6 +2,7 @@
 // with all standard libraries.
 #pragma once
 
+#include "base/buf.h"
 #include "script/tool_sim.h"
 
 struct lua_State;
@@ -13,3 +14,9 @@ struct lua_State;
 /// perigee.client.core; NULL if no tool needs it.
 int script_tool_run(const char *module, int argc, char **argv, const char *lua_path,
                     const SimOps *sim, int (*open_client)(struct lua_State *));
+
+/// Begins a profile of all simulated servers that start from now on.
+void script_tool_profile_begin(bool is_memory);
+
+/// Ends that profile and appends it as JSON.
+void script_tool_profile_end(Buf *json);

@@ -156,6 +156,14 @@ static void on_interrupt(lua_State *L, lua_Debug *at) {
     interrupt_end(L);
     return;
   }
+  if (host->deadline.is_sampled) {
+    host->deadline.is_sampled = false;
+    profile_take(host->profile, L);
+    if (!host->deadline.is_interrupted) {
+      interrupt_end(L);
+      return;
+    }
+  }
   if (!host->deadline.is_long_over && is_in_own(L, at)) return;
   if (look(host, L)) {
     raise_in_hook(host, L);
@@ -171,13 +179,42 @@ void deadline_interrupt(Host *host) {
   interrupt_raise(host->L, on_interrupt);
 }
 
+void deadline_sample(Host *host) {
+  host->deadline.is_sampled = true;
+  if (!host->deadline.is_interrupted) interrupt_raise(host->L, on_interrupt);
+}
+
+// Ticks for samples stop while no handler runs, because a thread that waits would wake up
+// for each.
+static _Thread_local volatile bool are_samples_on;
+
+// Requests a sample in a signal handler. A C function that charges its work takes it at
+// its next charge, so that the sample has the line of its call.
+static void request_sample(Host *host, const void *place) {
+  uint64_t now_us = deadline_clock_us();
+  const volatile int32_t *activity =
+      host != NULL ? host->memory.collector.activity : NULL;
+  int state = activity != NULL ? *activity : 0;
+  if (host == NULL || host->profile == NULL ||
+      !profile_request(host->profile, state, now_us)) {
+    interrupt_sample_every(0, 0);
+    are_samples_on = false;
+    return;
+  }
+  host->deadline.is_sampled = true;
+  host->deadline.steps = DEADLINE_STEPS;
+  if (!host->deadline.is_interrupted)
+    interrupt_sample(host->L, on_interrupt, place, activity != NULL && state >= 0);
+}
+
 // Checks the clock in a signal handler. The tick is also a sample: the processor time
 // since the last tick counts as the collector's if the collector is running.
-static void on_tick(const void *place) {
+static void on_tick(const void *place, bool is_sample) {
   static _Thread_local uint64_t last_us;
   Host *host = running;
   uint64_t used_us = processor_us(), since_us = used_us - last_us;
   last_us = used_us;
+  if (is_sample) request_sample(host, place);
   if (host == NULL) return;
   if (collector_is_running(&host->memory.collector))
     host->memory.collector_us += since_us;
@@ -198,6 +235,7 @@ void deadline_charge(Host *host, lua_State *L, uint32_t steps) {
   Deadline *deadline = &host->deadline;
   deadline->steps += steps;
   if (deadline->steps < DEADLINE_STEPS && !deadline_is_over(deadline)) return;
+  if (deadline->is_sampled) profile_take(host->profile, L);
   if (look(host, L)) raise_over(host, L);
 }
 
@@ -232,6 +270,13 @@ void deadline_begin(Host *host) {
   Deadline *deadline = &host->deadline;
   uint64_t allowed_us = deadline->limits.handler_us;
   host->memory.was_refused = false;
+  if (host->profile != NULL) {
+    profile_end_call(host->profile, "other");
+    uint64_t first_us =
+        are_samples_on ? 0 : profile_begin_call(host->profile, deadline->now_us);
+    are_samples_on = are_samples_on || first_us > 0;
+    if (first_us > 0) interrupt_sample_every(first_us, PROFILE_EVERY_US);
+  }
   // The state machine of reloads runs no code of the game, and must complete its work.
   if (host->event.type == EVENT_RELOAD) return;
   deadline->is_load =
@@ -249,7 +294,7 @@ void deadline_begin(Host *host) {
 
 void deadline_end(Host *host) {
   set_idle(host);
-  if (!host->deadline.is_interrupted) return;
-  host->deadline.is_interrupted = false;
+  if (!host->deadline.is_interrupted && !host->deadline.is_sampled) return;
+  host->deadline.is_interrupted = host->deadline.is_sampled = false;
   interrupt_end(host->L);
 }

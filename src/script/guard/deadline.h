@@ -53,6 +53,7 @@ typedef struct Deadline {
   bool is_interrupted;    // the running call is being interrupted, or an interrupt is
                           // pending
   bool is_long_over;      // interrupts also end the host's own code
+  bool is_sampled;        // the running call is being interrupted for a sample
   bool is_long;           // the running call has used a quarter of its time
   uint64_t processor_us;  // processor time of the thread at the moment when is_long was
                           // set
@@ -86,6 +87,10 @@ static inline bool deadline_is_over(const Deadline *deadline) {
 /// Charges work of a C function to the running handler; a step is about 5 ns. If the
 /// call has exceeded a limit, raises a Lua error. Each further charge raises it again.
 void deadline_charge(Host *host, lua_State *L, uint32_t steps);
+
+/// Interrupts the running call, so that its profile takes a sample. The allocator calls
+/// this.
+void deadline_sample(Host *host);
 
 /// Interrupts the running call, so that it is checked. The allocator calls this when
 /// the heap exceeds interrupt_bytes.

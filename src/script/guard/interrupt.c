@@ -66,7 +66,7 @@ static struct {
 // The ticks of a thread, for all states that the thread has opened.
 static _Thread_local struct {
   int states;
-  timer_t ticks, once;
+  timer_t ticks, once, samples;
   volatile sig_atomic_t unheard;  // tries since a hook was last called
 } own;
 
@@ -129,13 +129,14 @@ NOT_WATCHED static void pass_on(const struct sigaction *to, int number, siginfo_
 }
 
 NOT_WATCHED static void on_tick(int number, siginfo_t *info, void *place) {
-  if (info->si_code != SI_TIMER || info->si_value.sival_ptr != &interrupts) {
+  const void *timer = info->si_value.sival_ptr;
+  if (info->si_code != SI_TIMER || (timer != &interrupts && timer != &own)) {
     pass_on(&interrupts.tick_before, number, info, place);
     return;
   }
   if (!is_place_for_ticks(place)) return;
   int error = errno;
-  interrupts.tick(place);
+  interrupts.tick(place, timer == &own);
   errno = error;
 }
 
@@ -164,14 +165,24 @@ static void start_ticks(void) {
   pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
   int failed = thread_timer(CLOCK_MONOTONIC, TICK_SIGNAL, &interrupts, &own.once);
   failed |= thread_timer(CLOCK_THREAD_CPUTIME_ID, TICK_SIGNAL, &interrupts, &own.ticks);
+  failed |= thread_timer(CLOCK_MONOTONIC, TICK_SIGNAL, &own, &own.samples);
   failed |= timer_settime(own.ticks, 0, &every, NULL);
   assert(!failed);
 }
 
+static struct timespec time_of(uint64_t us) {
+  return (struct timespec){.tv_sec = (time_t)(us / 1000000),
+                           .tv_nsec = (long)(us % 1000000) * 1000};
+}
+
 void interrupt_tick_in(uint64_t us) {
-  struct itimerspec once = {.it_value = {.tv_sec = (time_t)(us / 1000000),
-                                         .tv_nsec = (long)(us % 1000000) * 1000}};
+  struct itimerspec once = {.it_value = time_of(us)};
   timer_settime(own.once, 0, &once, NULL);
+}
+
+void interrupt_sample_every(uint64_t first_us, uint64_t us) {
+  struct itimerspec every = {.it_interval = time_of(us), .it_value = time_of(first_us)};
+  timer_settime(own.samples, 0, &every, NULL);
 }
 
 // --- States ---
@@ -215,6 +226,7 @@ void interrupt_close(lua_State *L) {
   if (--own.states == 0) {
     timer_delete(own.ticks);
     timer_delete(own.once);
+    timer_delete(own.samples);
   }
   pthread_mutex_lock(&interrupts.lock);
   if (interrupts.profiled == L) {
@@ -241,6 +253,15 @@ bool interrupt_signal(lua_State *L, lua_Hook hook, const void *place) {
   lua_sethook(L, hook, LUA_MASKCOUNT, 1);
   interrupt_tick_in(AGAIN_US);
   return false;
+}
+
+void interrupt_sample(lua_State *L, lua_Hook hook, const void *place,
+                      bool in_compiled) {
+  lua_sethook(L, NULL, 0, 0);
+  if (in_compiled || range_of(place) == NULL)
+    interrupt_raise(L, hook);
+  else
+    lua_sethook(L, hook, LUA_MASKCOUNT, 1);
 }
 
 void interrupt_seen(void) { own.unheard = 0; }

@@ -22,8 +22,8 @@
 
 /// A signal handler calls this function every few milliseconds of processor time, in
 /// each thread that has called interrupt_open. `place` is the place of the signal, for
-/// interrupt_signal.
-typedef void InterruptTick(const void *place);
+/// interrupt_signal. `is_sample`: whether interrupt_sample_every has requested the tick.
+typedef void InterruptTick(const void *place, bool is_sample);
 
 /// Makes a state's code interruptible. `tick` must be the same for all states of the
 /// process. Must be called after all libraries of scripts are loaded. Returns false if
@@ -39,6 +39,11 @@ void interrupt_close(lua_State *L);
 /// request. Signal handlers may call this function.
 void interrupt_tick_in(uint64_t us);
 
+/// Requests ticks for samples of this thread: the first after `first_us` > 0
+/// microseconds of real time, further ones every `us`; `first_us` 0: none. Signal
+/// handlers may call this function. The thread must have called interrupt_open.
+void interrupt_sample_every(uint64_t first_us, uint64_t us);
+
 /// Makes Lua call `hook` with the running coroutine before each instruction until
 /// interrupt_end. One call would not be enough, because some loops then return to
 /// compiled code that does not check again. `L` is the main state. The allocator, and C
@@ -50,6 +55,11 @@ void interrupt_raise(lua_State *L, lua_Hook hook);
 /// case, another tick follows soon, and the next allocation should call
 /// interrupt_raise.
 bool interrupt_signal(lua_State *L, lua_Hook hook, const void *place);
+
+/// Works like interrupt_signal, but without another tick. `in_compiled`: whether
+/// compiled code is running, although the place of the signal may be in a C function
+/// that this code has called.
+void interrupt_sample(lua_State *L, lua_Hook hook, const void *place, bool in_compiled);
 
 /// Reports that the hook was called. The hook must call this function.
 void interrupt_seen(void);

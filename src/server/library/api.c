@@ -190,6 +190,7 @@ static const FieldRule FIELDS[API_FIELDS] = {
     [API_DATA] = {"data", true},          [API_MESSAGE] = {"message", true},
     [API_VALUE] = {"value", false},       [API_RELIABLE] = {"reliable", false},
     [API_REASON] = {"reason", true},      [API_FORCE] = {"force", false},
+    [API_SECONDS] = {"seconds", false},   [API_MEMORY] = {"memory", false},
 };
 
 // Decodes percent signs; returns false if the bytes are not a valid text.

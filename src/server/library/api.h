@@ -34,6 +34,8 @@ typedef enum ApiField {
   API_RELIABLE,
   API_REASON,
   API_FORCE,
+  API_SECONDS,
+  API_MEMORY,
   API_FIELDS
 } ApiField;
 

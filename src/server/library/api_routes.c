@@ -420,6 +420,37 @@ static void stop(ApiRequest *request) {
   perigee_server_stop(request->self, reason);
 }
 
+// --- Profiles ---
+
+static void begin_profile(ApiRequest *request) {
+  enum { SECONDS = 10, SECONDS_MAX = 600 };
+  Script *script = request->self->server->engine.script;
+  uint32_t seconds = read_number(request, API_SECONDS, "seconds", SECONDS_MAX, SECONDS);
+  Buf json = {0};
+  if (seconds == 0) return;
+  if (!script_is_loaded(script)) {
+    api_fail(request, 409, "Refused", "this server has no game to profile");
+  } else if (!script_profile_begin(script, seconds, is_true(request, API_MEMORY))) {
+    api_fail(request, 409, "Refused",
+             "a profile is running; DELETE /api/profile ends it");
+  } else {
+    buf_printf(&json, "{}");
+    api_answer(request, 201, &json);
+  }
+}
+
+// Answers with the last profile. DELETE also ends it.
+static void show_profile(ApiRequest *request) {
+  Script *script = request->self->server->engine.script;
+  Buf json = {0};
+  bool ends = text_equals(request->method, text_from("DELETE"));
+  if (script_profile_put(script, ends, &json))
+    api_answer(request, 200, &json);
+  else
+    api_fail(request, 404, "NotFound",
+             "there is no profile; POST /api/profile begins one");
+}
+
 // --- The table of routes ---
 
 enum {
@@ -431,6 +462,7 @@ enum {
   BROADCAST = 1 << API_DATA | 1 << API_MESSAGE | 1 << API_VALUE | 1 << API_RELIABLE,
   REASON = 1 << API_REASON,
   FORCE = 1 << API_FORCE,
+  PROFILE = 1 << API_SECONDS | 1 << API_MEMORY,
 };
 
 const ApiRoute API_ROUTES[] = {
@@ -445,6 +477,9 @@ const ApiRoute API_ROUTES[] = {
     {"DELETE", "peers/*", REASON, 0, true, kick},
     {"GET", "queues", 0, 0, false, show_queues},
     {"GET", "stats", 0, 0, false, show_stats},
+    {"POST", "profile", PROFILE, 0, true, begin_profile},
+    {"GET", "profile", 0, 0, false, show_profile},
+    {"DELETE", "profile", 0, 0, true, show_profile},
     {"POST", "reload", FORCE, 0, true, reload},
     {"POST", "stop", REASON, 0, true, stop},
     {0},

@@ -41,6 +41,17 @@ bool interrupt_signal(lua_State *L, lua_Hook hook, const void *place) {
   return true;
 }
 
+void interrupt_sample_every(uint64_t first_us, uint64_t us) {
+  (void)first_us;
+  (void)us;
+}
+
+void interrupt_sample(lua_State *L, lua_Hook hook, const void *place,
+                      bool in_compiled) {
+  (void)in_compiled;
+  interrupt_signal(L, hook, place);
+}
+
 void interrupt_seen(void) {}
 
 void interrupt_end(lua_State *L) { lua_sethook(L, NULL, 0, 0); }
@@ -120,20 +131,20 @@ static void a_load_has_a_second_or_more(void **state) {
 static void a_tick_comes_at_the_end_of_the_time(void **state) {
   (void)state;
   begin(ALLOWED_US);
-  tick(NULL);
+  tick(NULL, false);
   assert_int_equal(next_tick_us,
                    0);  // the next tick of processor time comes earlier
   deadline_end(&host);
   uint64_t began_us = read_us(CLOCK_MONOTONIC);
   begin(LAST_US);
-  tick(NULL);
+  tick(NULL, false);
   bool was_in_time = read_us(CLOCK_MONOTONIC) < began_us + LAST_US;
   if (was_in_time) assert_in_range(next_tick_us, 1, LAST_US + 1);
   usleep(LAST_US);
-  tick(NULL);
+  tick(NULL, false);
   assert_int_equal(interrupts, 0);
   work(LAST_US);
-  tick(NULL);
+  tick(NULL, false);
   assert_int_equal(interrupts, 1);
   deadline_end(&host);
 }
@@ -141,9 +152,9 @@ static void a_tick_comes_at_the_end_of_the_time(void **state) {
 static int pass_deadline(lua_State *L) {
   (void)L;
   work(LAST_US);
-  tick(NULL);
+  tick(NULL, false);
   work(LAST_US);
-  tick(NULL);
+  tick(NULL, false);
   return 0;
 }
 

@@ -61,7 +61,8 @@ static void stop_interrupts(void) {
   interrupt_end(state);
 }
 
-static void on_tick(const void *place) {
+static void on_tick(const void *place, bool is_sample) {
+  (void)is_sample;
   if (gettid() == getpid())
     ticks++;
   else
