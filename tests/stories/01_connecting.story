@@ -1,6 +1,6 @@
 # Handshakes, refusals, and the fields of WELCOME.
 
-= HELLO says who comes, and WELCOME who that is
+= HELLO has the client's name, and WELCOME its peer id
 call  connect name=ann token=secret
 gets  HELLO version=1 hash=0 name=ann token=secret resume=0 received=0
 sends WELCOME id=42 session=17 max=1000 tick=30 time=5000000
@@ -12,7 +12,7 @@ gets  HELLO name=guest token="" resume=0
 sends WELCOME
 sees  connected name=guest
 
-= Whom the server rejects, it tells why
+= A rejected client gets the reason
 call  connect
 gets  HELLO
 sends REJECTED Rejected "not today"
@@ -26,7 +26,7 @@ sends REJECTED ServerFull
 server ends
 sees  failed call=connect code=ServerFull
 
-= Another version, another schema
+= A client of another version, or with another schema, is rejected
 call  connect
 gets  HELLO
 sends REJECTED VersionMismatch
@@ -38,7 +38,7 @@ sends REJECTED ProtocolHashMismatch
 server ends
 sees  failed call=connect code=ProtocolHashMismatch
 
-= A connection that is lost before WELCOME
+= A connection that is lost before WELCOME fails
 call  connect
 gets  HELLO
 server cuts
@@ -55,12 +55,12 @@ call  connect timeout=0.3
 gets  HELLO
 sees  failed call=connect code=Timeout
 
-= Nobody listens
+= A client cannot connect where no server listens
 server stops
 call  connect timeout=1
 sees  failed call=connect code=Unreachable
 
-= CLOSING in place of WELCOME
+= A server ends the connection with CLOSING before WELCOME
 call  connect
 gets  HELLO
 sends CLOSING HandshakeTimeout "no HELLO in time"

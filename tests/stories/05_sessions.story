@@ -183,7 +183,7 @@ quiet
 call  send a
 gets  MESSAGE a
 
-= To sync is to wait until the server has everything
+= sync waits until the server has received everything
 open  token=3
 call  send a 1
 call  sync
@@ -192,14 +192,14 @@ quiet
 sends ACK 1
 sees  synced
 
-= Where nothing is kept, to sync is a ping
+= Without resume, sync sends a ping
 open
 call  send a 1
 call  sync
 gets  MESSAGE a 1
 sees  synced
 
-= A lost session begins anew, in the rooms that were joined
+= After a lost session, a new one joins the same rooms
 open_room token=3
 sends JOINED 6 duel
 sees  joined room=duel
@@ -363,7 +363,7 @@ c lua: sees failed call=answer code=ConnectionClosed
 differs js ws: the result of a handler is the answer, so the program makes no call that could fail
 quiet
 
-= Who waits for everything to arrive is told of a lost session
+= A sync fails when the session is lost
 open  token=3
 call  send a
 call  sync

@@ -270,7 +270,7 @@ breaks_early JOINED
 breaks_early MESSAGE a
 breaks_early PACKET 3000 1
 
-= A WELCOME that is none
+= A malformed WELCOME
 breaks_early WELCOME version=2
 breaks_early WELCOME resumed=1
 breaks_early WELCOME cut=94
@@ -308,7 +308,7 @@ breaks PEER_JOINED 5 9 0xc328
 = A count of packets that were never sent
 breaks ACK 1
 
-= A message that is none
+= A malformed message
 breaks MESSAGE body=nonsense
 breaks MESSAGE body="[1,2]"
 breaks MESSAGE body="[\"a\"]"
@@ -322,13 +322,13 @@ breaks MESSAGE body="[\"a\",1 2]"
 breaks MESSAGE body="[\"a\",01]"
 breaks MESSAGE body="[\"a\",{b:1}]"
 
-= A fault that is none
+= A malformed FAULT
 breaks FAULT "" 1
 breaks FAULT A 1 cut=1
 breaks FAULT A {"b":1} cut=5
 breaks bytes hex=00009200020000000400000002410031
 
-= A fault that is none answers a question
+= A malformed FAULT answers a request
 open token=3
 call  ask a
 gets  MESSAGE a

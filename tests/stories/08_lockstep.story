@@ -89,7 +89,7 @@ sends TURNS first=5 turns=[[[0,"input","a"]]]
 sees  turn turn=5
 gets  INPUT first=6 inputs=["b","c"]
 
-= A late input is gone where the one before stood for it
+= A late input is dropped if the previous input has replaced it
 playing
 call  input arena left
 sends TURNS first=1 turns=[[[1,"input","x"]]]
@@ -102,7 +102,7 @@ sends TURNS first=3 turns=[[[0,"repeated","right"]]]
 sees  turn turn=3 entries=[[0,"repeated","right"]]
 gets  INPUT first=4 inputs=["",""]
 
-= Hashes are told as often as the match asks for
+= Hashes are sent at the match's interval
 playing hash_every=2
 sends TURNS first=1 turns=[[]]
 sees  turn turn=1
@@ -156,7 +156,7 @@ sends GIVEN turn=40 size=7 offset=0 data="state 4"
 sees  match how=snapshot turn=40
 gets  INPUT
 
-= The parts of a state are told
+= A client sends the tree of its state
 open_room token=3
 call  enter arena trees=true
 gets  ENTER 5
@@ -226,7 +226,7 @@ sends START start=2 match=78 seed=5
 sees  match how=fresh turn=0 seed=5
 gets  INPUT start=2 turn=0 hash_turn=0 hashes=[] first=1
 
-= Who is refused is told why
+= A refused client gets the reason
 entering
 sends ERROR Unsupported "nobody can give it" answer
 sees  match_ended code=Unsupported text="nobody can give it"
@@ -240,7 +240,7 @@ sends START
 sees  match
 gets  INPUT
 
-= Who asks too soon asks again
+= A client that sends ENTER too soon sends it again
 entering
 sends ERROR RateLimited answer
 gets  ENTER 5
@@ -260,7 +260,7 @@ gets  ENTER
 sees  match_ended
 gets  EXIT 5
 
-= Who is refused in a new session is told
+= A client that is refused in a new session gets the reason
 playing
 lost
 gets  JOIN arena
@@ -272,14 +272,14 @@ sends ERROR Unsupported no answer
 sees  match_ended code=Unsupported
 gets  EXIT 5
 
-= What the server ends is over
+= A match that the server ends is over
 playing
 sends END
 sees  match_ended code=ConnectionClosed
 sends TURNS first=1 turns=[[]]
 quiet
 
-= Who leaves the match takes part no longer
+= A client that leaves the match no longer takes part
 playing
 call  exit arena
 gets  EXIT 5
