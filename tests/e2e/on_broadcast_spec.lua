@@ -4,6 +4,9 @@ local server = require "tests.e2e.server"
 
 local GAME = [[
   local perigee = require "perigee"
+  local function garbage()
+    for i = 100, 200 do local _ = ("%d"):format(i):rep(10000) end
+  end
   return {
     on_start = function() perigee.rooms.create "lobby" end,
     on_broadcast = function(room, peer, data)
@@ -17,6 +20,15 @@ local GAME = [[
         error "broke later"
       end
       if data == "slow" then perigee.sleep(0.03) return "slow, changed" end
+      local seconds = data:match "^keep (%S+)"
+      if seconds then
+        for _ = 1, 2 do
+          perigee.sleep(tonumber(seconds))
+          garbage()
+        end
+        if data:find "fail" then error "broke after a wait" end
+        return true
+      end
       if data == "aside" then
         room:broadcast("aside", peer.name)
         return true
@@ -30,7 +42,7 @@ describe("on_broadcast", function()
   local perigee, ann, bob, room
 
   before_each(function()
-    perigee = server.start { game = GAME, text = true }
+    perigee = server.start { game = GAME, text = true, flags = { handler_budget = 1 } }
     ann, bob = perigee:client "ann", perigee:client "bob"
     room = ann:join "lobby"
     bob:join "lobby"
@@ -82,6 +94,24 @@ describe("on_broadcast", function()
     bob:broadcast(room, "quick")
     ann:expect_next("BROADCAST", { data = "QUICK" })
     bob:expect_next("BROADCAST", { data = "slow, changed", sender = ann.id })
+  end)
+
+  it("relays what came after any wait, whatever the script did meanwhile", function()
+    local function text(seconds, size)
+      return ("keep %s \0\255"):format(seconds) .. ("x%d"):format(size):rep(size)
+    end
+    local sent = { text("0.09", 1500), text("0.06", 0), text("0.03", 300) } -- the last one is relayed first
+    for i, data in ipairs(sent) do
+      local sender = perigee:client("sender" .. i)
+      sender:join "lobby"
+      sender:broadcast(room, data, { priority = i, flags = packet.RELIABLE })
+    end
+    for i = #sent, 1, -1 do
+      local event = ann:expect("BROADCAST", { room = room, data = sent[i] })
+      assert.same({ i, packet.RELIABLE }, { event.priority, event.flags })
+    end
+    bob:broadcast(room, "keep 0 fail", { flags = packet.REQUEST, ref = 77 })
+    bob:expect_error("Internal", 77)
   end)
 
   it("hears what was sent before its sender went", function()

@@ -131,6 +131,34 @@ static void test_a_unit_with_a_conflict_leaves_nothing(void **state) {
   assert_document(world, "cid", "3");
 }
 
+static void test_gets_together_see_one_moment(void **state) {
+  World *world = *state;
+  open_store(world);
+  begin(world);
+  apply(world, put("ada", "1"), NULL);
+  commit(world);
+  sqlite3 *other;
+  assert_int_equal(sqlite3_open(world->path, &other), SQLITE_OK);
+  OPS->begin_gets(world->backend);
+  assert_document(world, "ada", "1");
+  assert_int_equal(
+      sqlite3_exec(other, "UPDATE players SET value = '2'", NULL, NULL, NULL),
+      SQLITE_OK);
+  assert_document(world, "ada", "1");
+  OPS->end_gets(world->backend);
+  assert_document(world, "ada", "2");
+  // Afterwards writes are possible, and no log of changes must stay for a reader.
+  begin(world);
+  apply(world, put("ada", "3"), NULL);
+  commit(world);
+  int left = -1;
+  assert_int_equal(
+      sqlite3_wal_checkpoint_v2(other, NULL, SQLITE_CHECKPOINT_TRUNCATE, &left, NULL),
+      SQLITE_OK);
+  assert_int_equal(left, 0);
+  sqlite3_close(other);
+}
+
 static void test_versions_never_return(void **state) {
   World *world = *state;
   open_store(world);
@@ -224,6 +252,8 @@ int main(void) {
                                       set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_a_unit_with_a_conflict_leaves_nothing,
                                       set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_gets_together_see_one_moment, set_up,
+                                      tear_down),
       cmocka_unit_test_setup_teardown(test_versions_never_return, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_an_index_can_come_later, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_refuses_a_file_of_another_program, set_up,

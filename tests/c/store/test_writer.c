@@ -44,9 +44,61 @@ static void on_log(void *data, LogLevel level, const char *text, size_t size) {
   strcat(world->log, " ");
 }
 
+// What the store has the back end do: "(" and ")" around gets, "g" for a get, "f" for a
+// find, "b" and "c" for a transaction.
+static char noted_calls[TEXT_SIZE];
+
+static void note(char call) {
+  size_t size = strlen(noted_calls);
+  assert_true(size + 1 < sizeof noted_calls);
+  noted_calls[size] = call;
+  noted_calls[size + 1] = '\0';
+}
+
+static void begin_gets(Backend *backend) {
+  (void)backend;
+  note('(');
+}
+
+static void end_gets(Backend *backend) {
+  (void)backend;
+  note(')');
+}
+
+static StoreCode noted_get(Backend *backend, uint32_t collection, Text id,
+                           StoreDocument *document, StoreFault *fault) {
+  note('g');
+  return backend_memory.get(backend, collection, id, document, fault);
+}
+
+static StoreCode noted_count(Backend *backend, const StoreQuery *query,
+                             uint64_t *number, StoreFault *fault) {
+  note('f');
+  return backend_memory.count(backend, query, number, fault);
+}
+
+static StoreCode noted_begin(Backend *backend, StoreFault *fault) {
+  note('b');
+  return backend_memory.begin(backend, fault);
+}
+
+static StoreCode noted_commit(Backend *backend, StoreFault *fault) {
+  note('c');
+  return backend_memory.commit(backend, fault);
+}
+
+static BackendOps noted;  // backend_memory, which notes calls
+
 static void open_store(World *world, Backend *backend) {
   StoreFault fault;
-  const StoreOptions options = {.ops = &backend_memory,
+  noted = backend_memory;
+  noted.begin_gets = begin_gets;
+  noted.end_gets = end_gets;
+  noted.get = noted_get;
+  noted.count = noted_count;
+  noted.begin = noted_begin;
+  noted.commit = noted_commit;
+  const StoreOptions options = {.ops = &noted,
                                 .place = ":memory:",
                                 .backend = backend,
                                 .delay_ms = DELAY_MS,
@@ -261,6 +313,31 @@ static void test_a_find_sees_the_open_unit(void **state) {
   assert_string_equal(after(world, 0), "5:{\"coins\":2} 4: ");
 }
 
+static void test_gets_that_wait_together_are_read_together(void **state) {
+  World *world = *state;
+  const StoreQuery query = {.limit = 10, .is_count = true};
+  noted_calls[0] = '\0';
+  for (uint32_t token = 1; token <= 3; token++) get(world, token, "ada");
+  after(world, 0);
+  assert_string_equal(noted_calls, "(ggg)");
+
+  // Writes, finds and definitions end the gets.
+  noted_calls[0] = '\0';
+  get(world, 1, "ada");
+  put(world, 0, "ada", "1");
+  get(world, 2, "ada");
+  assert_string_equal(after(world, DELAY_MS), "1: 2:1 ");
+  assert_string_equal(noted_calls, "(g)bgc");
+  noted_calls[0] = '\0';
+  get(world, 1, "bob");
+  store_find(world->store, 2, &query);
+  get(world, 3, "bob");
+  store_define(world->store, 1, 0, &(StoreCollection){.name = "others"});
+  get(world, 4, "bob");
+  after(world, 0);
+  assert_string_equal(noted_calls, "(g)f(g)(g)");
+}
+
 static void assert_cached(World *world, const char *id, const char *value) {
   StoreDocument document;
   bool is_cached = store_cached(world->store, 0, text_from(id), &document);
@@ -324,6 +401,7 @@ int main(void) {
       TEST(test_an_outcome_that_stays_unknown_is_reported),
       TEST(test_a_read_that_fails_is_answered),
       TEST(test_a_find_sees_the_open_unit),
+      TEST(test_gets_that_wait_together_are_read_together),
       TEST(test_the_cache_has_what_is_on_disk),
       TEST(test_the_cache_forgets_the_least_recently_used),
   };

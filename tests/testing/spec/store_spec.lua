@@ -10,6 +10,17 @@ function game.on_message.get(peer, id)
   return { value = value, problem = problem, code = code }
 end
 function game.on_message.put(peer, p) return players:put(p.id, p.value) end
+local WRONG = { function() end, 0 / 0, { { [17] = 1 } }, "\0", "\255" }
+function game.on_message.put_between(peer, what)
+  players:put("before", { text = ("b"):rep(300) })
+  for _, wrong in ipairs(what == "large" and {} or WRONG) do
+    assert(not pcall(players.put, players, "wrong", { ("w"):rep(5000), wrong }))
+  end
+  local done, _, code = players:put("wrong", { ("w"):rep(what == "large" and 2 ^ 20 or 5) })
+  players:put("after", { text = "a" })
+  players:delete "deleted"
+  return { done = done, code = code }
+end
 function game.on_error(report)
   perigee.send(perigee.to.all, "lost",
     { collection = report.collection, key = report.key, code = report.code, message = report.message })
@@ -39,6 +50,27 @@ describe("the store of a simulated server", function()
     assert.same({ coins = 5 }, ann:ask("get", "ann").value)
     assert.same({}, ann:ask("get", "bob"))
     assert.is_true(ann:ask("commit").ok)
+  end)
+
+  it("writes all other documents of a handler that tried to write a wrong one", function()
+    local before, after = { text = ("b"):rep(300) }, { text = "a" }
+    server:store_put("players", "deleted", 1)
+    assert.same({ done = true }, ann:ask("put_between", "wrong"))
+    server:advance(0.1)
+    assert.same({ before = before, wrong = { ("w"):rep(5) }, after = after }, server:store "players")
+    server:store_put("players", "wrong", 1)
+    server:store_put("players", "before", 1)
+    assert.same({ code = "TooLarge" }, ann:ask("put_between", "large"))
+    server:advance(0.1)
+    assert.same({ before = before, wrong = 1, after = after }, server:store "players")
+  end)
+
+  it("gives back documents of any size, one after the other", function()
+    for _, size in ipairs { 1, 60000, 1, 5000, 0, 65000, 3 } do
+      ann:ask("put", { id = "sized", value = ("s"):rep(size) })
+      server:advance(0.1)
+      assert.equal(("s"):rep(size), ann:ask("get", "sized").value)
+    end
   end)
 
   it("shows and takes documents", function()
