@@ -33,8 +33,8 @@ local GAME = [=[
     return filled
   end
 
-  -- Returns the keys that a loop over `source` visits, while it removes every third one. Checks that it visits
-  -- each key once, with its value.
+  -- Returns the keys that a loop over `source` visits, while it removes every third one. Checks that it
+  -- visits each key once, with its value.
   local function visit(source, step, walk)
     local texts, seen = {}, {}
     for key, value in step, walk or source do
