@@ -409,6 +409,24 @@ describe("the matcher", function()
     assert.same({ 1, 2, 4 }, { #matches, matches[1].tickets[1].id, matches[1].tickets[3].id })
   end)
 
+  it("finds a match behind older tickets that exclude each other", function()
+    local rules = { teams = 1, max = 3, sizes = { [3] = true }, patience = 5, any = {}, numbers = {},
+      same = {}, not_with = { "blocked" } }
+    local queue, crowd = matcher.new(rules), 15 -- tickets that accept one of the last three alone
+    local last = 3 * crowd + 3
+    for id = 1, last do
+      local friend, blocked = 3 * crowd + math.ceil(id / crowd), {}
+      for other = 1, id <= 3 * crowd and last or 0 do
+        blocked["p" .. other] = other ~= id and other ~= friend or nil
+      end
+      queue:add { id = id, entered = id, values = { blocked = blocked },
+        players = { { peer = id, key = "p" .. id } } }
+    end
+    local matches = queue:run(last, math.huge)
+    assert.equal(1, #matches)
+    for i = 1, 3 do assert.equal(3 * crowd + i, matches[1].tickets[i].id) end
+  end)
+
   it("keeps nothing of tickets that have left", function()
     local random = from(SEED)
     local rules = { teams = 1, max = 4, sizes = { [4] = true }, patience = 1e9, any = { "maps" },

@@ -10,7 +10,9 @@ local is_older = fits.is_older
 -- limits the candidates of all searches of a cycle together.
 local SEARCH_MAX, CYCLE_MAX = 2000, 500000
 local GATHER_MAX = 1000 -- most tickets that a search reads to find candidates of one shape
-local CHOICE = 2 -- candidates for each place, where not all of them may fit each other
+-- Candidates for each place, where not all of them may fit each other; and those of a second try, where
+-- candidates may have lists of players with whom they do not play.
+local CHOICE, WIDE_CHOICE = 2, 20
 -- The work of a search, of placing a player, and of sorting a ticket; that of reading one is 1.
 local SEARCH_WORK, PLACE_WORK, SORT_WORK = 10, 5, 2
 
@@ -30,6 +32,8 @@ local searches = {}
 ---@field total integer players
 ---@field left integer candidates that the search may still look at, once it has taken back a choice
 ---@field has_failed boolean a choice was taken back
+---@field choice integer candidates for each place
+---@field is_cut boolean more tickets fit the first one than are candidates
 ---@field work integer tickets read and placed so far
 ---@field best perigee.FoundMatch?
 ---@field best_total integer
@@ -38,7 +42,7 @@ local function new_search(rules, waiting, now)
   local search = {
     rules = rules, now = now, tickets = {}, teams = {}, sizes = {}, holders = {}, common = {}, total = 0,
     best_total = 0, left = math.min(SEARCH_MAX, floor(CYCLE_MAX / (waiting + 1))), has_failed = false,
-    work = SEARCH_WORK,
+    work = SEARCH_WORK, choice = CHOICE, is_cut = false,
   }
   for team = 1, rules.teams do
     search.sizes[team] = 0
@@ -213,6 +217,7 @@ local function add_fitting(search, list, first, last, most, found)
         count = count + (ticket.apart and 0 or 1)
       end
       if count == most or read == GATHER_MAX then
+        search.is_cut = search.is_cut or count == most
         return
       end
     end
@@ -221,16 +226,17 @@ end
 
 -- Returns how many tickets of a group are candidates: as many as a match has players; more if tickets that
 -- fit the first one may not fit each other.
-local function most_candidates(rules)
+local function most_candidates(search)
+  local rules = search.rules
   local are_choosy = #rules.numbers > 0 or #rules.any > 0 or #rules.not_with > 0
-  return are_choosy and rules.max > 2 and CHOICE * rules.max or rules.max
+  return are_choosy and rules.max > 2 and search.choice * rules.max or rules.max
 end
 
 -- Adds the oldest tickets of a group that fit the search, until there are enough candidates. Reads
 -- the shorter one of two lists: the tickets with near values, or the group's tickets from the oldest one on,
 -- which soon contain enough tickets if near values are frequent.
 local function gather(search, group, found)
-  local most, rule = most_candidates(search.rules), search.rules.numbers[1]
+  local most, rule = most_candidates(search), search.rules.numbers[1]
   local by_age, by_value = group.by_age, group.by_value
   while group.first <= #by_age and by_age[group.first].is_gone do
     group.first = group.first + 1
@@ -253,6 +259,7 @@ local function gather(search, group, found)
           count = count + (list[i].apart and 0 or 1)
         end
       end
+      search.is_cut = search.is_cut or count == most
       return
     end
   end
@@ -337,6 +344,21 @@ local function can_suffice(search, candidates)
   return singles >= search.rules.max / search.rules.teams or can_fill_team(search, candidates)
 end
 
+-- Looks for a match among the candidates of a bucket. If the oldest ones may exclude each other and lead
+-- nowhere, looks again among more of them.
+local function look(search, bucket)
+  local candidates = candidates_for(search, bucket)
+  search.is_lenient = not search.seats and has_one_that_waited(search, { search.tickets[1], candidates[1] })
+  if search.seats or can_suffice(search, candidates) then
+    extend(search, candidates, 1)
+  end
+  local has_more = search.is_cut and search.left > 0 and search.choice == CHOICE
+  if not search.best and has_more and #search.rules.not_with > 0 then
+    search.choice, search.is_cut = WIDE_CHOICE, false
+    look(search, bucket)
+  end
+end
+
 
 --- Returns a match of a ticket with others of its bucket; nil if there is none.
 ---@param rules perigee.MatchRules
@@ -350,11 +372,7 @@ function searches.around(rules, ticket, waiting, now)
   if not has_roles(search, bucket) or not place(search, ticket, 1) then
     return nil, search.work
   end
-  local candidates = candidates_for(search, bucket)
-  search.is_lenient = has_one_that_waited(search, { ticket, candidates[1] })
-  if can_suffice(search, candidates) then
-    extend(search, candidates, 1)
-  end
+  look(search, bucket)
   return search.best, search.work
 end
 
@@ -377,7 +395,7 @@ function searches.fill(rules, open, bucket, waiting, now)
   end
   local present = #search.tickets
   search.best_total = search.total
-  extend(search, candidates_for(search, bucket), 1)
+  look(search, bucket)
   local found = search.best
   if not found then
     return nil, search.work
