@@ -6,11 +6,12 @@ local faults = require "perigee.host.faults"
 local joins = require "perigee.host.joins"
 local journal = require "perigee.host.journal"
 local queues = require "perigee.matchmaking.queues"
+local registry = require "perigee.host.registry"
 local rooms = require "perigee.api.rooms"
 local tickets = require "perigee.matchmaking.tickets"
 
 local SIZE_MAX = 20
-local INVITES_MAX = 50
+local INVITES_MAX, KICKS_MAX = 50, 50
 local CODE_LETTERS, CODE_LENGTH = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789", 6
 local KIND = "party" -- kind of the rooms of parties
 
@@ -20,6 +21,7 @@ local KIND = "party" -- kind of the rooms of parties
 ---@field size integer most members
 ---@field members integer[] peers, the leader first
 ---@field invited table<integer, true>
+---@field kicked string[] keys of the last players who were kicked, and who need an invitation to come back
 ---@field room integer
 ---@field object perigee.Party
 
@@ -145,7 +147,8 @@ function parties.make(peer, size)
     return nil, problem, why
   end
   last_id = last_id + 1
-  local party = { id = last_id, code = code, size = size, members = {}, invited = {}, room = room.id }
+  local party = { id = last_id, code = code, size = size, members = {}, invited = {}, kicked = {},
+    room = room.id }
   journal.set(by_code, code, party)
   journal.set(of_room, party.room, party)
   set_members(party, { peer })
@@ -184,6 +187,14 @@ function parties.invite(party, by, peer)
 end
 
 
+-- Returns the list of kicked players without one player, and whether it was in the list.
+local function without_kicked(party, peer)
+  local key = tickets.key_of(registry.peers[peer])
+  local rest = without(party.kicked, key)
+  return rest, #rest < #party.kicked, key
+end
+
+
 --- Adds a peer to a party.
 ---@param party perigee.PartyEntry
 ---@param peer integer
@@ -198,7 +209,12 @@ function parties.join(party, peer)
   elseif #party.members >= party.size then
     return nil, ("the party has its %d members"):format(party.size), "PartyFull"
   end
+  local kicked, was_kicked = without_kicked(party, peer)
+  if was_kicked and not party.invited[peer] then
+    return nil, "the leader of the party has removed the peer", "Refused"
+  end
   cancel_ticket(party)
+  journal.set(party, "kicked", kicked)
   journal.set(party.invited, peer, nil)
   local members = { unpack(party.members) }
   members[#members + 1] = peer
@@ -222,6 +238,15 @@ function parties.leave(party, peer, reason)
     return nil, "the peer is not in this party", "NoParty"
   end
   cancel_ticket(party)
+  if reason == "kicked" then
+    local kicked, _, key = without_kicked(party, peer)
+    kicked[#kicked + 1] = key
+    if #kicked > KICKS_MAX then
+      table.remove(kicked, 1)
+    end
+    journal.set(party, "kicked", kicked)
+    journal.set(party.invited, peer, nil)
+  end
   set_members(party, without(party.members, peer))
   if core.room_has(party.room, peer) then
     core.leave(peer, party.room, core.codes.ConnectionClosed, reason)

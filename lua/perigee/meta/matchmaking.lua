@@ -156,7 +156,7 @@ function Party:join(peer) end
 ---@return string? code NoParty.
 function Party:leave(peer) end
 
---- Removes a member, which gets `kicked` as the reason.
+--- Removes a member, which gets `kicked` as the reason, and needs an invitation to come back.
 ---@param peer perigee.Peer
 ---@return true? ok
 ---@return string? message

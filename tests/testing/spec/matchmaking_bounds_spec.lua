@@ -120,6 +120,16 @@ describe("the matchmaker", function()
     ann:expect("matchmaker.cancelled", { queue = "casual", ticket = 1, reason = "the party has changed" })
   end)
 
+  it("takes a kicked player back by an invitation alone", function()
+    local code = party_of(ann, bob)
+    assert(ann.party:kick(bob.id))
+    assert.equal("Refused", refused(bob, "party.join", { code = code }))
+    assert(ann.party:invite "bob")
+    assert(bob.party:join(code))
+    assert(bob.party:leave())
+    assert(bob.party:join(code)) -- a player who left by itself may come back
+  end)
+
   it("gives a party another leader when its leader is kicked or does not come back in time", function()
     party_of(ann, bob, eve)
     ann:cut()
