@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "net/address.h"
+#include "net/admin.h"
 #include "script/core.h"
 
 void accounts_deinit(Accounts *accounts) {
@@ -83,12 +84,15 @@ static int core_guess_failed(lua_State *L) {
   return 0;
 }
 
-// network_of(address): returns the network of a subscriber, which has the address
+// network_of(address): returns the network of a subscriber, which has the address; and
+// whether the address belongs to this machine
 static int core_network_of(lua_State *L) {
   char network[ADDRESS_SIZE];
-  address_network(luaL_checkstring(L, 1), network);
+  const char *address = luaL_checkstring(L, 1);
+  address_network(address, network);
   lua_pushstring(L, network);
-  return 1;
+  lua_pushboolean(L, net_is_loopback(address));
+  return 2;
 }
 
 // --- Tokens ---

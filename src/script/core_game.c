@@ -237,13 +237,14 @@ static int core_set_schema(lua_State *L) {
 //    api/http.lua
 //  http_max_bytes: most bytes of the body of an answer of these hosts
 //  has_accounts: clients can sign in; needs_account: only these may connect
+//  accounts_per_minute: new accounts that one network may make in a minute; 0: no limit
 //  account_token_days: days that a token of an account is valid
 //  mcp_tools: names of usable MCP tools, separated by commas; see permit.lua
 //  max_payload: limit of a packet's payload in bytes
 static int core_limits(lua_State *L) {
   const Host *host = core_host(L);
   const ScriptLimits *limits = &host->deadline.limits;
-  lua_createtable(L, 0, 13);
+  lua_createtable(L, 0, 14);
   core_set_switch(L, "drops_invalid", limits->drops_invalid);
   core_set_switch(L, "may_break_schema", limits->may_break_schema);
   core_set_switch(L, "is_watched", limits->is_watched);
@@ -255,6 +256,7 @@ static int core_limits(lua_State *L) {
   core_set_number(L, "http_max_bytes", (lua_Number)limits->http_max_bytes);
   core_set_switch(L, "has_accounts", limits->has_accounts);
   core_set_switch(L, "needs_account", limits->needs_account);
+  core_set_number(L, "accounts_per_minute", limits->accounts_per_minute);
   core_set_number(L, "account_token_days", limits->account_token_days);
   core_set_text(L, "mcp_tools", limits->mcp_tools);
   core_set_number(L, "max_payload", relay_limits(host->relay)->max_payload);

@@ -106,10 +106,11 @@ typedef struct ScriptLimits {
   size_t http_max_bytes;     // most bytes of the body of an answer of these hosts
   bool has_accounts;         // whether clients can sign in
   bool needs_account;        // whether the server refuses others
-  uint32_t account_token_days;  // days that a token of an account is valid
-  const char *jwt_issuer;       // `iss` of JWTs; not owned, like the next two
-  const char *jwt_audience;     // `aud` of JWTs
-  const char *jwt_keys;         // file with the issuer's keys; "": no JWTs
+  uint32_t accounts_per_minute;  // new accounts of one network; 0: no limit
+  uint32_t account_token_days;   // days that a token of an account is valid
+  const char *jwt_issuer;        // `iss` of JWTs; not owned, like the next two
+  const char *jwt_audience;      // `aud` of JWTs
+  const char *jwt_keys;          // file with the issuer's keys; "": no JWTs
   const char *mcp_tools;  // usable MCP tools; not owned; valid until the next limits
   bool drops_invalid;     // whether the sender of an invalid message stays connected
   bool may_break_schema;  // whether a reload may change messages that clients know

@@ -339,6 +339,7 @@ ScriptLimits config_script_limits(const Config *config) {
       .http_max_bytes = (size_t)config_number(config, KEY_HTTP_MAX_BYTES),
       .has_accounts = config_has_accounts(config),
       .needs_account = whole(config, KEY_ACCOUNTS) == ACCOUNTS_REQUIRED,
+      .accounts_per_minute = whole(config, KEY_ACCOUNTS_PER_MINUTE),
       .account_token_days = whole(config, KEY_ACCOUNT_TOKEN_DAYS),
       .jwt_issuer = config_text(config, KEY_JWT_ISSUER),
       .jwt_audience = config_text(config, KEY_JWT_AUDIENCE),

@@ -162,6 +162,9 @@
   X(KEY_ACCOUNTS_INSECURE, accounts_insecure, SWITCH, "false", 0, 1, LIVE,             \
     "whether clients may sign in without TLS from other machines", "",                 \
     "Others on the way could read passwords and tokens.")                              \
+  X(KEY_ACCOUNTS_PER_MINUTE, accounts_per_minute, WHOLE, "20", 0, 1000000, LIVE,       \
+    "accounts that one address may make in a minute; 0: no limit", "",                 \
+    "Counts accounts of devices and names. See [safety](accounts.md#safety).")         \
   X(KEY_ACCOUNT_TOKEN_DAYS, account_token_days, WHOLE, "30", 1, 3650, LIVE,            \
     "days until an unused sign-in ends", "",                                           \
     "When half of the time is used, a client gets a new token as it connects.")        \

@@ -7,6 +7,7 @@ local core = require "perigee.core"
 local guesses = require "perigee.host.guesses"
 local live = require "perigee.host.live"
 local messages = require "perigee.host.messages"
+local new_accounts = require "perigee.host.new_accounts"
 local passwords = require "perigee.host.passwords"
 
 local CODES = core.codes
@@ -169,7 +170,11 @@ local function document_of(proof)
   }
 end
 
-local function create(proof)
+local function create(peer, proof)
+  local too_many = (proof.guest or proof.name) and new_accounts.refusal(core.peer_address(peer))
+  if too_many then
+    return refuse(too_many, "RateLimited")
+  end
   local id, document = accounts.new_id(), document_of(proof)
   local ok, problem, code = account_store.write {
     { what = "names", id = proof.key, version = 0, value = { account = id } },
@@ -181,12 +186,12 @@ local function create(proof)
   return id, document
 end
 
-local function find_or_create(proof)
+local function find_or_create(peer, proof)
   local id, document, code = find(proof.key)
   if id or code then
     return id, document, code
   end
-  id, document, code = create(proof)
+  id, document, code = create(peer, proof)
   if code == "Conflict" then -- another client has used the same key at the same time
     return find(proof.key)
   end
@@ -221,19 +226,19 @@ end
 -- text and a code.
 local DO = {}
 
-function DO.sign_up(_, request)
+function DO.sign_up(peer, request)
   local proof, problem, code = read_new_name(request)
   if not proof then
     return nil, problem, code
   end
-  local id, document, why = create(proof)
+  local id, document, why = create(peer, proof)
   if why == "Conflict" then
     return refuse("the name is taken", "Rejected")
   end
   return id, document, why
 end
 
-function DO.sign_in(_, request)
+function DO.sign_in(peer, request)
   if request.name ~= nil then
     return check_password(request)
   end
@@ -241,7 +246,7 @@ function DO.sign_in(_, request)
   if not proof then
     return nil, problem, code
   end
-  return find_or_create(proof)
+  return find_or_create(peer, proof)
 end
 
 local function add_proof(document, proof, id)

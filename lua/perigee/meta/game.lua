@@ -278,6 +278,8 @@
 ---@field accounts? false|true|"required" Whether clients can sign in; required: they have to. Default: false.
 --- Whether clients may sign in without TLS from other machines. Default: false.
 ---@field accounts_insecure? boolean
+--- Accounts that one address may make in a minute; 0: no limit. Default: 20.
+---@field accounts_per_minute? integer
 ---@field account_token_days? integer Days until an unused sign-in ends. Default: 30.
 ---@field jwt_issuer? string Issuer (`iss`) whose JWTs clients may sign in with. Default: none.
 ---@field jwt_audience? string Audience (`aud`) that these JWTs must have. Default: none.

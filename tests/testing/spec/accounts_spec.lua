@@ -48,6 +48,49 @@ describe("accounts", function()
     assert.same({ nil, "Unauthorized" }, { nobody, code })
   end)
 
+  it("are made at a limited rate from one address", function()
+    local server = testing.server { source = [[
+      local game = { config = { accounts = "required", accounts_insecure = true, accounts_per_minute = 3 } }
+      function game.on_authenticate(credentials) return credentials end
+      return game
+    ]] }
+    local function enters(address, how)
+      local client, text, code = server:try_client {
+        address = address, sign_in = how.sign_in, sign_up = how.sign_up,
+      }
+      return client ~= nil, text, code
+    end
+    local function device(n) return { sign_in = { device = ("d"):rep(20) .. n } } end
+    local function refused(address, how, seconds)
+      assert.same({ false, ("too many new accounts from this address; try again in %d s"):format(seconds),
+        "RateLimited" }, { enters(address, how) })
+    end
+    local name = { sign_up = { name = "ada", password = "difference" } }
+
+    assert.is_true(enters("192.0.2.1", device(1)))
+    server:advance(10)
+    assert.is_true(enters("192.0.2.1", name))
+    assert.is_true(enters("192.0.2.1", device(2)))
+    refused("192.0.2.1", device(3), 50)
+    refused("192.0.2.1", { sign_up = { name = "bob", password = "difference" } }, 50)
+    assert.is_true(enters("192.0.2.1", device(2))) -- this account exists
+    assert.is_true(enters("192.0.2.1", { sign_in = name.sign_up }))
+    assert.is_true(enters("192.0.2.1", { sign_in = { credentials = "c" } })) -- the game has judged it
+    assert.is_true(enters("192.0.2.2", device(3)))
+    for i = 1, 5 do assert.is_true(enters("127.0.0.1", device(10 + i))) end
+
+    -- One subscriber has a network of IPv6.
+    for i = 1, 3 do assert.is_true(enters("2001:db8:0:1::" .. i, device(20 + i))) end
+    refused("2001:db8:0:1:ffff::9", device(24), 60)
+    assert.is_true(enters("2001:db8:0:2::1", device(24)))
+
+    server:advance(49)
+    refused("192.0.2.1", device(4), 1)
+    server:advance(1)
+    for i = 4, 6 do assert.is_true(enters("192.0.2.1", device(i))) end
+    refused("192.0.2.1", device(7), 60)
+  end)
+
   it("get a new token when half of the old one's time is used", function()
     local server = testing.server { source = SOURCE }
     local first = server:client { name = "ann", sign_in = { device = ("d"):rep(20) } }
