@@ -44,8 +44,8 @@ static void on_log(void *data, LogLevel level, const char *text, size_t size) {
   strcat(world->log, " ");
 }
 
-// What the store has the back end do: "(" and ")" around gets, "g" for a get, "f" for a
-// find, "b" and "c" for a transaction.
+// Calls of the back end: "(" and ")" around gets, "g" for a get, "f" for a find, "b" and
+// "c" for the begin and the commit of a transaction.
 static char noted_calls[TEXT_SIZE];
 
 static void note(char call) {
