@@ -39,8 +39,9 @@ struct CliCommand {
   Run *run;
 };
 
-static Run command_run, command_reload, command_show, command_kick, command_stop,
-    command_store, command_profile, command_test, command_tool, command_help;
+static Run command_run, command_reload, command_show, command_dashboard, command_kick,
+    command_stop, command_store, command_profile, command_test, command_tool,
+    command_help;
 
 static const CliCommand COMMANDS[] = {
     {"new", "new NAME [--with accounts]", "make a small game to begin with",
@@ -80,6 +81,12 @@ static const CliCommand COMMANDS[] = {
      "Of the only server of yours that runs, or the one on port N.\n", command_show},
     {"queues", "queues [--port N]", "list the matchmaking queues of a running server",
      "Of the only server of yours that runs, or the one on port N.\n", command_show},
+    {"dashboard", "dashboard [--port N]",
+     "print an address that opens the dashboard of a running server",
+     "Of the only server of yours that runs, or the one on port N. The address signs "
+     "one\n"
+     "browser in, once.\n",
+     command_dashboard},
     {"kick", "kick PEER [REASON] [--port N]", "disconnect a peer of a running server",
      "PEER is the number or the name that `perigee peers` shows. The peer gets REASON, "
      "a\n"
@@ -314,6 +321,12 @@ static int command_show(const CliCommand *command, char **arguments) {
   Remote remote;
   int code = read_remote(command->name, arguments, 0, &remote);
   return code != EXIT_GOOD ? code : operate_show(remote.port, command->name);
+}
+
+static int command_dashboard(const CliCommand *command, char **arguments) {
+  Remote remote;
+  int code = read_remote(command->name, arguments, 0, &remote);
+  return code != EXIT_GOOD ? code : operate_dashboard(remote.port);
 }
 
 static int command_kick(const CliCommand *command, char **arguments) {

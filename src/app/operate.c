@@ -100,6 +100,18 @@ int operate_show(uint16_t port, const char *what) {
   return print_list(port, what, strcmp(what, "rooms") == 0 ? ROOMS : PEERS);
 }
 
+int operate_dashboard(uint16_t port) {
+  Buf reply = {0};
+  Text json;
+  int code = ask(&port, "POST /api/login\n", &reply, &json);
+  if (code == 0) {
+    print_value(json_find(json, "address"), 0);
+    putchar('\n');
+  }
+  buf_deinit(&reply);
+  return code;
+}
+
 // --- Commands ---
 
 // Appends a text; encodes the bytes that would end a name, a field or a line.

@@ -8,6 +8,9 @@
 /// one), and prints the answer. Returns the exit code, as do the functions below.
 int operate_show(uint16_t port, const char *what);
 
+/// Prints an address that signs a browser in to the dashboard.
+int operate_dashboard(uint16_t port);
+
 /// Disconnects a peer, given by number or name. `reason` may be NULL.
 int operate_kick(uint16_t port, const char *peer, const char *reason);
 

@@ -42,15 +42,6 @@ static void print_page(const Server *server) {
   printf("perigee: open http://%s/\n", host);
 }
 
-static void print_tls(const Server *server) {
-  char host[ADDRESS_TEXT_SIZE];
-  print_host(server, host);
-  printf("perigee: TLS on https://%s and wss://%s/ws\n", host, host);
-  if (server->options.has_dev_tls)
-    printf("perigee: its certificate is for this run, SHA-256 %s\n",
-           server->fingerprint);
-}
-
 static const char *text_host(const Server *server) {
   const Config *config = &server->engine.config;
   const char *host = config_text(config, KEY_TEXT_HOST);
@@ -60,6 +51,7 @@ static const char *text_host(const Server *server) {
 static void print_ready(const Server *server) {
   const char *host = config_text(&server->engine.config, KEY_HOST);
   char name[GAME_NAME_SIZE], address[ADDRESS_TEXT_SIZE];
+  char token[ADMIN_SECRET_DIGITS + 1] = "";
   game_name(name, server->options.game);
   put_address(address, host, server->port);
   printf("perigee: serving %s on %s\n", name, address);
@@ -72,7 +64,19 @@ static void print_ready(const Server *server) {
   if (server->admin.port != 0)
     printf("perigee: control API on http://%s:%u/api/\n", server->admin.host,
            server->admin.port);
-  if (net_has_tls(server->engine.net)) print_tls(server);
+  // Other users may read the journal, so the token does not go there.
+  if (server->admin.port != 0 && !log_journal_is_open())
+    net_admin_make_token(server->engine.net, token);
+  if (server->admin.port != 0)
+    printf("perigee: dashboard on http://%s:%u/%s%s\n", server->admin.host,
+           server->admin.port, *token != '\0' ? "#" : "", token);
+  if (net_has_tls(server->engine.net)) {
+    print_host(server, address);
+    printf("perigee: TLS on https://%s and wss://%s/ws\n", address, address);
+    if (server->options.has_dev_tls)
+      printf("perigee: its certificate is for this run, SHA-256 %s\n",
+             server->fingerprint);
+  }
   puts("perigee: ready");
   fflush(stdout);
 }

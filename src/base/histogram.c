@@ -32,8 +32,9 @@ uint64_t histogram_below(const Histogram *histogram, unsigned shift) {
   return count;
 }
 
-uint64_t histogram_p99(const Histogram *histogram) {
-  uint64_t wanted = histogram->count - histogram->count / 100, seen = 0;
+uint64_t histogram_percentile(const Histogram *histogram, unsigned percent) {
+  uint64_t count = histogram->count, seen = 0;
+  uint64_t wanted = count - count * (100 - percent) / 100;
   for (uint32_t i = 0; i < HISTOGRAM_BUCKETS - 1; i++) {
     seen += histogram->buckets[i];
     if (seen < wanted || seen == 0) continue;
@@ -41,4 +42,8 @@ uint64_t histogram_p99(const Histogram *histogram) {
     return i < SUBS ? i : ((uint64_t)(i % SUBS + SUBS + 1) << (i / SUBS - 1)) - 1;
   }
   return UINT64_MAX;
+}
+
+uint64_t histogram_p99(const Histogram *histogram) {
+  return histogram_percentile(histogram, 99);
 }

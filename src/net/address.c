@@ -5,6 +5,7 @@
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <uv.h>
 
 #include "base/err.h"
@@ -39,4 +40,12 @@ void address_network(const char *text, char network[ADDRESS_SIZE]) {
   if (inet_pton(AF_INET6, text, &v6) != 1 || IN6_IS_ADDR_LINKLOCAL(&v6)) return;
   memset(v6.s6_addr + NETWORK_BYTES, 0, sizeof v6.s6_addr - NETWORK_BYTES);
   inet_ntop(AF_INET6, &v6, network, ADDRESS_SIZE);
+}
+
+bool net_is_loopback(const char *host) {
+  struct in_addr v4;
+  struct in6_addr v6;
+  if (strcasecmp(host, "localhost") == 0) return true;
+  if (inet_pton(AF_INET, host, &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
+  return inet_pton(AF_INET6, host, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }

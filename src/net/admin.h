@@ -34,8 +34,9 @@ typedef struct AdminAnswer {
 typedef enum AdminService {
   ADMIN_MCP,
   ADMIN_API,
-  ADMIN_METRICS,  // /metrics, /healthz and /readyz
-  ADMIN_CONSOLE,  // /api/console and /api/console/complete
+  ADMIN_DASHBOARD,  // below /api/dashboard/
+  ADMIN_METRICS,    // /metrics, /healthz and /readyz
+  ADMIN_CONSOLE,    // /api/console and /api/console/complete
   ADMIN_SERVICES
 } AdminService;
 
@@ -50,15 +51,22 @@ typedef struct AdminEvents {
   void (*gone)(void *data, ConnId conn);
 } AdminEvents;
 
+/// A file of the dashboard. Name, type and bytes are static.
+typedef struct AdminFile {
+  const char *name;   // such as "app.js"; the page itself is ""
+  const char *type;   // media type
+  const char *bytes;  // content, compressed by gzip
+  size_t size;
+} AdminFile;
+
 typedef struct AdminOptions {
   const char *host;   // address to listen on
   const char *token;  // token that every request must carry; NULL: no token
   const char
       *names;  // names of the server besides `host` and localhost; separated by commas
+  const AdminFile *files;  // files of the dashboard, ended by an entry without a name;
+                           // NULL: none
 } AdminOptions;
-
-/// Returns whether only this machine can reach the address `host`.
-bool net_is_loopback(const char *host);
 
 /// Opens the listener. Call it at most once for a Net. If the port is 0, stores the
 /// free port that was chosen. Returns 0 or an error.
@@ -77,6 +85,10 @@ bool net_admin_has_token(const Net *net);
 /// Otherwise the listener has generated it, and only this process and those to which it
 /// gives the token know it. Returns NULL without a listener.
 const char *net_admin_secret(const Net *net);
+
+/// Makes a one-time token, with which a browser signs in to the dashboard: its page has
+/// the address "http://HOST:PORT/#TOKEN". Empty without a listener.
+void net_admin_make_token(Net *net, char token[ADMIN_SECRET_DIGITS + 1]);
 
 /// Answers the request of `conn`. Does nothing if the connection has ended or the
 /// request has been answered.

@@ -286,3 +286,6 @@ void net_group_leave(Net *net, GroupId group, ConnId conn);
 /// Stores the bytes once, for any number of members.
 void net_group_write(Net *net, GroupId group, const Out *out, const ConnId *except,
                      uint32_t except_count);
+
+/// Returns whether only this machine can reach the address `host`.
+bool net_is_loopback(const char *host);

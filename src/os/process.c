@@ -52,12 +52,16 @@ static double seconds_of(struct timeval time) {
   return (double)time.tv_sec + (double)time.tv_usec / 1e6;
 }
 
-ProcessFigures process_figures(void) {
+double process_cpu_s(void) {
   struct rusage used;
+  if (getrusage(RUSAGE_SELF, &used) != 0) return 0;
+  return seconds_of(used.ru_utime) + seconds_of(used.ru_stime);
+}
+
+ProcessFigures process_figures(void) {
   struct rlimit limit;
-  ProcessFigures figures = {.descriptors = count_descriptors()};
-  if (getrusage(RUSAGE_SELF, &used) == 0)
-    figures.cpu_s = seconds_of(used.ru_utime) + seconds_of(used.ru_stime);
+  ProcessFigures figures = {.descriptors = count_descriptors(),
+                            .cpu_s = process_cpu_s()};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) figures.descriptors_max = limit.rlim_cur;
   read_stat(&figures);
   return figures;

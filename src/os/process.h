@@ -12,3 +12,6 @@ typedef struct ProcessFigures {
 } ProcessFigures;
 
 ProcessFigures process_figures(void);
+
+/// Returns only cpu_s, which costs one call of the kernel.
+double process_cpu_s(void);

@@ -107,8 +107,10 @@ void costs_sum(const Costs *costs, CostSums *sums) {
              (number + 1 - sums->count) * sizeof *sums->items);
       sums->count = number + 1;
     }
-    histogram_merge(&sums->items[number].times, &cost->times);
-    sums->items[number].failures += cost->failures;
+    CostSum *sum = &sums->items[number];
+    histogram_merge(&sum->times, &cost->times);
+    if (cost->worst_us > sum->worst_us) sum->worst_us = cost->worst_us;
+    sum->failures += cost->failures;
   }
 }
 

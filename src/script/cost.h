@@ -56,6 +56,7 @@ typedef enum CostsDue {
 /// The times and failures of the handlers of one name, of all versions of the script.
 typedef struct CostSum {
   Histogram times;
+  uint64_t worst_us;
   uint64_t failures;
 } CostSum;
 

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "server/dashboard_files.h"
 
 typedef struct Address {
   char host[256];  // host without brackets
@@ -74,7 +75,8 @@ bool admin_open(Engine *engine, bool is_program, AdminStart *start) {
   if (!check_token(token, &address, start)) return false;
   AdminOptions options = {.host = address.host,
                           .token = *token != '\0' ? token : NULL,
-                          .names = config_text(config, KEY_ADMIN_HOSTS)};
+                          .names = config_text(config, KEY_ADMIN_HOSTS),
+                          .files = dashboard_files};
   int err = net_admin_listen(engine->net, &address.port, &options);
   if (err != 0) return fail_listen(config, &address, err, start);
   if (has_game) script_serve_mcp(engine->script);

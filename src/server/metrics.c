@@ -164,10 +164,9 @@ static void put_peers(Page *page, const char *part) {
     }
 }
 
-static void put_rooms(Page *page, const char *part) {
-  (void)part;
-  Labels *kinds = &page->server->kinds;
-  const Relay *relay = page->server->engine.relay;
+uint32_t *metrics_count_rooms(Server *server) {
+  Labels *kinds = &server->kinds;
+  const Relay *relay = server->engine.relay;
   uint32_t *counts = mem_zalloc((LABELS_MAX + 1) * sizeof *counts);
   const Room *room;
   for (uint32_t cursor = 0; (room = relay_next_room(relay, &cursor));) {
@@ -176,6 +175,13 @@ static void put_rooms(Page *page, const char *part) {
     size_t size = colon != NULL ? (size_t)(colon - room->name) : room->name_size;
     counts[labels_number(kinds, room->name, size)]++;
   }
+  return counts;
+}
+
+static void put_rooms(Page *page, const char *part) {
+  (void)part;
+  const Labels *kinds = &page->server->kinds;
+  uint32_t *counts = metrics_count_rooms(page->server);
   for (uint32_t i = 0; i < kinds->count; i++)
     put_one(page, "kind", labels_text(kinds, i), counts[i]);
   if (counts[LABELS_MAX] > 0)

@@ -142,5 +142,9 @@ typedef struct Server Server;
   X("process_start_time_seconds", GAUGE, "seconds", "", "started", put_figure,         \
     "Start of the process, in seconds since 1970.")
 
+/// Returns the numbers of rooms by kind, by the numbers of Server.kinds, and at LABELS_MAX
+/// those of all further kinds. The caller frees it.
+uint32_t *metrics_count_rooms(Server *server);
+
 /// Serves the three pages. The data of the events is the Server.
 extern const AdminEvents METRICS_EVENTS;

@@ -21,6 +21,7 @@
 #include "os/watch.h"
 #include "server/console_token.h"
 #include "server/control_path.h"
+#include "server/dashboard/dashboard.h"
 #include "server/descriptors.h"
 #include "server/dev.h"
 #include "server/game_path.h"
@@ -110,11 +111,14 @@ static void on_reloaded(void *data, const ScriptOutcome *outcome) {
   service_ready(net_loop(server->engine.net));
   watch_game(server);
   if (server->dev != NULL) dev_reloaded(server->dev, outcome);
+  if (server->dashboard != NULL)
+    dashboard_reloaded(server->dashboard, outcome->is_good, outcome->report);
 }
 
 static void on_failed(void *data, const char *text) {
   Server *server = data;
   if (server->dev != NULL) dev_failed(server->dev, text);
+  if (server->dashboard != NULL) dashboard_failed(server->dashboard, text);
 }
 
 void server_reload(Server *server, uint32_t token, bool is_forced) {
@@ -164,6 +168,7 @@ static void close_helpers(Server *server) {
   watch_close(server->watch);
   control_close(server->control);
   dev_close(server->dev);
+  if (server->dashboard != NULL) dashboard_stop(server->dashboard);
   server->dev = NULL;
   server->watch = NULL;
   server->control = NULL;
@@ -329,6 +334,7 @@ static int start(Server *server) {
   net_admin_serve(server->engine.net, ADMIN_API, server->options.api,
                   server->options.data);
   net_admin_serve(server->engine.net, ADMIN_METRICS, &METRICS_EVENTS, server);
+  if (server->admin.port != 0) server->dashboard = dashboard_open(server);
   service_warn_untaken(net_loop(server->engine.net));
   open_helpers(server);
   engine_start(&server->engine);
@@ -390,6 +396,7 @@ void server_close(Server *server) {
   signals_close(server->signals);
   close_helpers(server);
   engine_deinit(&server->engine);
+  dashboard_free(server->dashboard);
   log_set_ring(NULL);
   log_ring_deinit(&server->log_ring);
   labels_deinit(&server->kinds);

@@ -13,6 +13,7 @@
 #include "server/admin.h"
 #include "server/engine.h"
 
+typedef struct Dashboard Dashboard;
 typedef struct Dev Dev;
 typedef struct Signals Signals;
 typedef struct Watch Watch;
@@ -51,13 +52,14 @@ struct Server {
   uint32_t checked_clients;  // max_clients at the last check of the descriptors
   uint16_t port, text_port;
   AdminStart admin;
-  Signals *signals;     // signals; NULL: signals are not handled
-  Control *control;     // control socket; NULL: none
-  bool has_token_file;  // the token of the console is beside the control socket
-  Watch *watch;         // watched files; NULL without a game
-  Dev *dev;             // NULL without a game
-  Labels kinds;         // kinds of rooms that metrics have shown
-  LogRing log_ring;     // newest lines of the log, for MCP tools
+  Signals *signals;      // signals; NULL: signals are not handled
+  Control *control;      // control socket; NULL: none
+  bool has_token_file;   // the token of the console is beside the control socket
+  Watch *watch;          // watched files; NULL without a game
+  Dev *dev;              // NULL without a game
+  Dashboard *dashboard;  // NULL without an admin listener
+  Labels kinds;          // kinds of rooms that metrics have shown
+  LogRing log_ring;      // newest lines of the log, for MCP tools
   char *problem;  // buffer for the reason why the server cannot start; valid during the
                   // start
   size_t problem_size;

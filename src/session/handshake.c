@@ -8,7 +8,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "net/admin.h"
 #include "net/udp.h"
 #include "session/internal.h"
 

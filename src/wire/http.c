@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/text.h"
+
 enum { LINE_SPARE = 32 };  // most bytes of a request line besides its target
 
 // --- The shape of the head ---
@@ -302,3 +304,21 @@ void http_put_field(Buf *buf, const char *name, const char *format, ...) {
 }
 
 void http_put_end(Buf *buf) { buf_append(buf, "\r\n", 2); }
+
+bool http_decode(Text text, Buf *out) {
+  for (uint32_t i = 0; i < text.size; i++) {
+    char c = text.bytes[i];
+    if (c == '%') {
+      int high = i + 2 < text.size ? text_hex_digit(text.bytes[i + 1]) : -1;
+      int low = i + 2 < text.size ? text_hex_digit(text.bytes[i + 2]) : -1;
+      if (i + 2 >= text.size || high < 0 || low < 0) return false;
+      c = (char)(high << 4 | low);
+      i += 2;
+    }
+    buf_u8(out, (uint8_t)c);
+  }
+  bool is_good = text_is_utf8((const char *)out->data, out->size) &&
+                 (out->size == 0 || memchr(out->data, '\0', out->size) == NULL);
+  buf_u8(out, '\0');
+  return is_good;
+}

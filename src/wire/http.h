@@ -78,3 +78,7 @@ void http_put_status(Buf *buf, int status);
 void http_put_field(Buf *buf, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void http_put_end(Buf *buf);
+
+/// Appends a text of a URL with its percent signs decoded, and a NUL. Returns false if
+/// the result is not UTF-8, or contains a NUL.
+bool http_decode(Text text, Buf *out);

@@ -73,6 +73,8 @@ export async function startServer(t, { game, files = game && { "game.lua": game 
     if (found) Object.assign(server, { port: Number(found), address: `127.0.0.1:${found}` });
     const [, mcp] = /^perigee: MCP on (\S+)$/.exec(line) ?? [];
     if (mcp) server.mcp = mcp;
+    const [, dashboard] = /^perigee: dashboard on (\S+)$/.exec(line) ?? [];
+    if (dashboard) server.dashboard = dashboard;
     if (line === "perigee: ready") return server;
   }
 }

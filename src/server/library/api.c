@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "server/control_path.h"
+#include "wire/http.h"
 #include "wire/json.h"
 
 // --- Answers ---
@@ -75,6 +76,22 @@ void api_fail(const ApiRequest *request, int status, const char *code,
   va_end(arguments);
   message[text_cut(message, strlen(message), sizeof message - 1)] = '\0';
   fail(request->self, request->client, status, code, message, "");
+}
+
+void api_make_login(ApiRequest *request) {
+  Buf json = {0};
+  char token[ADMIN_SECRET_DIGITS + 1];
+  const Server *server = request->self->server;
+  if (!request->client.is_control || server->admin.port == 0) {
+    api_fail(request, 404, "NotFound", "%s",
+             request->client.is_control ? "the server has no admin listener"
+                                        : "there is nothing at this address");
+    return;
+  }
+  net_admin_make_token(server->engine.net, token);
+  buf_printf(&json, "{\"address\":\"http://%s:%u/#%s\"}", server->admin.host,
+             server->admin.port, token);
+  api_answer(request, 200, &json);
 }
 
 // --- Outcomes ---
@@ -193,25 +210,6 @@ static const FieldRule FIELDS[API_FIELDS] = {
     [API_SECONDS] = {"seconds", false},   [API_MEMORY] = {"memory", false},
 };
 
-// Decodes percent signs; returns false if the bytes are not a valid text.
-static bool decode(Text text, Buf *out) {
-  for (uint32_t i = 0; i < text.size; i++) {
-    char c = text.bytes[i];
-    if (c == '%') {
-      int high = i + 2 < text.size ? text_hex_digit(text.bytes[i + 1]) : -1;
-      int low = i + 2 < text.size ? text_hex_digit(text.bytes[i + 2]) : -1;
-      if (i + 2 >= text.size || high < 0 || low < 0) return false;
-      c = (char)(high << 4 | low);
-      i += 2;
-    }
-    buf_u8(out, (uint8_t)c);
-  }
-  bool is_good = text_is_utf8((const char *)out->data, out->size) &&
-                 (out->size == 0 || memchr(out->data, '\0', out->size) == NULL);
-  buf_u8(out, '\0');
-  return is_good;
-}
-
 static Buf *find_field(ApiRequest *request, uint32_t fields, Text name, int *field) {
   for (*field = 0; *field < API_FIELDS; ++*field)
     if (fields >> *field & 1 && text_equals(name, text_from(FIELDS[*field].name)))
@@ -238,7 +236,7 @@ static bool read_query(ApiRequest *request, uint32_t fields, Text query) {
     int field;
     Buf *to = find_field(request, fields, (Text){query.bytes, name_size}, &field);
     if (to == NULL) return false;
-    bool is_good = decode((Text){query.bytes + skip, size - skip}, to);
+    bool is_good = http_decode((Text){query.bytes + skip, size - skip}, to);
     if (!is_good || (!FIELDS[field].is_text && !json_is_value(api_text(to)))) {
       api_fail(request, 400, "BadRequest", "%s is not well-formed", FIELDS[field].name);
       return false;
@@ -356,7 +354,7 @@ static void run(ApiRequest *request, Text target, Text body) {
   path = (Text){path.bytes + strlen("/api/"), path.size - (uint32_t)strlen("/api/")};
   const ApiRoute *route = find_route(request, path, &name);
   if (route == NULL || (route->is_write && !may_write(request))) return;
-  if (!decode(name, &request->name))
+  if (!http_decode(name, &request->name))
     api_fail(request, 400, "BadRequest", "the address is not well-formed");
   else if (read_query(request, route->fields, target) &&
            read_body(request, route->fields, body) && has_needed(request, route->needs))

@@ -81,3 +81,7 @@ __attribute__((format(printf, 4, 5))) void api_fail(const ApiRequest *request,
 /// `status`: status of a success; `missing`: code for an order whose peer or room is
 /// gone.
 void api_wait(const ApiRequest *request, int order, int status, const char *missing);
+
+/// Answers with an address of the dashboard that has a one-time token. Only the control
+/// socket serves this, because only the user who runs the server can open that.
+void api_make_login(ApiRequest *request);

@@ -480,6 +480,7 @@ const ApiRoute API_ROUTES[] = {
     {"POST", "profile", PROFILE, 0, true, begin_profile},
     {"GET", "profile", 0, 0, false, show_profile},
     {"DELETE", "profile", 0, 0, true, show_profile},
+    {"POST", "login", 0, 0, false, api_make_login},
     {"POST", "reload", FORCE, 0, true, reload},
     {"POST", "stop", REASON, 0, true, stop},
     {0},

@@ -8,16 +8,29 @@
 #include "net/protocol/http/admin_port.h"
 
 #define CONSOLE "api/console"
+#define DASHBOARD "api/dashboard/"
+#define LOGIN "api/login"
+
+static bool begins(const char *path, const char *with) {
+  return strncmp(path, with, strlen(with)) == 0;
+}
+
+// Returns the token that a request to a path needs; NULL: none. The files of the
+// dashboard contain no secrets.
+static const char *needed_token(const AdminPort *port, const char *path) {
+  if (begins(path, HTTP_DASHBOARD) || strcmp(path, LOGIN) == 0) return NULL;
+  bool is_private = begins(path, CONSOLE) || begins(path, DASHBOARD);
+  return is_private ? port->secret : port->token;
+}
 
 static bool check(Conn *conn, const HttpRequest *request, HttpPath *path) {
   if (request->is_old) return http_refuse(conn, 505, "HTTP/1.1 is needed");
   path->is_folder = false;
   snprintf(path->text, sizeof path->text, "%.*s", (int)request->target.size - 1,
            request->target.bytes + 1);
+  if (*path->text == '\0' || *path->text == '?') strcpy(path->text, HTTP_DASHBOARD);
   AdminPort *port = conn->net->admin;
-  // All routes of the console begin so.
-  bool is_console = strncmp(path->text, CONSOLE, strlen(CONSOLE)) == 0;
-  Verdict verdict = gate_check(port, is_console ? port->secret : port->token,
+  Verdict verdict = gate_check(port, needed_token(port, path->text),
                                conn->info->address, request, net_now_ms(conn->net));
   if (verdict.is_guess) return http_refuse_late(conn, verdict.status, verdict.why);
   if (verdict.status) return http_refuse(conn, verdict.status, verdict.why);
@@ -75,6 +88,15 @@ static const HttpRoute ROUTES[] = {
      .flags = HTTP_TAKES_BODY | HTTP_WAITS,
      .handle = console_handle,
      .gone = console_gone},
+    {.path = LOGIN,
+     .methods = 1 << METHOD_POST,
+     .flags = HTTP_TAKES_BODY,
+     .handle = login_handle},
+    {.path = DASHBOARD,
+     .methods = 1 << METHOD_GET,
+     .flags = HTTP_WAITS,
+     .handle = dashboard_handle,
+     .gone = dashboard_gone},
     {.path = "api/",
      .methods = METHODS,
      .flags = HTTP_TAKES_BODY | HTTP_WAITS,
@@ -83,13 +105,16 @@ static const HttpRoute ROUTES[] = {
     {.path = "metrics", .methods = 1 << METHOD_GET, .handle = metrics_handle},
     {.path = "healthz", .methods = 1 << METHOD_GET, .handle = metrics_handle},
     {.path = "readyz", .methods = 1 << METHOD_GET, .handle = metrics_handle},
+    {.path = HTTP_DASHBOARD, .methods = 1 << METHOD_GET, .handle = file_page_handle},
     {0},
 };
 
 const HttpKind ADMIN = {
     .routes = ROUTES,
     .methods = METHODS,
-    .nothing = "there is nothing here but /mcp, /api/, /metrics, /healthz and /readyz",
+    .nothing =
+        "there is nothing here but the dashboard at /, and /mcp, /api/, /metrics, "
+        "/healthz and /readyz",
     .no_method = "there is no such method",
     .refusal_type = "application/json",
     .head_ms = HTTP_BODY_MS,
@@ -114,14 +139,14 @@ int net_admin_listen(Net *net, uint16_t *port, const AdminOptions *options) {
   assert(net->admin == NULL);
   int err = net_listen(net, options->host, port, FRAMING_ADMIN);
   if (err) return err;
-  uint8_t bytes[ADMIN_SECRET_DIGITS / 2];
   char digits[ADMIN_SECRET_DIGITS + 1];
-  net_random(net, bytes, sizeof bytes);
-  for (size_t i = 0; i < sizeof bytes; i++) sprintf(digits + 2 * i, "%02x", bytes[i]);
+  login_make_digits(net, digits);
   AdminPort *admin = net->admin = mem_alloc(sizeof *admin);
   *admin = (AdminPort){
       .host = mem_strdup(options->host),
       .names = mem_strdup(options->names),
+      .port = *port,
+      .files = options->files,
       .token = options->token ? mem_strdup(options->token) : NULL,
       .secret = mem_strdup(options->token ? options->token : digits),
   };

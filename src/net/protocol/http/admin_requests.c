@@ -53,6 +53,12 @@ void api_handle(Conn *conn, const HttpRequest *request) {
 
 void api_gone(Conn *conn) { gone(conn, ADMIN_API); }
 
+void dashboard_handle(Conn *conn, const HttpRequest *request) {
+  hand_up(conn, ADMIN_DASHBOARD, request);
+}
+
+void dashboard_gone(Conn *conn) { gone(conn, ADMIN_DASHBOARD); }
+
 void metrics_handle(Conn *conn, const HttpRequest *request) {
   hand_up(conn, ADMIN_METRICS, request);
 }

@@ -2,7 +2,6 @@
 // machine. If the DNS entry of the page's host points here, the browser even treats
 // this machine as the page's own server. Such requests have the page's host in Host or
 // Origin, so both must be known names.
-#include <arpa/inet.h>
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
 #include <string.h>
@@ -31,14 +30,6 @@ static bool is_known_origin(const AdminPort *port, Text origin) {
   return false;
 }
 
-bool net_is_loopback(const char *host) {
-  struct in_addr v4;
-  struct in6_addr v6;
-  if (strcasecmp(host, "localhost") == 0) return true;
-  if (inet_pton(AF_INET, host, &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
-  return inet_pton(AF_INET6, host, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
-}
-
 // --- Tokens ---
 
 // Returns the entry of a network. A new entry replaces the oldest one.
@@ -65,7 +56,7 @@ static bool is_token(const char *token, Text given) {
   return CRYPTO_memcmp(right, theirs, sizeof right) == 0;
 }
 
-static Verdict judge_guess(AdminPort *port, const char *address, uint64_t now_ms) {
+Verdict gate_guess(AdminPort *port, const char *address, uint64_t now_ms) {
   char network[ADDRESS_SIZE];
   address_network(address, network);
   GateFailure *failure = failure_of(port, network);
@@ -83,13 +74,13 @@ static Verdict check_token(AdminPort *port, const char *token, const char *addre
   const Text *given = http_field(request, "authorization");
   if (!given && !port->token)
     return (Verdict){
-        401, "the console needs its token, which `perigee console` reads from a file",
+        401, "a token is needed; `perigee console` and `perigee dashboard` have it",
         false};
   if (!given)
     return (Verdict){
         401, "a token is needed: Authorization: Bearer TOKEN (admin_token)", false};
   if (is_token(token, *given)) return (Verdict){0};
-  return judge_guess(port, address, now_ms);
+  return gate_guess(port, address, now_ms);
 }
 
 // --- The whole check ---
@@ -104,5 +95,6 @@ Verdict gate_check(AdminPort *port, const char *token, const char *address,
   if (origin && !is_known_origin(port, *origin))
     return (Verdict){
         403, "pages from elsewhere may not ask; admin_hosts can add their host", false};
-  return token ? check_token(port, token, address, request, now_ms) : (Verdict){0};
+  if (token == NULL || login_is_good(port, request, now_ms)) return (Verdict){0};
+  return check_token(port, token, address, request, now_ms);
 }
