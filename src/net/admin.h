@@ -43,9 +43,9 @@ typedef enum AdminService {
 /// Callbacks to the layer above. `data` is the argument of net_admin_serve.
 typedef struct AdminEvents {
   /// Reports a request. `text` consists of a line such as "POST /mcp", then "name:
-  /// value" for each field that a service uses (names in lower case), an empty line,
-  /// and the body. Each line before the body ends with LF. `text` is valid during the
-  /// call.
+  /// value" for each field that a service uses (names in lower case), for the console
+  /// also the sender's "address: ADDRESS", an empty line, and the body. Each line before
+  /// the body ends with LF. `text` is valid during the call.
   void (*request)(void *data, ConnId conn, Text text);
   /// Reports that the connection has ended before its answer was complete. May be NULL.
   void (*gone)(void *data, ConnId conn);

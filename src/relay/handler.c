@@ -345,6 +345,10 @@ RelayMark relay_mark(const Relay *relay) {
   return (RelayMark){relay->handler.commands.size, relay->handler.names.size};
 }
 
+bool relay_next_command(const Relay *relay, size_t *at, Command *command) {
+  return commands_next(&relay->handler.commands, at, command);
+}
+
 static void forget(Relay *relay, Handler *handler, RelayMark mark) {
   Command command;
   for (size_t at = mark.commands; commands_next(&handler->commands, &at, &command);)

@@ -374,6 +374,10 @@ typedef struct RelayMark {
 /// Returns the current position. Valid until the next commit.
 RelayMark relay_mark(const Relay *relay);
 
+/// Reads the running handler's command at `*at` (start at 0) and advances `*at`; returns
+/// false at the end. Pointers are valid until the next command.
+bool relay_next_command(const Relay *relay, size_t *at, Command *command);
+
 /// Discards the commands behind the mark, and releases their reservations.
 void relay_forget(Relay *relay, RelayMark mark);
 

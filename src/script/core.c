@@ -211,6 +211,7 @@ void core_push(lua_State *L, Host *host) {
   set_functions(L, host, core_table_functions);
   set_functions(L, host, core_order_functions);
   set_functions(L, host, core_world_functions);
+  set_functions(L, host, core_console_functions);
   set_constants(L, "hooks", HOOKS);
   set_constants(L, "events", EVENTS);
   set_constants(L, "codes", CODES);

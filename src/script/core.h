@@ -82,3 +82,4 @@ extern const luaL_Reg core_string_functions[];
 extern const luaL_Reg core_order_functions[];
 extern const luaL_Reg core_table_functions[];
 extern const luaL_Reg core_world_functions[];
+extern const luaL_Reg core_console_functions[];

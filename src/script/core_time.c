@@ -113,6 +113,8 @@ static int core_wait(lua_State *L) {
 // commit(): carries out the handler's commands so far. A later failure of the handler
 // does not undo them.
 static int core_commit(lua_State *L) {
+  if (core_host(L)->is_dry)
+    return luaL_error(L, "this takes effect at once, so it cannot be tried");
   host_commit(core_host(L));
   return 0;
 }

@@ -345,6 +345,7 @@ HostOutcome host_call(Host *host, const Event *event) {
   host->stack = __builtin_frame_address(0);
   host->event = *event;
   host->is_owned = event->type == EVENT_START || event->type == ENTRY_LOAD;
+  host->is_dry = false;
   if (event->type > ENTRY_BEFORE_FIRST) deadline_tick(host);
   deadline_begin(host);
   relay_begin_handler(host->relay);

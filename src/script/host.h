@@ -87,6 +87,7 @@ struct Host {
   HostMark mark;         // end of the commands of earlier handlers, while is_held
   bool is_owned;         // the handler's new timers end with this version of the script
   bool is_waiting;       // the handler has called core_wait
+  bool is_dry;           // the handler must not commit, see core_console.c
   uint32_t transaction;  // number of commits and rollbacks so far
   uint64_t key_seed[2];  // key for hashing the send option `key`
   int entries[ENTRY_COUNT];

@@ -13,6 +13,7 @@
 #include "script/reload.h"
 #include "script/store.h"
 #include "script/timer.h"
+#include "wire/json.h"
 
 // Implements RelayAccept. A handler that fails or raises a fault refuses the
 // connection.
@@ -222,6 +223,24 @@ static void fail_http(Host *host) {
   host_commit(host);
 }
 
+// Answers with the error that has ended the line.
+static void fail_console(Host *host) {
+  static const char FIELDS[] = "Content-Type: application/json\r\n";
+  Buf json = {0};
+  buf_printf(&json, "{\"failed\":");
+  json_put_text(&json, text_from((const char *)host->fault.data));
+  buf_u8(&json, '}');
+  relay_command(host->relay,
+                &(Command){.type = COMMAND_ANSWER,
+                           .id = host->event.a,
+                           .code = 200,
+                           .flags = ANSWER_WHOLE,
+                           .name = {FIELDS, sizeof FIELDS - 1},
+                           .body = {(const char *)json.data, (uint32_t)json.size}});
+  buf_deinit(&json);
+  host_commit(host);
+}
+
 // Makes the Lua half remove the room. Then refuses the peers that wait to join it.
 static void fail_create(Host *host, uint32_t room, const Fault *fault) {
   Event forget = {.type = ENTRY_FORGET_ROOM, .room = room};
@@ -269,6 +288,9 @@ static void end_badly(Host *host) {
     case EVENT_HTTP:
       fail_http(host);
       break;
+    case EVENT_CONSOLE:
+      fail_console(host);
+      break;
     case EVENT_KEEP:
       net_release(host->net, host->event.b);
       break;
@@ -306,6 +328,9 @@ static void end_with_fault(Host *host) {
       break;
     case EVENT_HTTP:
       fail_http(host);
+      break;
+    case EVENT_CONSOLE:
+      fail_console(host);
       break;
     default:
       break;

@@ -177,8 +177,8 @@ Backend *script_take_store(Script *script, bool is_crash);
 /// Returns the number of events passed to the script.
 uint64_t script_handlers(const Script *script);
 
-/// Passes the MCP requests of the admin listener to the script.
-void script_serve_mcp(Script *script);
+/// Passes the requests of the admin listener to MCP and to the console to the script.
+void script_serve_admin(Script *script);
 
 /// Returns whether a game has been loaded.
 bool script_is_loaded(const Script *script);

@@ -18,6 +18,7 @@ EventOrder seam_order(uint8_t type) {
       return ORDER_URGENT;
     case EVENT_HTTP:
     case EVENT_HTTP_GONE:
+    case EVENT_CONSOLE:
     case EVENT_CHILD:
     case EVENT_PASSWORD:
     case EVENT_FETCH:
@@ -40,9 +41,15 @@ static void on_http_gone(void *data, ConnId conn) {
   seam_push(data, (Event){.type = EVENT_HTTP_GONE, .a = conn});
 }
 
-void script_serve_mcp(Script *host) {
-  static const AdminEvents EVENTS = {.request = on_http, .gone = on_http_gone};
-  net_admin_serve(host->net, ADMIN_MCP, &EVENTS, host);
+static void on_console(void *data, ConnId conn, Text text) {
+  seam_push(data, (Event){.type = EVENT_CONSOLE, .a = conn, .data = text});
+}
+
+void script_serve_admin(Script *host) {
+  static const AdminEvents MCP = {.request = on_http, .gone = on_http_gone};
+  static const AdminEvents CONSOLE = {.request = on_console};
+  net_admin_serve(host->net, ADMIN_MCP, &MCP, host);
+  net_admin_serve(host->net, ADMIN_CONSOLE, &CONSOLE, host);
 }
 
 static bool take(void *data, const Event *event) {

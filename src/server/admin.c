@@ -79,7 +79,7 @@ bool admin_open(Engine *engine, bool is_program, AdminStart *start) {
                           .files = dashboard_files};
   int err = net_admin_listen(engine->net, &address.port, &options);
   if (err != 0) return fail_listen(config, &address, err, start);
-  if (has_game) script_serve_mcp(engine->script);
+  if (has_game) script_serve_admin(engine->script);
   bool is_v6 = strchr(address.host, ':') != NULL;
   snprintf(start->host, sizeof start->host, "%s%.250s%s", is_v6 ? "[" : "",
            address.host, is_v6 ? "]" : "");

@@ -264,6 +264,10 @@ StoreCode store_step(Store *store, const StoreStep *step) {
 
 size_t store_mark(const Store *store) { return store->open.size; }
 
+bool store_next_step(const Store *store, size_t *at, StoreStep *step) {
+  return unit_next(&store->open, at, step);
+}
+
 static void count_open(Store *store) {
   StoreStep step;
   store->steps = 0;

@@ -102,6 +102,10 @@ StoreCode store_step(Store *store, const StoreStep *step);
 /// Returns the size of the open unit, for store_cut.
 size_t store_mark(const Store *store);
 
+/// Reads the open unit's step at `*at` (start at 0) and advances `*at`; returns false at
+/// the end. Texts are valid until the next step.
+bool store_next_step(const Store *store, size_t *at, StoreStep *step);
+
 /// Drops the steps of the open unit behind a mark.
 void store_cut(Store *store, size_t mark);
 

@@ -4,6 +4,8 @@
 --- recorded only if perigee.events has been called.
 
 local core = require "perigee.core"
+local fault = require "perigee.util.fault"
+local live = require "perigee.host.live"
 
 local EVENTS_MAX = 10000
 local WARN_INTERVAL = 1 -- second
@@ -56,6 +58,9 @@ end
 
 
 function events.poll()
+  if live.is_dry then
+    fault.raise "perigee.events takes events away, so the line cannot be tried; add ! to do it"
+  end
   asked = true
   if not events.used then
     events.used, events.recording = true, true

@@ -1,6 +1,7 @@
 --- Events of the admin listener: requests from operators and LLMs, the loss of their connections, and the end
 --- of child processes that these requests started.
 
+local console = require "perigee.host.console"
 local core = require "perigee.core"
 local live = require "perigee.host.live"
 local mcp_builtin = require "perigee.mcp.builtin"
@@ -20,6 +21,12 @@ end
 function on.http_gone(_, _, _, conn)
   live.task, ran[1] = nil, nil
   mcp_http.gone(conn)
+end
+
+
+function on.console(_, _, data, conn)
+  ran[1] = nil
+  console.request(conn, data)
 end
 
 

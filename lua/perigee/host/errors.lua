@@ -321,6 +321,9 @@ function errors.failed(event, peer, room, problem, traceback, is_over)
     file, line = split(text)
     text = file and text .. " (in or below the function that begins there)" or message
   end
+  if event == EVENTS.console then
+    return text
+  end
   local handler = label_of(event, room)
   local version = type(task) == "table" and task.version or live.number
   local details = #lines > 0 and "\nstack traceback:\n\t" .. table.concat(lines, "\n\t") or ""

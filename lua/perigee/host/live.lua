@@ -11,6 +11,7 @@ local live = {
   number = 0,  -- number of the live version
   loading = nil, -- number of the version whose top level is running; nil: none
   upgrading = nil, -- true while on_upgrade runs; a failed reload rolls back its effects
+  is_dry = nil, -- true while a line of the console runs that is only tried; its effects are reverted
   transaction = nil, -- perigee.Run of the transaction whose function is running; see transactions.lua
   version = nil,  -- perigee.Version; see loader.lua
   attempt = nil,  -- files and texts of the version loaded last, live or not

@@ -68,6 +68,14 @@ local function index_of(name)
 end
 
 
+--- Returns the name of a collection or leaderboard.
+---@param index integer
+---@return string
+function stores.name(index)
+  return names[index + 1]
+end
+
+
 --- Declares a collection of the host's own, for a version that has been run.
 ---@param version perigee.Version
 ---@param name string

@@ -22,7 +22,9 @@ local tasks = { ticking = {} } ---@type { ticking: table<integer, true> }
 --- Raises an error if waiting is impossible here.
 ---@param what string name of the function that wants to wait
 function tasks.check_may_wait(what)
-  if live.transaction then
+  if live.is_dry then
+    fault.raise("%s would wait, so the line cannot be tried; add ! to do it", what)
+  elseif live.transaction then
     fault.raise("%s cannot wait within %s; call it before or after that", what, live.transaction.what)
   elseif live.loading then
     fault.raise("%s cannot wait while the game is being loaded", what)

@@ -2,65 +2,18 @@
 --- compared. A function is called with the value. Other values must be equal. Also converts values to short
 --- text.
 
+local show = require "perigee.util.show"
+
 local match = {}
 
 local TEXT_MAX = 240 -- bytes; a longer text of a value is cut
 
 
--- Orders keys for comparing and showing fields: first numbers, then texts.
-local function is_before(a, b)
-  if type(a) == type(b) and (type(a) == "number" or type(a) == "string") then return a < b end
-  return type(a) == "number" and type(b) ~= "number"
-end
-
-
-local function sorted_keys(value)
-  local keys = {}
-  for key in pairs(value) do keys[#keys + 1] = key end
-  table.sort(keys, is_before)
-  return keys
-end
-
-
 -- Text ------------------------------------------------------------------------------------------
 
-local write
 
-
-local function write_table(value, out, seen)
-  if seen[value] then
-    out[#out + 1] = "{...}"
-    return
-  end
-  seen[value] = true
-  local keys, length = sorted_keys(value), #value
-  out[#out + 1] = #keys == 0 and "{" or "{ "
-  for i, key in ipairs(keys) do
-    if i > 1 then out[#out + 1] = ", " end
-    if not (type(key) == "number" and key >= 1 and key <= length) then
-      local is_word = type(key) == "string" and key:find "^[%a_][%w_]*$"
-      out[#out + 1] = (is_word and "%s = " or "[%s] = "):format(
-        is_word and key or match.show(key))
-    end
-    write(value[key], out, seen)
-  end
-  out[#out + 1] = #keys == 0 and "}" or " }"
-  seen[value] = nil
-end
-
-
-function write(value, out, seen)
-  if type(value) == "table" then
-    write_table(value, out, seen)
-  elseif type(value) == "string" then
-    out[#out + 1] = ("%q"):format(value):gsub("\\\n", "\\n"):gsub("%c", function(char)
-      return ("\\%d"):format(char:byte())
-    end)
-  elseif type(value) == "function" then
-    out[#out + 1] = "(what a function accepts)"
-  else
-    out[#out + 1] = tostring(value)
-  end
+local function describe(value)
+  return type(value) == "function" and "(what a function accepts)" or nil
 end
 
 
@@ -68,9 +21,7 @@ end
 ---@param value any
 ---@return string
 function match.show(value)
-  local out = {}
-  write(value, out, {})
-  local text = table.concat(out)
+  local text = show.value(value, { describe = describe })
   return #text <= TEXT_MAX and text or text:sub(1, TEXT_MAX) .. "..."
 end
 
@@ -98,7 +49,7 @@ local function compare(expected, actual, path)
     if expected == actual then return 1, nil end
   else
     local score, difference = 1, nil
-    for _, key in ipairs(sorted_keys(expected)) do
+    for _, key in ipairs(show.keys(expected)) do
       local more, found = compare(expected[key], actual[key], join(path, key))
       score, difference = score + more, difference or found
     end

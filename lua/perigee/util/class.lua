@@ -31,6 +31,8 @@ function class.define(meta, methods, getters, instead)
     checked_methods[key] = checked(name, key, method)
   end
 
+  meta._names = sorted_keys(methods, getters) -- for the console's completion
+
   function meta.__index(self, key)
     local method = checked_methods[key]
     if method then
@@ -41,7 +43,7 @@ function class.define(meta, methods, getters, instead)
       return getter(self)
     end
     fault.raise("%s has no %s%s", fault.a(name), tostring(key), instead and instead[key]
-      and "; write " .. instead[key] or fault.hint_or_names(key, sorted_keys(methods, getters)))
+      and "; write " .. instead[key] or fault.hint_or_names(key, meta._names))
   end
 
   function meta.__newindex(self, key, value)

@@ -72,6 +72,8 @@ function declared.check_not_loading()
   if live.loading then
     fault.raise("entities are made and changed in handlers, such as on_start: the top level runs "
       .. "again at each reload")
+  elseif live.is_dry then
+    fault.raise "entities change at once, so the line cannot be tried; add ! to do it"
   end
 end
 

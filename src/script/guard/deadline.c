@@ -47,15 +47,23 @@ static void describe_time(char *out, size_t size, uint64_t us) {
     snprintf(out, size, "%g s", (double)us / 1e6);
 }
 
-static void describe(const Deadline *deadline, char *out, size_t size) {
+static void describe(const Deadline *deadline, bool is_console, char *out,
+                     size_t size) {
   char amount[32];
+  if (deadline->over == DEADLINE_OVER_MEMORY && is_console) {
+    snprintf(out, size, "the line needs more memory than the %d MiB of a line",
+             DEADLINE_CONSOLE_BYTES >> 20);
+    return;
+  }
   if (deadline->over == DEADLINE_OVER_MEMORY) {
     snprintf(out, size, "the Lua heap is over memory_limit (%g MiB)",
              (double)deadline->limits.memory / (1 << 20));
     return;
   }
   describe_time(amount, sizeof amount, deadline->allowed_us);
-  if (deadline->is_load)
+  if (is_console)
+    snprintf(out, size, "the line ran longer than %s", amount);
+  else if (deadline->is_load)
     snprintf(out, size, "loading the game took longer than %s", amount);
   else
     snprintf(out, size, "the handler ran longer than its budget of %s (handler_budget)",
@@ -67,7 +75,7 @@ static void note(Host *host, lua_State *L, DeadlineOver over) {
   Deadline *deadline = &host->deadline;
   char what[128];
   deadline->over = over;
-  describe(deadline, what, sizeof what);
+  describe(deadline, host->event.type == EVENT_CONSOLE, what, sizeof what);
   trace_push_where(L);
   lua_pushstring(L, what);
   lua_concat(L, 2);
@@ -99,7 +107,7 @@ static void raise_in_hook(Host *host, lua_State *L) {
 // --- Checking ---
 
 static void set_interrupt_bytes(Host *host) {
-  size_t bytes = host->memory.bytes, limit = host->deadline.limits.memory;
+  size_t bytes = host->memory.bytes, limit = host->deadline.heap_max;
   host->deadline.interrupt_bytes = bytes < limit ? limit : bytes + LOOK_BYTES;
 }
 
@@ -282,9 +290,15 @@ void deadline_begin(Host *host) {
   deadline->is_load =
       host->event.type == ENTRY_LOAD || host->event.type == ENTRY_RESTORE;
   if (deadline->is_load && allowed_us < DEADLINE_LOAD_US) allowed_us = DEADLINE_LOAD_US;
-  deadline->allowed_us = allowed_us;
   deadline->started_us = deadline->now_us;
   deadline->started_bytes = host->memory.bytes;
+  deadline->heap_max = deadline->limits.memory;
+  if (host->event.type == EVENT_CONSOLE) {
+    size_t most = host->memory.bytes + DEADLINE_CONSOLE_BYTES;
+    if (most < deadline->heap_max) deadline->heap_max = most;
+    allowed_us = DEADLINE_CONSOLE_US;
+  }
+  deadline->allowed_us = allowed_us;
   deadline->steps = 0;
   deadline->over = DEADLINE_KEPT;
   deadline->is_long = deadline->is_long_over = false;

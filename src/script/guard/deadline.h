@@ -28,6 +28,8 @@ enum {
   DEADLINE_HARD_RATIO = 4,
   DEADLINE_LOAD_US = 1000000,  // least time for a load of the game; handler_budget may
                                // be longer
+  DEADLINE_CONSOLE_US = 100000,       // time of a line of the console
+  DEADLINE_CONSOLE_BYTES = 32 << 20,  // bytes by which such a line may enlarge the heap
 };
 
 typedef enum DeadlineOver {
@@ -43,6 +45,7 @@ typedef struct Deadline {
   uint64_t allowed_us;     // time limit of the running call; UINT64_MAX: no call is
                            // running
   size_t started_bytes;    // size of the heap at the beginning of the running call
+  size_t heap_max;         // limit of the heap for the running call
   size_t interrupt_bytes;  // size of the heap that causes a check; 0: none
   uint32_t steps;          // steps charged since the last check
   DeadlineOver over;

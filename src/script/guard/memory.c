@@ -60,14 +60,14 @@ static bool step(lua_State *L) { return lua_gc(L, LUA_GCSTEP, STEP_KB) != 0; }
 
 static bool is_innocent(const Host *host) {
   const Memory *memory = &host->memory;
-  size_t limit = host->deadline.limits.memory;
+  size_t limit = host->deadline.heap_max;
   bool is_garbage = memory->live_bytes <= limit;
   return memory->bytes <= host->deadline.started_bytes + grace(limit) &&
          (is_garbage || memory->bytes <= limit / 4 * 5);
 }
 
 static bool fits(const Host *host) {
-  return host->memory.bytes <= host->deadline.limits.memory;
+  return host->memory.bytes <= host->deadline.heap_max;
 }
 
 bool memory_is_over(Host *host, lua_State *L) {

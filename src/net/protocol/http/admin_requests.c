@@ -15,7 +15,6 @@ static void put_head(Buf *text, const HttpRequest *request) {
         buf_printf(text, "%s: %.*s\n", FIELDS[i], (int)field->value.size,
                    field->value.bytes);
     }
-  buf_u8(text, '\n');
 }
 
 static void hand_up(Conn *conn, AdminService service, const HttpRequest *request) {
@@ -27,6 +26,8 @@ static void hand_up(Conn *conn, AdminService service, const HttpRequest *request
     return;
   }
   put_head(&text, request);
+  if (service == ADMIN_CONSOLE) buf_printf(&text, "address: %s\n", conn->info->address);
+  buf_u8(&text, '\n');
   buf_append(&text, http_of(conn)->text.data, http_of(conn)->text.size);
   buf_deinit(&http_of(conn)->text);
   port->is_handing = true;
