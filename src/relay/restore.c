@@ -3,12 +3,19 @@
 
 #include <string.h>
 
+#include "base/least.h"
 #include "base/mem.h"
 #include "relay/internal.h"
 #include "relay/listing.h"
 
 bool relay_restore_room(Relay *relay, const KeptRoom *kept) {
-  if (!text_is_name(kept->name.bytes, kept->name.size) ||
+  // The table of rooms has a slot for each index, so a damaged id would take memory and
+  // time. An earlier process may have had a higher max_rooms.
+  enum { ALWAYS_LIKELY = 1 << 16, EARLIER_LIMIT = 4 };
+  uint64_t likely =
+      most(ALWAYS_LIKELY, (uint64_t)relay->limits.max_rooms * EARLIER_LIMIT);
+  if ((kept->id & SLOTS_MAX) >= likely ||
+      !text_is_name(kept->name.bytes, kept->name.size) ||
       relay_find_room(relay, kept->name) ||
       relay->rooms.count >= relay->limits.max_rooms)
     return false;

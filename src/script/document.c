@@ -116,13 +116,13 @@ static void write_whole(Buf *out, int64_t number) {
   buf_append(out, text + at, sizeof text - at);
 }
 
-// Writes the shortest text of 15 to 17 digits that is read as the same number.
+// Writes the shortest text of 15 to 17 digits that is read as the same number. -0
+// becomes 0, because PostgreSQL does not keep the sign.
 static bool write_number(Writer *writer, int at) {
   lua_Number number = lua_tonumber(writer->L, at);
   char text[32];
   if (!isfinite(number)) return fail(writer, "is NaN or infinite");
-  if (fabs(number) < WHOLE_END && number == floor(number) &&
-      !(number == 0 && signbit(number))) {
+  if (fabs(number) < WHOLE_END && number == floor(number)) {
     write_whole(writer->out, (int64_t)number);
     return true;
   }

@@ -26,7 +26,8 @@ struct Store {
   RequestList written;
   StoreStats stats;
   bool has_posted;
-  bool *is_whole;  // result of store_close, once it was called
+  uint32_t stop_ms;  // longest wait of store_close
+  bool *is_whole;    // result of store_close, once it was called
 };
 
 // --- The thread ---
@@ -134,6 +135,7 @@ Store *store_open(Loop *loop, const StoreOptions *options, StoreFault *fault) {
   store->backend = backend;
   store->place = options->place != NULL ? mem_strdup(options->place) : NULL;
   store->loop = loop;
+  store->stop_ms = options->stop_ms > 0 ? options->stop_ms : STORE_STOP_MS;
   store->on_end = options->on_end;
   store->data = options->data;
   if (options->cache_bytes > 0 && !ops->is_shared)
@@ -162,7 +164,7 @@ bool store_close(Store *store) {
   if (store->service != NULL) {
     sql_thread_close(store->sql);
     service_post(store->service, &store->written);
-    uint64_t end_ms = service_close(store->service, STORE_STOP_MS);
+    uint64_t end_ms = service_close(store->service, store->stop_ms);
     if (ops->interrupt != NULL) ops->interrupt(store->backend, end_ms);
     service_wait(store->service);
   } else {

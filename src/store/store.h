@@ -19,7 +19,7 @@ typedef struct Loop Loop;
 enum {
   STORE_WRITES_MAX = 10000,           // limit of waiting writes
   STORE_WRITES_BYTES_MAX = 64 << 20,  // limit of the bytes of waiting writes
-  STORE_STOP_MS = 10000               // longest wait of store_close
+  STORE_STOP_MS = 10000               // usual longest wait of store_close
 };
 
 /// The answer to a request. Its pointers are valid during the call.
@@ -48,6 +48,7 @@ typedef struct StoreOptions {
   Backend *backend;
   uint32_t delay_ms;    // longest time between a write and the beginning of its commit
   uint32_t timeout_ms;  // longest time that a request waits for the disk to work again
+  uint32_t stop_ms;     // longest wait of store_close; 0: STORE_STOP_MS
   size_t cache_bytes;   // limit of the bytes of cached documents; 0: no cache
   StoreEnd *on_end;
   void *data;
@@ -80,7 +81,7 @@ Backend *store_take_backend(Store *store, bool is_crash);
 Backend *store_backend(const Store *store);
 
 /// Commits everything that was posted, without answers, and ends the thread. Waits at
-/// most STORE_STOP_MS. Returns whether everything is committed. NULL is allowed.
+/// most `stop_ms`. Returns whether everything is committed. NULL is allowed.
 bool store_close(Store *store);
 
 /// Defines a collection; see BackendOps. Like the next two functions, it ends within

@@ -304,6 +304,8 @@ describe("a state that cannot be restored", function()
     { "number", "value = json_set(value, '$.image', 5)", "it is damaged" },
     { "id", "value = json_set(value, '$.id', 'seven')", "it is damaged" },
     { "below", "value = json_set(value, '$.id', -1)", "it is damaged" },
+    { "huge", "value = json_set(value, '$.id', 1000000)", "no room of this name and id is possible" },
+    { "above", "value = json_set(value, '$.id', 4294967296)", "it is damaged" },
     { "settings", "value = json_set(value, '$.room.settings', 'none')", "it is damaged" },
     { "meta", "value = json_set(value, '$.room.meta', json('[[1, {}]]'))", "it is damaged" },
     { "list", "value = '[1, 2]'", "it is damaged" },

@@ -60,7 +60,8 @@ local GAME = [[
     players:put("digits", sent)
     local got = players:get "digits"
     for i = 1, #sent do if sent[i] ~= got[i] then return i end end
-    return #got == #sent
+    players:put("zero", { -0 })
+    return #got == #sent and 1 / players:get("zero")[1] == math.huge -- no back end keeps the sign
   end
   function M.text()
     local sent = "\1\n\"\\/ \195\164 \240\159\152\128"
