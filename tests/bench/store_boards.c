@@ -15,7 +15,8 @@
 
 enum {
   SAMPLES = 5000,
-  OF_A_COMMIT = 1000,
+  OF_A_COMMIT = 20000,  // entries; larger transactions write each page of the file once
+  OF_A_REPORT = 100000,
   AROUND = 5,
   TOP = 10,
   ID_SIZE = 24,
@@ -80,6 +81,8 @@ static void fill(Place *place, uint32_t entries) {
     submit(place, i, draw(1 << 20));
     if (i % OF_A_COMMIT == OF_A_COMMIT - 1 || i == entries - 1)
       must(place, backend_sqlite.commit(place->backend, &place->fault));
+    if ((i + 1) % OF_A_REPORT == 0)
+      fprintf(stderr, "%u of %u entries are in the store\n", i + 1, entries);
   }
 }
 
