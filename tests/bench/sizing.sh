@@ -55,7 +55,7 @@ row() {
     }'
 }
 
-echo "| game | players | of a core | a player's second | players at half a core |"
+echo "| game | players | of a core | per player and second | players at half a core |"
 echo "|---|---|---|---|---|"
 row "relay: rooms of 10, 10 broadcasts a second from each" $games $games/relay.lua 500
 row "on the server: the arena, rooms of 12, 20 inputs and snapshots a second" examples/arena examples/arena/player.lua 120
