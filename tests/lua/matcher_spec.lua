@@ -118,9 +118,20 @@ local function concat(a, b)
   return all
 end
 
+-- Returns whether a player of a ticket plays in a running match, perhaps with another device.
+local function is_seated(open, ticket)
+  for _, player in ipairs(ticket.players) do
+    if open.seated[player.key] then return true end
+  end
+  return false
+end
+
 -- Returns whether tickets may join those of a running match, apart from teams.
 local function may_join(rules, open, list, now)
   local all, total = concat(open.tickets, list), 0
+  for _, ticket in ipairs(list) do
+    if is_seated(open, ticket) then return false end
+  end
   for _, ticket in ipairs(all) do
     total = total + #ticket.players
     for _, new in ipairs(list) do
@@ -230,8 +241,8 @@ local function check_match(rules, match, waiting, now, matched)
       team[#team + 1] = player
     end
     for _, other in ipairs(waiting) do
-      assert(other.entered >= ticket.entered or not is_of_a_kind(rules, ticket, other),
-        "an older ticket of the same kind waits")
+      assert(other.entered >= ticket.entered or not is_of_a_kind(rules, ticket, other)
+        or open and is_seated(open, other), "an older ticket of the same kind waits")
     end
   end
   for _, team in pairs(teams) do
@@ -317,11 +328,11 @@ function Play:go_on(match)
   if match.open then self.open[match.open.id] = nil end
   if self.random(2) == 1 then table.remove(tickets, self.random(#tickets)) end
   if #tickets == 0 then return end
-  local open = { id = self.made, tickets = tickets, seats = {}, due = 0,
+  local open = { id = self.made, tickets = tickets, seated = {}, due = 0,
     same = matcher.same_key(self.rules, tickets[1].values) }
   for _, ticket in ipairs(tickets) do
     for _, player in ipairs(ticket.players) do
-      open.seats[player.peer] = true
+      open.seated[player.key] = true
       player.roles = self.rules.roles and { [player.role] = true } or player.roles
     end
   end

@@ -61,12 +61,21 @@ function fill.is_open(match)
 end
 
 
+local function keys_of_seated(match)
+  local seated = {}
+  for _, seat in next, match.seats do
+    seated[seat.player.key] = true
+  end
+  return seated
+end
+
+
 --- Offers the free places of a match to the queue; withdraws the offer if the match takes no more players.
 ---@param match perigee.SeatedMatch
 function fill.offer(match)
   local queue = match.queue
   queue.matcher:set_open(match.id, fill.is_open(match) and {
-    id = match.id, match = match, tickets = match.tickets, seats = match.seats, due = 0,
+    id = match.id, match = match, tickets = match.tickets, seated = keys_of_seated(match), due = 0,
     same = matcher.same_key(queue.rules, match.tickets[1].values),
   } or nil)
   cycles.schedule(queue)

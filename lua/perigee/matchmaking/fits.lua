@@ -83,12 +83,12 @@ end
 
 
 --- Returns whether a player of a ticket has a seat.
----@param seats table<integer, any> by peer
+---@param seated table<string, true> by key of a player
 ---@param ticket perigee.MatchTicket
 ---@return boolean
-function fits.is_seated(seats, ticket)
+function fits.is_seated(seated, ticket)
   for _, player in ipairs(ticket.players) do
-    if seats[player.peer] then
+    if seated[player.key] then
       return true
     end
   end

@@ -32,7 +32,7 @@ local SKIP_WORK = 0.1 -- work for a ticket of a cycle that needs no search
 
 ---@class perigee.MatchPlayer
 ---@field peer integer
----@field key string what lists of not_with name
+---@field key string what lists of not_with name; equal for two devices of one account
 ---@field roles string[]? roles that the player accepts; nil: all
 ---@field role string? role in the match
 
@@ -48,7 +48,7 @@ local SKIP_WORK = 0.1 -- work for a ticket of a cycle that needs no search
 ---@field id integer
 ---@field tickets perigee.MatchTicket[] of the players who are there; each has the field `team`
 ---@field same string the values of rules.same, as matcher.same_key returns them
----@field seats table<integer, any> by peer; a player who is there may wait for other matches only
+---@field seated table<string, true> keys of the players who are there, and may wait for other matches only
 
 ---@class perigee.FoundMatch
 ---@field tickets perigee.MatchTicket[]
@@ -336,7 +336,7 @@ local function oldest_of(self, name, open)
     kind.first = kind.first + 1
   end
   local i = kind.first
-  while list[i].is_gone or open and fits.is_seated(open.seats, list[i]) do
+  while list[i].is_gone or open and fits.is_seated(open.seated, list[i]) do
     i = i + 1
   end
   return list[i]

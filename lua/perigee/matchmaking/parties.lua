@@ -195,6 +195,18 @@ local function without_kicked(party, peer)
 end
 
 
+-- Returns whether another device of a peer's account is a member.
+local function has_player(party, peer)
+  local key = tickets.key_of(registry.peers[peer])
+  for _, member in ipairs(party.members) do
+    if tickets.key_of(registry.peers[member]) == key then
+      return true
+    end
+  end
+  return false
+end
+
+
 --- Adds a peer to a party.
 ---@param party perigee.PartyEntry
 ---@param peer integer
@@ -206,6 +218,8 @@ function parties.join(party, peer)
     return nil, "the peer is in a party already", "InParty"
   elseif by_code[party.code] ~= party then
     return nil, "the party is over", "NoParty"
+  elseif has_player(party, peer) then
+    return nil, "the player is in the party already, on another device", "InParty"
   elseif #party.members >= party.size then
     return nil, ("the party has its %d members"):format(party.size), "PartyFull"
   end

@@ -94,17 +94,22 @@ local function refusal(found, peers)
   elseif #peers > most then
     return ("a team has %d players, and these are %d"):format(most, #peers), "PartyTooLarge"
   end
+  local is_there = {} -- by key of a player
   for _, peer in ipairs(peers) do
-    local penalty = tickets.penalty(tickets.key_of(peer))
+    local key = tickets.key_of(peer)
+    local penalty = tickets.penalty(key)
     if rawget(peer, "_kept") or not core.peer_name(peer.id) then
       return "a peer is gone", "ConnectionClosed"
     elseif peer.is_bot then
       return "a bot stays in its room", "Unsupported"
     elseif tickets.of(peer.id) then
       return ("%s is in a queue already"):format(peer.name), "Queued"
+    elseif tickets.of_player(key) or is_there[key] then
+      return ("%s is in a queue already, on another device"):format(peer.name), "Queued"
     elseif penalty > 0 then
       return ("%s may enter again in %d s"):format(peer.name, math.ceil(penalty)), "Penalty"
     end
+    is_there[key] = true
   end
 end
 

@@ -23,7 +23,7 @@ local searches = {}
 ---@field rules perigee.MatchRules
 ---@field now number
 ---@field is_lenient boolean a match of less than the largest size is possible
----@field seats table<integer, any>? by peer, of the running match that it fills
+---@field seated table<string, true>? keys of the players of the running match that it fills
 ---@field tickets perigee.MatchTicket[]
 ---@field teams integer[] team of each ticket
 ---@field sizes integer[] number of players of each team
@@ -101,8 +101,8 @@ local function unplace(search)
 end
 
 local function may_add(search, ticket)
-  local seats = search.seats
-  if search.total + #ticket.players > search.rules.max or seats and fits.is_seated(seats, ticket) then
+  local seated = search.seated
+  if search.total + #ticket.players > search.rules.max or seated and fits.is_seated(seated, ticket) then
     return false
   end
   for name, stack in next, search.common do
@@ -129,7 +129,7 @@ end
 
 local function is_match(search)
   local rules, total = search.rules, search.total
-  if search.seats then
+  if search.seated then
     return true
   elseif not rules.sizes[total] or total < rules.max and not has_one_that_waited(search, search.tickets) then
     return false
@@ -241,7 +241,7 @@ local function gather(search, group, found)
   while group.first <= #by_age and by_age[group.first].is_gone do
     group.first = group.first + 1
   end
-  if rule and not search.seats then
+  if rule and not search.seated then
     local anchor = search.tickets[1]
     local value, reach = anchor.values[rule.name], fits.reach_of(rule, anchor, search.now)
     local first = bound(by_value, rule.name, value - reach)
@@ -348,8 +348,8 @@ end
 -- nowhere, looks again among more of them.
 local function look(search, bucket)
   local candidates = candidates_for(search, bucket)
-  search.is_lenient = not search.seats and has_one_that_waited(search, { search.tickets[1], candidates[1] })
-  if search.seats or can_suffice(search, candidates) then
+  search.is_lenient = not search.seated and has_one_that_waited(search, { search.tickets[1], candidates[1] })
+  if search.seated or can_suffice(search, candidates) then
     extend(search, candidates, 1)
   end
   local has_more = search.is_cut and search.left > 0 and search.choice == CHOICE
@@ -387,7 +387,7 @@ end
 ---@return integer work what the search has cost
 function searches.fill(rules, open, bucket, waiting, now)
   local search = new_search(rules, waiting, now)
-  search.seats = open.seats
+  search.seated = open.seated
   for _, ticket in ipairs(open.tickets) do
     if not place(search, ticket, ticket.team) then
       return nil, search.work

@@ -315,7 +315,7 @@ end
 local function vacate(match, seat)
   local ticket, peer = seat.ticket, seat.player.peer
   match.seats[peer] = nil
-  tickets.forget_player(ticket, peer)
+  tickets.forget_player(ticket, seat.player)
   tickets.notify(peer, "matchmaker.ended", {
     queue = match.queue.name, ticket = ticket.id, room = core.room_name(match.room),
   })

@@ -1,6 +1,6 @@
---- The tickets of peers, the messages to the players of a ticket, and penalties. A player has one ticket at a
---- time. The ticket lasts from entering a queue until the match has begun, or until the ticket ends; the
---- server notifies the player of either.
+--- The tickets of players, the messages to the players of a ticket, and penalties. A player has one ticket at
+--- a time, also on several devices of one account. The ticket lasts from entering a queue until the match has
+--- begun, or until the ticket ends; the server notifies the player of either.
 
 local core = require "perigee.core"
 local registry = require "perigee.host.registry"
@@ -23,6 +23,7 @@ local RELIABLE = { reliable = true }
 local tickets = {}
 
 local of_peer = {} ---@type table<integer, perigee.QueueTicket>
+local of_player = {} ---@type table<string, perigee.QueueTicket> by key of the player
 local penalties = {} ---@type table<string, number> times at which they end, by key of a player
 
 
@@ -65,21 +66,29 @@ function tickets.of(peer)
 end
 
 
+--- Returns the ticket of a player, whose peer may be another device of the same account.
+---@param key string
+---@return perigee.QueueTicket?
+function tickets.of_player(key)
+  return of_player[key]
+end
+
+
 --- Records the ticket for each of its players.
 ---@param ticket perigee.QueueTicket
 function tickets.give(ticket)
   for _, player in ipairs(ticket.players) do
-    of_peer[player.peer] = ticket
+    of_peer[player.peer], of_player[player.key] = ticket, ticket
   end
 end
 
 
 --- Forgets the ticket of one player.
 ---@param ticket perigee.QueueTicket
----@param peer integer
-function tickets.forget_player(ticket, peer)
-  if of_peer[peer] == ticket then
-    of_peer[peer] = nil
+---@param player perigee.MatchPlayer
+function tickets.forget_player(ticket, player)
+  if of_peer[player.peer] == ticket then
+    of_peer[player.peer], of_player[player.key] = nil, nil
   end
 end
 
@@ -88,7 +97,7 @@ end
 ---@param ticket perigee.QueueTicket
 function tickets.forget(ticket)
   for _, player in ipairs(ticket.players) do
-    tickets.forget_player(ticket, player.peer)
+    tickets.forget_player(ticket, player)
   end
 end
 

@@ -6,9 +6,12 @@ local SOURCE = [[
   local perigee = require "perigee"
   local ranked = perigee.matchmaker("ranked", { room = "duel", players = 2 })
   perigee.matchmaker("casual", { room = "duel", players = 4, teams = 2 })
+  perigee.matchmaker("filled", { room = "duel", players = { 1, 2 }, fill = true })
   local game = { rooms = { duel = {} }, config = { max_rooms = 3 }, on_message = {} }
   function game.on_message.enter_twice(peer) ranked:enter { peer, peer } end
-  local kept
+  local kept, other
+  function game.on_message.keep(peer) other = peer end
+  function game.on_message.enter_with(peer) return select(3, ranked:enter { peer, other }) end
   function game.on_message.keep_party(peer) kept = perigee.party.of(peer) end
   function game.on_message.enter_kept() return select(3, ranked:enter(kept)) end
   function game.on_message.join_and_fail(peer, code)
@@ -72,6 +75,42 @@ describe("the matchmaker", function()
     assert.equal("Queued", refused(ann, "matchmaker.enter", { queue = "casual" }))
     assert.is_true(ann:ask "matchmaker.cancel")
     assert(ann:ask("matchmaker.enter", { queue = "casual" }))
+  end)
+
+  it("has a player in one queue and in a party once, with all its devices", function()
+    server:close()
+    server = testing.server { source = SOURCE:gsub("config = {", "config = { accounts = true, ") }
+    local function device(name) return server:client { name = name, sign_in = { device = ("d"):rep(20) } } end
+    local phone, page = device "phone", device "page"
+    assert(phone:ask("matchmaker.enter", { queue = "casual" }))
+    local _, message, code = page:ask("matchmaker.enter", { queue = "casual" })
+    assert.equal("Queued", code)
+    assert.truthy(message:find("page is in a queue already, on another device", 1, true), message)
+    assert.is_false(page:ask "matchmaker.cancel")
+    local party = party_of(phone)
+    assert.equal("InParty", refused(page, "party.join", { code = party }))
+    assert(phone:ask "matchmaker.cancel")
+    phone:send "keep"
+    assert.equal("Queued", page:ask "enter_with")
+    assert(page:ask("matchmaker.enter", { queue = "casual" }))
+    assert.equal("Queued", refused(phone, "matchmaker.enter", { queue = "casual" }))
+    page:close()
+    assert(phone:ask("matchmaker.enter", { queue = "casual" }))
+  end)
+
+  it("does not fill a match with another device of one of its players", function()
+    server:close()
+    server = testing.server { source = SOURCE:gsub("config = {", "config = { accounts = true, ") }
+    local function device(name, id)
+      return server:client { name = name, sign_in = { device = id:rep(20) } }
+    end
+    local phone, page, other = device("phone", "d"), device("page", "d"), device("other", "o")
+    assert(phone:ask("matchmaker.enter", { queue = "filled" }))
+    phone:expect "matchmaker.matched"
+    assert(page:ask("matchmaker.enter", { queue = "filled" }))
+    assert.equal("duel:filled2", page:expect "matchmaker.matched".room)
+    assert(other:ask("matchmaker.enter", { queue = "filled" }))
+    assert.equal("duel:filled1", other:expect "matchmaker.matched".room)
   end)
 
   it("refuses calls for others, strangers and oneself", function()
