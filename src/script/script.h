@@ -180,6 +180,10 @@ uint64_t script_handlers(const Script *script);
 /// Passes the requests of the admin listener to MCP and to the console to the script.
 void script_serve_admin(Script *script);
 
+/// Makes the script answer a page of the dashboard on its stream `conn`. `view`: name of
+/// the view, a line end, and the name of what the page shows.
+void script_show(Script *script, ConnId conn, Text view);
+
 /// Returns whether a game has been loaded.
 bool script_is_loaded(const Script *script);
 

@@ -20,6 +20,7 @@ EventOrder seam_order(uint8_t type) {
     case EVENT_HTTP_GONE:
     case EVENT_CONSOLE:
     case EVENT_CHILD:
+    case EVENT_SHOW:
     case EVENT_PASSWORD:
     case EVENT_FETCH:
       return ORDER_BACKGROUND;
@@ -50,6 +51,10 @@ void script_serve_admin(Script *host) {
   static const AdminEvents CONSOLE = {.request = on_console};
   net_admin_serve(host->net, ADMIN_MCP, &MCP, host);
   net_admin_serve(host->net, ADMIN_CONSOLE, &CONSOLE, host);
+}
+
+void script_show(Script *host, ConnId conn, Text view) {
+  seam_push(host, (Event){.type = EVENT_SHOW, .a = conn, .data = view});
 }
 
 static bool take(void *data, const Event *event) {

@@ -20,6 +20,7 @@
   X(EVENT_HTTP_GONE, "http_gone") /* a: connection, which has ended without answer */  \
   X(EVENT_CONSOLE, "console")     /* a line of the console; as EVENT_HTTP */           \
   X(EVENT_CHILD, "child")         /* a: token, b: status (os/child.h), data: output */ \
+  X(EVENT_SHOW, "show")           /* a: connection, data: view of the dashboard */     \
   X(EVENT_PASSWORD, "password")   /* a: token, b: is right, data: hash */              \
   X(EVENT_FETCH, "fetch")         /* a: token, b: Code, data: text; see FetchEnd */    \
   X(EVENT_STORE,                                                                       \

@@ -15,7 +15,10 @@ const GAME = `
     for i = 1, 250 do perigee.rooms.create("duel:" .. i) end
     perigee.rooms.create("lobby").state.score = { red = 1, blue = 2, last = "<img src=x onerror=alert(1)>" }
   end
-  function game.on_connect(peer) peer:join "lobby" end
+  function game.on_connect(peer)
+    peer:join "lobby"
+    perigee.rooms.get("lobby").state.last = peer
+  end
   function game.on_message.score(_, by)
     local score = perigee.rooms.get("lobby").state.score
     score.red = score.red + by
@@ -194,6 +197,22 @@ test("the page runs no script but its own", async (t) => {
 
 // --- What it shows ---
 
+test("the state of a room changes as it is looked at, and an open branch stays open", async (t) => {
+  const { open, join } = await start(t);
+  const ann = await join();
+  const page = await open("rooms/lobby");
+  await page.click("summary:has-text('score')");
+  await shows(page, `"<peer ${ann.id}>"`);
+  await shows(page, "red");
+  await shows(page, '"<img src=x onerror=alert(1)>"');
+  const red = () => page.evaluate(() => [...document.querySelectorAll(".leaf")].find((one) => one.innerText.startsWith("red")).querySelector("code").innerText);
+  assert.equal(await red(), "1");
+  for (const by of [41, 8]) await ann.send("score", by);
+  await until(page, () => document.querySelector("main").innerText.includes("50"));
+  assert.equal(await red(), "50");
+  assert.deepEqual(page.failures, []);
+});
+
 test("figures come by themselves, and no text moves while they change", async (t) => {
   const { open, join } = await start(t);
   const page = await open();
@@ -273,7 +292,7 @@ test("errors are grouped by place", async (t) => {
   await go(page, "errors");
   await shows(page, "no tile at <b>2");
   assert.equal(await page.evaluate(() => document.querySelectorAll(".failure").length), 1);
-  assert.match(await page.evaluate(() => document.querySelector(".failure").innerText), /3×[^]*game\.lua:13/);
+  assert.match(await page.evaluate(() => document.querySelector(".failure").innerText), /3×[^]*game\.lua:16/);
   await page.click("summary");
   await shows(page, "stack traceback");
   await picture(page, "dashboard-errors");

@@ -7,7 +7,7 @@ local EVENTS = {
   "start", "stop", "connect", "disconnect", "join", "leave", "message", "text", "response",
   "packet", "broadcast", "backpressure", "room_create", "room_delete", "timer", "tick", "reload",
   "error", "load", "upgrade", "follow_up", "forget",
-  "system", "look", "channel", "channel_closed", "http", "http_gone", "child", "rename",
+  "system", "look", "channel", "channel_closed", "http", "http_gone", "show", "child", "rename",
   "forget_room", "create", "joined", "not_joined", "bot_tick", "bot_message", "store", "store_failed",
   "sign_in", "password",
 }

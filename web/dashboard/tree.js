@@ -3,6 +3,7 @@
 import { h, keep, setText } from "./dom.js";
 
 const CHILDREN_MAX = 200;
+const ORDER = new Intl.Collator("en", { numeric: true });
 
 const isBranch = (value) => value !== null && typeof value === "object";
 
@@ -44,7 +45,7 @@ function update(item, [, value]) {
 }
 
 function fill(ul, value) {
-  const entries = Object.entries(value), shown = entries.slice(0, CHILDREN_MAX);
+  const entries = Object.entries(value).sort(([a], [b]) => ORDER.compare(a, b)), shown = entries.slice(0, CHILDREN_MAX);
   if (entries.length > shown.length) shown.push([`… ${entries.length - shown.length} more`, ""]);
   keep(ul, shown, ([key, child]) => (isBranch(child) ? "b:" : "l:") + key, make, update);
 }

@@ -3,6 +3,7 @@
 
 local console = require "perigee.host.console"
 local core = require "perigee.core"
+local dashboard = require "perigee.host.dashboard"
 local live = require "perigee.host.live"
 local mcp_builtin = require "perigee.mcp.builtin"
 local mcp_http = require "perigee.mcp.http"
@@ -27,6 +28,12 @@ end
 function on.console(_, _, data, conn)
   ran[1] = nil
   console.request(conn, data)
+end
+
+
+function on.show(_, _, data, conn)
+  live.task, ran[1] = nil, nil
+  dashboard.show(conn, data)
 end
 
 

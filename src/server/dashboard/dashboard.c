@@ -159,6 +159,18 @@ static void on_step(void *data, uint64_t now_ms) {
   }
 }
 
+// Makes the script send the state of the room that the page shows.
+static void show(const Dashboard *dashboard, const Viewer *viewer) {
+  Script *script = dashboard->server->engine.script;
+  Buf view = {0};
+  bool is_room = strcmp(viewer->query.view, "room") == 0;
+  if (!is_room || !script_is_loaded(script)) return;
+  buf_printf(&view, "room\n%s", viewer->query.name);
+  script_show(script, viewer->conn,
+              (Text){(const char *)view.data, (uint32_t)view.size});
+  buf_deinit(&view);
+}
+
 static void on_tick(void *data, uint64_t now_ms) {
   Dashboard *dashboard = data;
   (void)now_ms;
@@ -169,6 +181,7 @@ static void on_tick(void *data, uint64_t now_ms) {
     put_view(dashboard, viewer, &out);
     put_log(viewer, &out);
     send_events(dashboard, viewer->conn, ANSWER_MORE, &out);
+    show(dashboard, viewer);
   }
   if (dashboard->viewer_count > 0)
     loop_set_timer(loop_of(dashboard), &dashboard->tick, TICK_MS, on_tick, data);
@@ -210,6 +223,7 @@ static void open_stream(Dashboard *dashboard, ConnId conn, const ViewQuery *quer
   put_view(dashboard, viewer, &out);
   put_log(viewer, &out);
   send_events(dashboard, conn, ANSWER_OPEN, &out);
+  show(dashboard, viewer);
 }
 
 // Implements AdminEvents.request. The text begins with "GET /api/dashboard/stream?...".
