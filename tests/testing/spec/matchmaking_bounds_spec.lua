@@ -10,7 +10,10 @@ local SOURCE = [[
   local game = { rooms = { duel = {} }, config = { max_rooms = 3 }, on_message = {} }
   function game.on_message.enter_twice(peer) ranked:enter { peer, peer } end
   local kept, other
-  function game.on_message.keep(peer) other = peer end
+  function game.on_message.keep(peer)
+    other = peer
+    return true
+  end
   function game.on_message.enter_with(peer) return select(3, ranked:enter { peer, other }) end
   function game.on_message.keep_party(peer) kept = perigee.party.of(peer) end
   function game.on_message.enter_kept() return select(3, ranked:enter(kept)) end
@@ -90,7 +93,7 @@ describe("the matchmaker", function()
     local party = party_of(phone)
     assert.equal("InParty", refused(page, "party.join", { code = party }))
     assert(phone:ask "matchmaker.cancel")
-    phone:send "keep"
+    assert.is_true(phone:ask "keep")
     assert.equal("Queued", page:ask "enter_with")
     assert(page:ask("matchmaker.enter", { queue = "casual" }))
     assert.equal("Queued", refused(phone, "matchmaker.enter", { queue = "casual" }))
