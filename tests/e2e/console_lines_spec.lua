@@ -4,6 +4,8 @@ local console = require "tests.e2e.console_client"
 local server = require "tests.e2e.server"
 local wait = require "tests.e2e.wait"
 
+local TRIES_MAX = 50
+
 local GAME = [[
   local perigee = require "perigee"
   local notes = perigee.store "notes"
@@ -115,11 +117,16 @@ describe("the console", function()
   local function start()
     local perigee, api, port = console.serve { game = GAME,
       flags = { memory_limit = "64MiB", admin_write = true } }
+    -- On a busy machine, the time of a line may pass before its text has been parsed. Nothing is done then.
     local function line(text, more)
-      local body = { line = text, who = "tests" }
+      local body, answer = { line = text, who = "tests" }, nil
       for key, value in pairs(more or {}) do body[key] = value end
-      local status, answer = api:ask("POST", "/api/console", body)
-      assert.equal(200, status, text)
+      for _ = 1, TRIES_MAX do
+        local status
+        status, answer = api:ask("POST", "/api/console", body)
+        assert.equal(200, status, text)
+        if answer.failed ~= "the line takes too long to read" then break end
+      end
       return answer
     end
     return perigee, line, api, port
@@ -205,10 +212,11 @@ describe("the console", function()
           assert.is_truthy(answer.failed:find(row[2], 1, true), row[1] .. ": " .. answer.failed)
         end
         ann:send(id, "x")
-        local count = line "#peers"
-        assert.equal("1", count.text, row[1] .. mark .. ": " .. tostring(count.failed))
-        assert.same("nil", line("state.big").text)
-        assert.equal("2", line("game.bump() game.bump() return game.bump() - 1").text)
+        for text, wanted in pairs { ["#peers"] = "1", ["state.big"] = "nil",
+          ["game.bump() game.bump() return game.bump() - 1"] = "2" } do
+          local read = line(text)
+          assert.equal(wanted, read.text, row[1] .. mark .. ": " .. tostring(read.failed))
+        end
       end
     end
     assert.equal(0, perigee:count_log "handler failed")

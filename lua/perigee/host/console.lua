@@ -253,9 +253,12 @@ local function parse(line, environment)
   if statement then
     return statement
   end
-  local is_expression = other and (other:find "unexpected symbol" or other:find "'=' expected"
-    or other:find "syntax error")
-  return nil, is_expression and problem or other or problem or "the line takes too long to read"
+  if not problem or not other then
+    return nil, "the line takes too long to read"
+  end
+  local is_expression = other:find "unexpected symbol" or other:find "'=' expected"
+    or other:find "syntax error"
+  return nil, is_expression and problem or other
 end
 
 local function roots()

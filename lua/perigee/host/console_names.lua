@@ -1,6 +1,7 @@
 --- Completes names and fields in a line of the console. It reads tables, and runs no code of the game.
 
 local registry = require "perigee.host.registry"
+local sorted_keys = require "perigee.util.sorted_keys"
 
 local getmetatable = debug.getmetatable
 
@@ -83,11 +84,7 @@ local function evaluate(chain, base)
 end
 
 local function sorted(found)
-  local names = {}
-  for name in next, found do
-    names[#names + 1] = name
-  end
-  table.sort(names)
+  local names = sorted_keys(found)
   for i = #names, NAMES_MAX + 1, -1 do
     names[i] = nil
   end
